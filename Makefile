@@ -1,0 +1,54 @@
+# Every target creates what it needs; `make test` is what CI calls.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+NPM    := tests/strangers/node_modules/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check fmt lint types bench docs clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Handraise needs Python 3.11 or newer; call make PYTHON=/path/to/python3"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+$(NPM): tests/strangers/package.json
+	cd tests/strangers && npm install --no-package-lock --no-audit --no-fund --loglevel=error
+	@touch $@
+
+setup: $(READY) $(NPM) ## make .venv and install what tests and benchmarks need
+
+demo: $(READY) ## run the newest example
+	$(BIN)/python examples/transfer.py
+
+test: setup lint types ## everything: style, types, every test, strangers included
+	$(BIN)/python -m pytest
+
+check: $(READY) lint types ## the inner loop: style, types, tests without strangers
+	$(BIN)/python -m pytest -m 'not stranger and not slow'
+
+fmt: $(READY) ## format the code
+	$(BIN)/ruff format src tests bench examples
+	$(BIN)/ruff check --fix --quiet src tests bench examples || true
+
+lint: $(READY)
+	$(BIN)/ruff format --check --quiet src tests bench examples
+	$(BIN)/ruff check --quiet src tests bench examples
+	$(BIN)/lint-imports --no-cache > $(VENV)/imports.log 2>&1 || { cat $(VENV)/imports.log; exit 1; }
+
+types: $(READY)
+	$(BIN)/mypy
+
+bench: $(READY) ## measure against peers, side by side; writes bench/out/
+	$(BIN)/python -m bench
+
+docs: $(READY) ## run every snippet of the README and docs/
+	$(BIN)/python -m pytest tests/docs
+
+clean: ## remove what the other targets made
+	rm -rf $(VENV) tests/strangers/node_modules bench/out .mypy_cache .ruff_cache .pytest_cache .hypothesis dist site

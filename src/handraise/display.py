@@ -1,0 +1,1 @@
+"""Text from the other side, made inert before anyone sees it."""

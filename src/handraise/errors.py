@@ -1,0 +1,223 @@
+"""Every error that Handraise raises, in one tree.
+
+    HandraiseError
+    ├── DefinitionError            the author wrote a question that cannot be asked
+    │   ├── FormError              a form or one of its fields
+    │   ├── SecretInForm           a form that asks for a secret; use a page
+    │   └── UnsafeUrl              a link that no question may carry
+    ├── WireError                  the other side sent what the protocol does not allow
+    ├── NoAnswer                   nobody answered; never the same as a decline
+    │   ├── NotSupported           nobody could be asked in this mode
+    │   ├── Expired                nobody answered in time
+    │   ├── Withdrawn              the asker went away
+    │   └── Failed                 the client answered with an error or with garbage
+    ├── ConversationError          a round that does not fit its conversation
+    │   ├── StateRefused           requestState that is not ours, not theirs, or used up
+    │   ├── NotReplayable          the paused body is gone and may not run again
+    │   ├── TooManyQuestions       one call asked more often than it may
+    │   └── UnusableAnswer         the person's answers kept failing the form
+    ├── CompletionRefused          a URL question finished by nobody we can name, or already over
+    ├── Stopped                    the body ended itself politely after a decline or a cancel
+    ├── UsageError                 Handraise was called where it cannot work
+    ├── SetupError                 something to install or to configure is missing
+    └── StoreError                 the store could not keep or give back a record
+
+Each class has a stable `code`, and one constant `public` sentence which is all
+that the other side may learn. `str(error)` is for the log and the author.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+Mode = Literal["form", "url", "roots", "sampling"]
+"""What a client may be asked for. The first two are questions to a person."""
+
+
+class HandraiseError(Exception):
+    """Anything that Handraise itself raises."""
+
+    code: ClassVar[str] = "handraise"
+    public: ClassVar[str] = "Something went wrong while asking the person."
+
+
+class DefinitionError(HandraiseError):
+    """The author wrote a question that cannot be asked."""
+
+    code = "definition"
+    public = "This server made a question that cannot be asked."
+
+
+class FormError(DefinitionError):
+    """A form, or one of its fields, that the protocol cannot carry."""
+
+    code = "form"
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        super().__init__(message if field is None else f"{field}: {message}")
+        self.field = field
+
+
+class SecretInForm(DefinitionError):
+    """A form that asks for a secret. Secrets are asked for on a page."""
+
+    code = "secret_in_form"
+    public = "This server tried to ask for a secret in a form; the question was not sent."
+
+    def __init__(self, message: str, *, field: str, kind: str) -> None:
+        super().__init__(f"{field}: {message}")
+        self.field = field
+        self.kind = kind
+
+
+class UnsafeUrl(DefinitionError):
+    """A link that no question may carry."""
+
+    code = "unsafe_url"
+    public = "This server tried to send a link that is not safe; the question was not sent."
+
+    def __init__(self, message: str, *, reasons: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.reasons = reasons
+
+
+class WireError(HandraiseError):
+    """The other side sent what the protocol does not allow. `rule` names what was broken."""
+
+    code = "wire"
+    public = "The message does not follow the protocol."
+
+    def __init__(self, rule: str, message: str, *, field: str | None = None) -> None:
+        super().__init__(message if field is None else f"{field}: {message}")
+        self.rule = rule
+        self.field = field
+
+
+class NoAnswer(HandraiseError):
+    """Nobody answered. Never the same as a decline."""
+
+    code = "no_answer"
+    public = "Nobody answered the question. Nothing was decided."
+
+
+class NotSupported(NoAnswer):
+    """Nobody could be asked: the client did not declare this mode."""
+
+    code = "not_supported"
+    public = (
+        "This needs an answer from the person, and their client cannot be asked. Nothing was decided. "
+        "Tell them so; they can use a client that supports elicitation or connect through the Handraise gateway."
+    )
+
+    def __init__(self, mode: Mode, message: str | None = None) -> None:
+        super().__init__(message or self.public)
+        self.mode: Mode = mode
+
+
+class Expired(NoAnswer):
+    """Nobody answered in time."""
+
+    code = "expired"
+    public = (
+        "The person did not answer in time. Nothing was decided. Ask whether they still want this, then call again."
+    )
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or self.public)
+
+
+class Withdrawn(NoAnswer):
+    """The asker went away before anyone answered."""
+
+    code = "withdrawn"
+    public = "The question was withdrawn before anyone answered. Nothing was decided."
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or self.public)
+
+
+class Failed(NoAnswer):
+    """The client answered with an error, or with something that is no answer."""
+
+    code = "failed"
+    public = (
+        "The person's client could not deliver an answer. Nothing was decided. "
+        "They can try again, or use another client."
+    )
+
+    def __init__(self, message: str | None = None, *, error_code: int | None = None) -> None:
+        super().__init__(message or self.public)
+        self.error_code = error_code
+
+
+class ConversationError(HandraiseError):
+    """A round that does not fit its conversation."""
+
+    code = "conversation"
+    public = "Invalid or expired requestState."
+
+
+class StateRefused(ConversationError):
+    """A requestState that is not ours, not theirs, or used up. One public sentence for every reason."""
+
+    code = "state_refused"
+
+
+class NotReplayable(ConversationError):
+    """The paused body is gone (restart, other node) and was not declared replayable."""
+
+    code = "not_replayable"
+    public = "The paused call is gone and may not run again by itself. Nothing was done. Call the tool again."
+
+
+class TooManyQuestions(ConversationError):
+    """One call asked more often than it may."""
+
+    code = "too_many_questions"
+    public = "This call asked the person too many questions and was stopped."
+
+
+class UnusableAnswer(ConversationError):
+    """The person's answers kept failing the form."""
+
+    code = "unusable_answer"
+    public = "The answers did not fit the form, so nothing was done. Ask the person what they meant, then call again."
+
+
+class CompletionRefused(HandraiseError):
+    """A URL question that nobody we can name finished, or that is over already."""
+
+    code = "completion_refused"
+    public = "This cannot be finished here."
+
+
+class Stopped(HandraiseError):
+    """The body ended itself politely, because the person declined or cancelled."""
+
+    code = "stopped"
+    public = "The person said no. Nothing was done."
+
+    def __init__(self, message: str, *, action: Literal["decline", "cancel"]) -> None:
+        super().__init__(message)
+        self.action: Literal["decline", "cancel"] = action
+
+
+class UsageError(HandraiseError):
+    """Handraise was called where it cannot work."""
+
+    code = "usage"
+    public = "This server asked at a place where nobody can be asked."
+
+
+class SetupError(HandraiseError):
+    """Something to install or to configure is missing. The message says what and how."""
+
+    code = "setup"
+    public = "This server is not set up to ask."
+
+
+class StoreError(HandraiseError):
+    """The store could not keep or give back a record."""
+
+    code = "store"
+    public = "The question could not be kept safely, so it was not asked."

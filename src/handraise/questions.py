@@ -1,0 +1,105 @@
+"""Questions, answers and who asks: the values that everything else passes around."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Literal, NoReturn, TypeAlias, TypeVar
+
+from handraise.errors import Stopped
+from handraise.forms import Form
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+Action = Literal["accept", "decline", "cancel"]
+
+
+@dataclass(frozen=True, slots=True)
+class FormQuestion(Generic[T]):
+    """A question for ordinary data: a message and flat fields."""
+
+    mode: ClassVar[Literal["form"]] = "form"
+    message: str
+    form: Form[T]
+
+
+@dataclass(frozen=True, slots=True)
+class UrlQuestion:
+    """A question that is settled out of band, in a browser.
+
+    `elicitation_id` exists on the wire of 2025-11-25 only; elsewhere it is ours.
+    """
+
+    mode: ClassVar[Literal["url"]] = "url"
+    message: str
+    url: str
+    elicitation_id: str | None = None
+
+
+Question: TypeAlias = FormQuestion[Any] | UrlQuestion
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who is asking: what the user configured, and apart from it what the server claims to be."""
+
+    name: str
+    target: str
+    claimed_name: str | None = None
+    claimed_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted(Generic[T_co]):
+    """The person answered. The only answer that has `.data`."""
+
+    action: ClassVar[Literal["accept"]] = "accept"
+    data: T_co
+
+    def or_stop(self, message: str | None = None) -> T_co:
+        """The data. On any other answer the call ends politely instead."""
+        return self.data
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """The person said no.
+
+    `by` tells how: with the decline control, or by answering a confirmation with "no",
+    which is an accept with `false` on the wire.
+    """
+
+    action: ClassVar[Literal["decline"]] = "decline"
+    by: Literal["action", "answer"] = "action"
+
+    def or_stop(self, message: str | None = None) -> NoReturn:
+        """End the call politely, telling the model that the person declined."""
+        raise Stopped(message or "The person declined. Nothing was done.", action="decline")
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """The person dismissed the question without deciding."""
+
+    action: ClassVar[Literal["cancel"]] = "cancel"
+
+    def or_stop(self, message: str | None = None) -> NoReturn:
+        """End the call politely, telling the model that nothing was decided."""
+        raise Stopped(
+            message or "The person dismissed the question. Nothing was done; ask again later.", action="cancel"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback(Generic[T_co]):
+    """Nobody could be asked and the author named a value for that case. Never an answer."""
+
+    action: ClassVar[Literal["fallback"]] = "fallback"
+    value: T_co
+
+    def or_stop(self, message: str | None = None) -> T_co:
+        """The fallback value: the author chose it for exactly this case."""
+        return self.value
+
+
+Answer: TypeAlias = Accepted[T] | Declined | Cancelled
