@@ -19,6 +19,7 @@ $(READY): pyproject.toml constraints.txt
 
 $(NPM): tests/strangers/package.json
 	cd tests/strangers && npm install --no-package-lock --no-audit --no-fund --loglevel=error
+	@PATH="tests/strangers/node_modules/.bin:$$PATH" node -e 'process.exit(parseInt(process.versions.node) < 22 ? 1 : 0)' || { echo "The strangers need Node 22 or newer on the PATH"; exit 2; }
 	@touch $@
 
 setup: $(READY) $(NPM) ## make .venv and install what tests and benchmarks need
