@@ -1,0 +1,170 @@
+"""The code blocks of a documentation page, and how each of them is run.
+
+    ```python      runs in a module of its own
+    ```console     its `$ handraise …` and `$ python …` lines run; what follows one is its output,
+                   where a line `...` stands for any lines
+
+An HTML comment right before a block says what is different about it:
+
+    <!-- snippet: continues -->          it goes on in the module of the python block before it
+    <!-- snippet: prints -->             it is what the block before it, in python, prints
+    <!-- snippet: file NAME -->          it is a file that the page's console blocks find
+    <!-- snippet: exit CODE -->          its commands end with this code instead of 0
+    <!-- snippet: not run: REASON -->    it is not run, and why
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+ROOT = Path(__file__).parents[2]
+RUN = ("handraise", "python")
+MISNAMED = {"", "py", "python3", "pycon", "bash", "sh", "shell", "zsh"}
+
+_FENCE = re.compile(r"```(?P<language>[\w-]*)$")
+_MARK = re.compile(
+    r"<!-- snippet: (continues|prints|file (?P<file>[\w.-]+)|exit (?P<exit>\d+)|not run: .+) -->"
+)
+
+
+class BadPage(Exception):
+    """A page that its reader, or this module, would misunderstand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One fenced block. `line` is where its text starts; `mark` is what the comment before it says."""
+
+    line: int
+    language: str
+    text: str
+    mark: re.Match[str] | None = None
+
+    def marked(self, word: str) -> bool:
+        return self.mark is not None and self.mark[1].startswith(word)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    name: str
+    blocks: tuple[Block, ...]
+
+    @property
+    def files(self) -> dict[str, str]:
+        return {b.mark["file"]: b.text for b in self.blocks if b.mark and b.mark["file"]}
+
+    def chain(self, index: int) -> list[Block]:
+        """The python blocks that make up the module of this one, in order."""
+        block = self.blocks[index]
+        if not block.marked("continues"):
+            return [block]
+        for earlier in range(index - 1, -1, -1):
+            if self.blocks[earlier].language == "python" and not self.blocks[earlier].marked("not run"):
+                return [*self.chain(earlier), block]
+        raise BadPage(f"{self.name}:{block.line}: there is nothing that it could continue")
+
+    def printed(self, index: int) -> str | None:
+        """What the block says it prints, if the next one says that."""
+        following = self.blocks[index + 1 : index + 2]
+        return following[0].text if following and following[0].marked("prints") else None
+
+
+def pages() -> list[Page]:
+    """The README and every page of the documentation."""
+    paths = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [parse_page(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")) for path in paths]
+
+
+def parse_page(name: str, text: str) -> Page:
+    return Page(name, tuple(_blocks(name, text.splitlines())))
+
+
+def _blocks(name: str, lines: list[str]) -> Iterator[Block]:
+    mark: re.Match[str] | None = None
+    position = 0
+    while position < len(lines):
+        line = lines[position]
+        position += 1
+        if line.lstrip().startswith("```"):
+            fence = _FENCE.match(line)
+            if fence is None or fence["language"] in MISNAMED:
+                raise BadPage(
+                    f"{name}:{position}: a block starts at the margin with ```python, ```console, ```text…"
+                )
+            end = lines.index("```", position)
+            body = "".join(f"{each}\n" for each in lines[position:end])
+            yield Block(position + 1, fence["language"], body, mark)
+            position = end + 1
+            mark = None
+        elif line.startswith("<!-- snippet"):
+            mark = _MARK.fullmatch(line)
+            if mark is None:
+                raise BadPage(f"{name}:{position}: nobody knows this mark, or it has no reason")
+        elif line and mark is not None:
+            raise BadPage(f"{name}:{position}: the block that the mark before it is about does not follow")
+
+
+def run_python(page: Page, index: int) -> ModuleType:
+    """Run a block after what it continues; give back its module. Printed lines are compared."""
+    module = ModuleType(f"snippet_{re.sub(r'[^a-z]', '_', page.name.lower())}_{page.blocks[index].line}")
+    sys.modules[module.__name__] = module  # where dataclasses and type hints look names up
+    printed = io.StringIO()
+    for block in page.chain(index):
+        printed = io.StringIO()
+        source = "\n" * (block.line - 1) + block.text
+        with contextlib.redirect_stdout(printed):
+            exec(compile(source, str(ROOT / page.name), "exec", dont_inherit=True), module.__dict__)
+    expected = page.printed(index)
+    if expected is not None:
+        assert printed.getvalue() == expected
+    return module
+
+
+def commands(block: Block) -> Iterator[tuple[str, str]]:
+    """Each command of a console block that is run, with the output given for it."""
+    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        command, _, output = part.partition("\n")
+        while command.endswith("\\"):
+            more, _, output = output.partition("\n")
+            command = f"{command[:-1]}{more}"
+        if command.split()[0] in RUN:
+            yield command, output
+
+
+def run_console(page: Page, index: int, folder: Path) -> None:
+    """Run a block's commands in a folder with the page's files, and compare what they say."""
+    block = page.blocks[index]
+    for name, text in page.files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    scripts = sysconfig.get_path("scripts")
+    environment = {
+        "PATH": os.pathsep.join([scripts, os.environ["PATH"]]),
+        "HOME": str(folder),
+        "PYTHONWARNINGS": "error",
+        "NO_COLOR": "1",
+        "COLUMNS": "80",
+    }
+    code = int(block.mark["exit"]) if block.mark and block.mark["exit"] else 0
+    for command, output in commands(block):
+        done = subprocess.run(
+            command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == code, done.stderr or done.stdout
+        if output:
+            assert same_output(done.stdout, output), done.stdout
+
+
+def same_output(actual: str, expected: str) -> bool:
+    """Whether the output is the expected one; a line `...` stands for any lines."""
+    pieces = re.split(r"^\.\.\.\n", expected, flags=re.MULTILINE)
+    return re.fullmatch(r"(?:.*\n)*".join(re.escape(piece) for piece in pieces), actual) is not None
