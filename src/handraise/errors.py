@@ -18,6 +18,7 @@
     │   └── UnusableAnswer         the person's answers kept failing the form
     ├── CompletionRefused          a URL question finished by nobody we can name, or already over
     ├── Stopped                    the body ended itself politely after a decline or a cancel
+    ├── Stale                      what was asked about changed while the person thought
     ├── UsageError                 Handraise was called where it cannot work
     ├── SetupError                 something to install or to configure is missing
     └── StoreError                 the store could not keep or give back a record
@@ -90,6 +91,7 @@ class WireError(HandraiseError):
     def __init__(self, rule: str, message: str, *, field: str | None = None) -> None:
         super().__init__(message if field is None else f"{field}: {message}")
         self.rule = rule
+        self.message = message
         self.field = field
 
 
@@ -200,6 +202,13 @@ class Stopped(HandraiseError):
     def __init__(self, message: str, *, action: Literal["decline", "cancel"]) -> None:
         super().__init__(message)
         self.action: Literal["decline", "cancel"] = action
+
+
+class Stale(HandraiseError):
+    """What was asked about changed while the person thought, so their answer is not used."""
+
+    code = "stale"
+    public = "What this was about changed while the person was deciding. Nothing was done. Look again, then call again."
 
 
 class UsageError(HandraiseError):

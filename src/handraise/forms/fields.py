@@ -1,0 +1,182 @@
+"""The fields of a form: frozen values, one class for each kind the protocol knows.
+
+An author makes them by hand or lets `Form.of` make them from a Python type; a form that came from
+the wire gives the same classes back. Every field has a name, a title, a description, whether it is
+required, and a default, which a desk shows as the server's suggestion.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, Literal, TypeAlias
+
+from handraise.errors import FormError
+
+Value: TypeAlias = str | int | float | bool | list[str]
+"""What a field's answer may be on the wire."""
+
+Format = Literal["email", "uri", "date", "date-time"]
+
+
+class _Unset(Enum):
+    UNSET = "UNSET"
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+Unset: TypeAlias = Literal[_Unset.UNSET]
+UNSET: Final = _Unset.UNSET
+"""No default. Not the same as a falsy one: `""`, `0`, `False` and `[]` are defaults."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of a choice: the value that is sent, and what the person reads."""
+
+    value: str
+    title: str | None = None
+
+    @property
+    def label(self) -> str:
+        """What the person reads: the title, or the value where there is none."""
+        return self.value if self.title is None else self.title
+
+
+Options: TypeAlias = Iterable[str | Option] | Mapping[str, str] | type[Enum]
+"""Where options come from: values, a mapping from value to title, an Enum, or `Option`s."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text(_Named):
+    """A line of text. `pattern` is searched for anywhere in it, in linear time (no lookaround)."""
+
+    title: str | None = None
+    description: str | None = None
+    required: bool = True
+    default: str | Unset = UNSET
+    min_length: int | None = None
+    max_length: int | None = None
+    pattern: str | re.Pattern[str] | None = None
+    format: Format | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number(_Named):
+    """A number, whole or not."""
+
+    title: str | None = None
+    description: str | None = None
+    required: bool = True
+    default: float | Unset = UNSET
+    minimum: float | None = None
+    maximum: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Integer(_Named):
+    """A whole number, of any size."""
+
+    title: str | None = None
+    description: str | None = None
+    required: bool = True
+    default: int | Unset = UNSET
+    minimum: float | None = None
+    maximum: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag(_Named):
+    """Yes or no. Unanswered is neither."""
+
+    title: str | None = None
+    description: str | None = None
+    required: bool = True
+    default: bool | Unset = UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(_Named):
+    """One of several options."""
+
+    options: tuple[Option, ...]
+    title: str | None
+    description: str | None
+    required: bool
+    default: str | Unset
+
+    def __init__(
+        self,
+        name: str,
+        options: Options,
+        *,
+        title: str | None = None,
+        description: str | None = None,
+        required: bool = True,
+        default: str | Unset = UNSET,
+    ) -> None:
+        _fill(self, name=name, options=options_of(options), title=title)
+        _fill(self, description=description, required=required, default=default)
+
+
+@dataclass(frozen=True, slots=True)
+class Choices(_Named):
+    """Any number of several options, at least `min_items` and at most `max_items`."""
+
+    options: tuple[Option, ...]
+    title: str | None
+    description: str | None
+    required: bool
+    default: tuple[str, ...] | Unset
+    min_items: int | None
+    max_items: int | None
+
+    def __init__(
+        self,
+        name: str,
+        options: Options,
+        *,
+        title: str | None = None,
+        description: str | None = None,
+        required: bool = True,
+        default: Iterable[str] | Unset = UNSET,
+        min_items: int | None = None,
+        max_items: int | None = None,
+    ) -> None:
+        suggested = default if default is UNSET else tuple(default)
+        _fill(self, name=name, options=options_of(options), title=title, description=description)
+        _fill(self, required=required, default=suggested, min_items=min_items, max_items=max_items)
+
+
+Field: TypeAlias = Text | Number | Integer | Flag | Choice | Choices
+
+
+def options_of(source: Options) -> tuple[Option, ...]:
+    """The options that an author's mapping, list or Enum stands for."""
+    if isinstance(source, Mapping):
+        return tuple(Option(value, title) for value, title in source.items())
+    if isinstance(source, type) and issubclass(source, Enum):
+        return tuple(map(option_of, source))
+    if isinstance(source, str):
+        raise FormError("options are a list of values, not one string")
+    return tuple(item if isinstance(item, Option) else Option(item) for item in source)
+
+
+def option_of(member: Enum) -> Option:
+    """The option for an Enum member: its value if that is text, else its name; titled by `.label`."""
+    value = member.value if isinstance(member.value, str) else member.name
+    label = getattr(member, "label", None)
+    return Option(value, label if isinstance(label, str) else None)
+
+
+def _fill(field: Choice | Choices, **values: object) -> None:
+    for name, value in values.items():
+        object.__setattr__(field, name, value)

@@ -1,0 +1,152 @@
+"""A form: its fields, its rules for a good answer, and what the author gets out of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache
+from typing import Any, Final, Generic, TypeVar, overload
+
+from handraise.errors import FormError, WireError
+from handraise.forms.fields import Field, Value
+from handraise.forms.fits import Rule, fits_integer
+from handraise.forms.limits import UNLIMITED
+from handraise.forms.problem import Problem, Refused
+from handraise.forms.properties import field_of, property_of
+from handraise.forms.rules import Reader
+from handraise.forms.sources import source_of, source_of_keywords, source_of_parameters
+from handraise.revisions import Revision
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Form(Generic[T_co]):
+    """A form whose answers become a `T`. Immutable, reusable, and checked when it is made.
+
+    `Form.of` makes one from a Python type, `from_fields` from keyword arguments, `from_parameters` from
+    a function and `by_hand` from fields; `parse_form` makes one from the wire.
+    """
+
+    __slots__ = ("_fields", "_read", "dumps", "required", "rules", "top")
+
+    def __init__(
+        self,
+        rules: dict[str, Rule],
+        top: dict[str, Any],
+        fields: tuple[Field, ...] | None = None,
+        read: Callable[[Mapping[str, Value]], T_co] | None = None,
+    ) -> None:
+        """For this package only. `top` is the schema whose properties the rules were read from."""
+        self.rules: Final = rules
+        self.top: Final = top
+        self.required: Final[tuple[str, ...]] = tuple(top.get("required", ()))
+        self.dumps: Final[dict[Revision, dict[str, Any]]] = {}
+        self._fields = fields
+        self._read = read
+
+    @overload
+    @staticmethod
+    def of(source: Form[T], *, name: str = ...) -> Form[T]: ...
+    @overload
+    @staticmethod
+    def of(source: type[T], *, name: str = ...) -> Form[T]: ...
+    @overload
+    @staticmethod
+    def of(source: object, *, name: str = ...) -> Form[Any]: ...
+    @staticmethod
+    def of(source: object, *, name: str = "value") -> Form[Any]:
+        """The form for a type; made once, the same object each time.
+
+        A pydantic model, a dataclass or a TypedDict gives one field for each of its own, and itself as
+        the result. Any other type that a field can ask for (str, int, float, bool, date, datetime, an
+        Enum, a Literal, a list of either, `Annotated` with constraints) gives one field called `name`,
+        and its value as the result. FormError names the field that cannot be asked for.
+        """
+        if isinstance(source, Form):
+            return source
+        try:
+            hash(source)
+        except TypeError:  # Annotated with a pydantic Field: nothing to remember it by
+            return _make(*source_of(source, name))
+        return _remembered(source, name)
+
+    @staticmethod
+    def from_fields(**fields: object) -> Form[dict[str, Any]]:
+        """A form from keyword arguments; the result is a dict with a key for each.
+
+        Each is a type as for `Form.of`, `(type, default)`, options (a list of values, or a mapping from
+        value to title), or a field made by hand, whose name is replaced.
+        """
+        return _make(*source_of_keywords(fields))
+
+    @staticmethod
+    def from_parameters(
+        function: Callable[..., object], *, skip: Collection[str] = ()
+    ) -> Form[dict[str, Any]]:
+        """A form from a function's parameters, but for those to `skip`; the result: its keyword arguments."""
+        return _make(*source_of_parameters(function, skip))
+
+    @staticmethod
+    def by_hand(*fields: Field) -> Form[dict[str, Value | None]]:
+        """A form from fields; the result is a dict with a key for each, None where nothing was answered."""
+        names = [field.name for field in fields]
+        return _make(fields, lambda content: {name: content.get(name) for name in names})
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The fields, in the order in which the author wrote them."""
+        if self._fields is None:
+            self._fields = tuple(
+                field_of(name, rule, name in self.required) for name, rule in self.rules.items()
+            )
+        return self._fields
+
+    def read(self, content: Mapping[str, Value]) -> T_co:
+        """The typed result of an answer in which `check_answer` found no problem."""
+        try:
+            return self._result(content)
+        except Refused as error:
+            raise WireError("validator", str(error)) from None
+
+    def refusals(self, content: Mapping[str, Value]) -> tuple[Problem, ...]:
+        """What the author's own type has against an answer that follows all rules."""
+        if self._read is not None:
+            try:
+                self._result(content)
+            except Refused as error:
+                return error.problems
+        return ()
+
+    def _result(self, content: Mapping[str, Value]) -> T_co:
+        """JSON knows one 2: a 2.0 that answers an integer field becomes the int it is."""
+        answers = {
+            name: int(content[name]) if rule[0] is fits_integer else content[name]  # type: ignore[arg-type]
+            for name, rule in self.rules.items()
+            if name in content
+        }
+        return answers if self._read is None else self._read(answers)  # type: ignore[return-value]
+
+    def __repr__(self) -> str:
+        return f"Form({', '.join(self.rules)})"
+
+
+def _make(fields: tuple[Field, ...], read: Callable[[Mapping[str, Value]], T]) -> Form[T]:
+    """A form from an author's fields, held to the same rules as one from the wire."""
+    properties = {field.name: property_of(field) for field in fields}
+    if len(properties) != len(fields):
+        raise FormError("two fields have the same name")
+    top: dict[str, Any] = {"type": "object", "properties": properties}
+    if required := [field.name for field in fields if field.required]:
+        top["required"] = required
+    try:
+        reader = Reader(Revision.NOVEMBER_2025, UNLIMITED)
+        rules = reader.read(properties)
+        reader.require_bounds(top)
+    except WireError as error:
+        raise FormError(error.message, field=error.field) from None
+    return Form(rules, top, fields, read)
+
+
+@lru_cache(maxsize=1024)
+def _remembered(source: object, name: str) -> Form[Any]:
+    return _make(*source_of(source, name))

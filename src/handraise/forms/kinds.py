@@ -1,0 +1,230 @@
+"""From a Python type to a field, and from the field's answer back to the type's value."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final, Literal, TypeAlias, get_args, get_origin
+
+from handraise.errors import FormError
+from handraise.forms.fields import (
+    UNSET,
+    Choice,
+    Choices,
+    Field,
+    Flag,
+    Format,
+    Integer,
+    Number,
+    Option,
+    Text,
+    option_of,
+)
+from handraise.forms.notes import Notes, take_apart
+
+Convert: TypeAlias = Callable[[Any], object]
+
+_LISTS: Final[Mapping[object, Convert]] = {
+    list: list, set: set, frozenset: frozenset, tuple: tuple,
+    Sequence: list, Collection: list, Iterable: list, AbstractSet: set,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A field of a type, and how an answer to it becomes the type's value."""
+
+    field: Field
+    convert: Convert
+    otherwise: object = None
+    """The value when nothing was answered."""
+
+
+def part_of(name: str, annotation: object, default: object = UNSET, metadata: Iterable[object] = ()) -> Part:
+    """The part that one annotated name stands for; FormError if no form can ask for it."""
+    notes = take_apart(name, annotation, metadata)
+    if default is not UNSET:
+        notes.default = default
+    field, convert = _kind(name, notes)
+    return Part(field, convert, None if notes.default is UNSET else notes.default)
+
+
+def _kind(name: str, notes: Notes) -> tuple[Field, Convert]:
+    base, origin = notes.base, get_origin(notes.base)
+    if origin in _LISTS:
+        return _choices(name, notes, _LISTS[origin])
+    values = _values(base, notes.titles)
+    if values is not None:
+        return _choice(name, notes, values)
+    make = _SIMPLE.get(base) if isinstance(base, type) else None
+    if make is None:
+        make = _from_pydantic(base)
+    if make is None:
+        raise FormError(_advice(base), field=name)
+    return make(name, notes)
+
+
+def _values(base: Any, titles: Mapping[str, str]) -> dict[Option, object] | None:
+    """The options that an Enum or a Literal stands for, each with its value; None for any other type."""
+    if isinstance(base, type) and issubclass(base, Enum):
+        found = {option_of(member): member for member in base}
+    elif get_origin(base) is Literal:
+        found = {Option(str(value)): value for value in get_args(base)}
+    else:
+        return None
+    return {
+        Option(option.value, titles.get(option.value, option.title)): value for option, value in found.items()
+    }
+
+
+def _choice(name: str, notes: Notes, values: dict[Option, object]) -> tuple[Field, Convert]:
+    def encode(default: object) -> str:
+        return _option_for(name, values, default)
+
+    by_value = {option.value: value for option, value in values.items()}
+    return Choice(name, tuple(values), **_common(notes, encode)), by_value.__getitem__
+
+
+def _choices(name: str, notes: Notes, make: Convert) -> tuple[Field, Convert]:
+    arguments = get_args(notes.base)
+    inner = take_apart(name, arguments[0])
+    values = _values(inner.base, {**inner.titles, **notes.titles})
+    if values is None or (make is tuple and arguments[1:] != (...,)):
+        raise FormError(_advice(notes.base), field=name)
+
+    def encode(default: Iterable[object]) -> list[str]:
+        return [_option_for(name, values, item) for item in default]
+
+    by_value = {option.value: value for option, value in values.items()}
+    low, high = notes.constraints.get("min_length"), notes.constraints.get("max_length")
+    field = Choices(name, tuple(values), min_items=low, max_items=high, **_common(notes, encode))
+    return field, lambda answer: make(by_value[value] for value in answer)
+
+
+def _text(name: str, notes: Notes) -> tuple[Field, Convert]:
+    limits: dict[str, Any] = {
+        key: notes.constraints.get(key) for key in ("min_length", "max_length", "pattern")
+    }
+    return Text(name, **limits, **_common(notes)), str
+
+
+def _flag(name: str, notes: Notes) -> tuple[Field, Convert]:
+    return Flag(name, **_common(notes)), bool
+
+
+def _integer(name: str, notes: Notes) -> tuple[Field, Convert]:
+    told = notes.constraints
+    low = [told["ge"]] if "ge" in told else []
+    high = [told["le"]] if "le" in told else []
+    if "gt" in told:
+        low.append(math.floor(told["gt"]) + 1)
+    if "lt" in told:
+        high.append(math.ceil(told["lt"]) - 1)
+    field = Integer(name, minimum=max(low, default=None), maximum=min(high, default=None), **_common(notes))
+    return field, _within(int, notes)
+
+
+def _number(name: str, notes: Notes) -> tuple[Field, Convert]:
+    """The wire has no exclusive bounds: they go out as inclusive ones and are checked when read."""
+    told = notes.constraints
+    low, high = told.get("ge", told.get("gt")), told.get("le", told.get("lt"))
+    return Number(name, minimum=low, maximum=high, **_common(notes)), _within(float, notes)
+
+
+def _within(make: Callable[[Any], float], notes: Notes) -> Convert:
+    above, below = notes.constraints.get("gt", -math.inf), notes.constraints.get("lt", math.inf)
+    multiple = notes.constraints.get("multiple_of")
+
+    def convert(answer: float) -> object:
+        if not above < answer:
+            raise ValueError(f"Enter a number greater than {above}.")
+        if not answer < below:
+            raise ValueError(f"Enter a number less than {below}.")
+        if multiple is not None and answer % multiple:
+            raise ValueError(f"Enter a multiple of {multiple}.")
+        return make(answer)
+
+    return convert
+
+
+def _formatted(
+    form: Format, convert: Convert, encode: Convert = str
+) -> Callable[[str, Notes], tuple[Field, Convert]]:
+    def make(name: str, notes: Notes) -> tuple[Field, Convert]:
+        return Text(name, format=form, **_common(notes, encode)), convert
+
+    return make
+
+
+def _day(text: str) -> dt.date:
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        raise ValueError("Enter a date from the year 1 on.") from None
+
+
+def _moment(text: str) -> dt.datetime:
+    """RFC 3339 to a datetime. A leap second is the first second of the next minute, as clocks have it."""
+    text = text.upper()
+    leap = text[17:19] == "60"
+    try:
+        moment = dt.datetime.fromisoformat(f"{text[:17]}59{text[19:]}" if leap else text)
+        return moment + dt.timedelta(seconds=leap)
+    except (ValueError, OverflowError):
+        raise ValueError("Enter a date and time from the year 1 on.") from None
+
+
+def _iso(moment: object) -> object:
+    if isinstance(moment, dt.datetime) and moment.tzinfo is None:
+        raise FormError("a default date and time needs a time zone")
+    return moment.isoformat() if isinstance(moment, dt.date) else moment
+
+
+_SIMPLE: Final[Mapping[type, Callable[[str, Notes], tuple[Field, Convert]]]] = {
+    str: _text,
+    bool: _flag,
+    int: _integer,
+    float: _number,
+    dt.date: _formatted("date", _day, _iso),
+    dt.datetime: _formatted("date-time", _moment, _iso),
+}
+
+
+def _from_pydantic(base: Any) -> Callable[[str, Notes], tuple[Field, Convert]] | None:
+    """pydantic's own types, known by name so that pydantic (and email-validator) need not be imported."""
+    if getattr(base, "__module__", None) != "pydantic.networks":
+        return None
+    if base.__name__ == "EmailStr":
+        return _formatted("email", str)
+    return _formatted("uri", base) if base.__name__.endswith("Url") else None
+
+
+def _common(notes: Notes, encode: Convert = lambda default: default) -> dict[str, Any]:
+    default = UNSET if notes.default in (UNSET, None) else encode(notes.default)
+    required = notes.default is UNSET and not notes.optional
+    return {"title": notes.title, "description": notes.description, "required": required, "default": default}
+
+
+def _option_for(name: str, values: dict[Option, object], wanted: object) -> str:
+    for option, value in values.items():
+        if value == wanted and type(value) is type(wanted):
+            return option.value
+    raise FormError("the default is not one of the options", field=name)
+
+
+def _advice(base: Any) -> str:
+    """What to do instead of asking for this type."""
+    if getattr(base, "__name__", "") in {"SecretStr", "SecretBytes", "Secret"}:
+        return "a secret does not belong in a form; ask for it on a page, with ask.secret"
+    if base in _LISTS or get_origin(base) in _LISTS:
+        return "a list must be a multiple choice: use list[…] of a Literal or of an Enum"
+    if isinstance(base, type) and (issubclass(base, dict | Mapping) or hasattr(base, "__annotations__")):
+        return "a form is flat; put the inner fields into the form itself, or ask a second question"
+    if get_origin(base) in (dict, Mapping):
+        return "a form is flat; name each field, or ask for text"
+    shown = getattr(base, "__name__", None) or repr(base)
+    return f"no field can ask for {shown}; use str, int, float, bool, date, datetime, an Enum or a Literal"

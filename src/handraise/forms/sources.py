@@ -1,0 +1,164 @@
+"""Where an author's form comes from: a pydantic model, a dataclass, a TypedDict, a function, one type.
+
+Each source becomes parts (fields with a conversion) and a function that reads a checked answer back
+into the author's own type.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, TypeAlias, get_type_hints, is_typeddict
+
+from handraise.errors import FormError
+from handraise.forms.fields import UNSET, Choice, Field, Value
+from handraise.forms.kinds import Part, part_of
+from handraise.forms.problem import Problem, Refused, kind_of
+
+Content: TypeAlias = Mapping[str, Value]
+Source: TypeAlias = tuple[tuple[Field, ...], Callable[[Content], Any]]
+
+
+def source_of(source: object, name: str) -> Source:
+    """The fields of a type, and how to read an answer back into it."""
+    if isinstance(source, type) and hasattr(source, "model_fields") and hasattr(source, "model_validate"):
+        return _from_pydantic(source)
+    if isinstance(source, type) and dataclasses.is_dataclass(source):
+        return _from_dataclass(source)
+    if is_typeddict(source):
+        return _from_typed_dict(source)
+    part = part_of(name, source)
+    return (part.field,), lambda content: _values([part], content)[name]
+
+
+def source_of_parameters(function: Callable[..., object], skip: Collection[str]) -> Source:
+    """A function's parameters as fields; an answer becomes the keyword arguments."""
+    hints, parts = _hints(function), []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name in skip:
+            continue
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise FormError("*args and **kwargs cannot be asked for; skip them", field=name)
+        if name not in hints:
+            raise FormError("this parameter has no annotation", field=name)
+        default = UNSET if parameter.default is parameter.empty else parameter.default
+        parts.append(part_of(name, hints[name], default))
+    return _fields(parts), lambda content: _values(parts, content)
+
+
+def source_of_keywords(fields: Mapping[str, object]) -> Source:
+    """Keyword arguments as fields: a type, `(type, default)`, options, or a field made by hand."""
+    parts = [_keyword(name, given) for name, given in fields.items()]
+    return _fields(parts), lambda content: _values(parts, content)
+
+
+def _keyword(name: str, given: object) -> Part:
+    if dataclasses.is_dataclass(given) and not isinstance(given, type):
+        return Part(dataclasses.replace(given, name=name), _unchanged)  # type: ignore[arg-type]
+    if isinstance(given, Mapping | list):
+        return Part(Choice(name, given), _unchanged)
+    if isinstance(given, tuple):
+        return part_of(name, *given)
+    return part_of(name, given)
+
+
+def _from_pydantic(model: Any) -> Source:
+    """An answer goes through the model itself, so the author's own validators count."""
+    parts: list[Part] = []
+    optional = set()
+    for attribute, info in model.model_fields.items():
+        alias = info.validation_alias
+        if alias is not None and not isinstance(alias, str):
+            raise FormError("a field with alias paths or choices cannot be asked for", field=attribute)
+        parts.append(part_of(alias or attribute, info.annotation, metadata=(info,)))
+        if not info.is_required():
+            optional.add(alias or attribute)
+    return _fields(parts), _construct(parts, optional, lambda values: model.model_validate(values))
+
+
+def _from_dataclass(cls: type) -> Source:
+    hints = _hints(cls)
+    parts: list[Part] = []
+    optional = set()
+    for field in dataclasses.fields(cls):
+        if not field.init:
+            continue
+        has_default = field.default is not dataclasses.MISSING
+        has_factory = field.default_factory is not dataclasses.MISSING
+        if has_default or has_factory:
+            optional.add(field.name)
+        default = field.default if has_default else None if has_factory else UNSET
+        parts.append(part_of(field.name, hints[field.name], default))
+
+    return _fields(parts), _construct(parts, optional, lambda values: cls(**values))
+
+
+def _from_typed_dict(cls: Any) -> Source:
+    hints = _hints(cls)
+    optional = cls.__optional_keys__
+    parts = [part_of(name, hint, None if name in optional else UNSET) for name, hint in hints.items()]
+    return _fields(parts), _construct(parts, optional, dict)
+
+
+def _construct(
+    parts: Iterable[Part], optional: Collection[str], make: Callable[[dict[str, object]], object]
+) -> Callable[[Content], object]:
+    """How to read an answer into a type that has its own defaults for the optional names."""
+
+    def read(content: Content) -> object:
+        values = _values(parts, content)
+        given = {name: value for name, value in values.items() if name in content or name not in optional}
+        try:
+            return make(given)
+        except ValueError as error:
+            raise _refused(error, content) from None
+
+    return read
+
+
+def _fields(parts: Iterable[Part]) -> tuple[Field, ...]:
+    return tuple(part.field for part in parts)
+
+
+def _hints(source: Any) -> dict[str, Any]:
+    try:
+        return get_type_hints(source, include_extras=True)
+    except NameError as error:
+        raise FormError(f"{source.__name__} has an annotation that cannot be resolved: {error}") from None
+
+
+def _values(parts: Iterable[Part], content: Content) -> dict[str, object]:
+    """The answers as the author's own values, all problems at once."""
+    values: dict[str, object] = {}
+    problems: list[Problem] = []
+    for part in parts:
+        name = part.field.name
+        try:
+            values[name] = part.convert(content[name]) if name in content else part.otherwise
+        except ValueError as error:
+            problems += _refused(error, content, name).problems
+    if problems:
+        raise Refused(*problems)
+    return values
+
+
+def _refused(error: ValueError, content: Content, name: str | None = None) -> Refused:
+    """What the author's type found wrong, without the value: pydantic's list, or one sentence."""
+    errors = getattr(error, "errors", None)
+    if errors is None:
+        return Refused(
+            Problem(name, "validator", str(error), kind_of(content if name is None else content[name]))
+        )
+    problems = []
+    for found in errors(include_url=False, include_context=False, include_input=False):
+        field = name or next((str(step) for step in found["loc"] if step in content), None)
+        message = found["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+        problems.append(
+            Problem(field, "validator", message, kind_of(content if field is None else content[field]))
+        )
+    return Refused(*problems)
+
+
+def _unchanged(answer: Value) -> Value:
+    return answer
