@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, NoReturn, TypeAlias, TypeVar
 
@@ -49,6 +50,10 @@ class Origin:
     claimed_version: str | None = None
 
 
+fit_to_stop: Callable[[Stopped], Stopped] = lambda stopped: stopped
+"""Makes a `Stopped` fit for the framework around the running call; the server part puts its own here."""
+
+
 @dataclass(frozen=True, slots=True)
 class Accepted(Generic[T_co]):
     """The person answered. The only answer that has `.data`."""
@@ -74,7 +79,7 @@ class Declined:
 
     def or_stop(self, message: str | None = None) -> NoReturn:
         """End the call politely, telling the model that the person declined."""
-        raise Stopped(message or "The person declined. Nothing was done.", action="decline")
+        raise fit_to_stop(Stopped(message or "The person declined. Nothing was done.", action="decline"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +90,8 @@ class Cancelled:
 
     def or_stop(self, message: str | None = None) -> NoReturn:
         """End the call politely, telling the model that nothing was decided."""
-        raise Stopped(
-            message or "The person dismissed the question. Nothing was done; ask again later.", action="cancel"
-        )
+        sentence = message or "The person dismissed the question. Nothing was done; ask again later."
+        raise fit_to_stop(Stopped(sentence, action="cancel"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +107,21 @@ class Fallback(Generic[T_co]):
 
 
 Answer: TypeAlias = Accepted[T] | Declined | Cancelled
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who answers.
+
+    The verified issuer and subject on HTTP, the operating system's user on stdio, otherwise one anonymous
+    person for a connection. Never taken from form content, arguments, `clientInfo` or `_meta`.
+    """
+
+    issuer: str
+    subject: str
+    how: Literal["token", "system", "anonymous"]
+
+    @property
+    def key(self) -> str:
+        """One string for one person, for stores and comparisons."""
+        return f"{self.how}:{self.issuer}:{self.subject}"

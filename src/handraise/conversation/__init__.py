@@ -1,0 +1,22 @@
+"""Pause and resume: park, replay, once, single use. Knows no SDK and no transport."""
+
+from handraise.conversation.body import Conversation
+from handraise.conversation.lot import Lot, SettledError
+from handraise.conversation.records import Binding, Consumption, Entry, Flow, Outcome, RoundRecord
+from handraise.conversation.rounds import TOKEN_PREFIX, Terms
+from handraise.conversation.store import Store
+
+__all__ = [
+    "TOKEN_PREFIX",
+    "Binding",
+    "Consumption",
+    "Conversation",
+    "Entry",
+    "Flow",
+    "Lot",
+    "Outcome",
+    "RoundRecord",
+    "SettledError",
+    "Store",
+    "Terms",
+]

@@ -1,0 +1,281 @@
+"""A body that can be suspended at a question: one client request across all its rounds.
+
+Knows neither the SDK nor a transport. The body is any coroutine; it runs in a task of its own, because
+cancel scopes, time limits, locks and child tasks of the author must outlive the request that
+started it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
+
+from handraise.conversation.digest import pin
+from handraise.conversation.journal import Journal
+from handraise.conversation.records import Binding, Entry, Json, Outcome, RoundRecord
+from handraise.conversation.rounds import TOKEN_PREFIX, Asked, Round
+from handraise.conversation.states import Event, State, step
+from handraise.errors import ConversationError, Expired, Withdrawn
+
+if TYPE_CHECKING:
+    from handraise.conversation.lot import Lot
+
+_FORGOTTEN = "handraise: let go at its question, to be replayed"
+_TIMER_SLACK = 0.05
+"""Timers fire a moment after the deadline, so that a retry which the store still takes always wins."""
+
+
+class Conversation:
+    """One client request with all its questions, across rounds."""
+
+    __slots__ = (
+        "_binding",
+        "_gathering",
+        "_lot",
+        "_open",
+        "_task",
+        "context",
+        "current",
+        "first_id",
+        "handler",
+        "id",
+        "journal",
+        "on_pause",
+        "state",
+    )
+
+    def __init__(self, lot: Lot, binding: Binding | Callable[[], Binding]) -> None:
+        self._lot = lot
+        self._binding = binding
+        self._open: dict[str, Asked] = {}
+        self._gathering = False
+        self._task: asyncio.Task[None] | None = None
+        self.context: contextvars.Context | None = None
+        self.id = ""
+        self.journal: Journal | None = None
+        self.handler: str | None = None
+        self.current = Round(0)
+        self.state = State.WORKING
+        self.first_id = ""
+        self.on_pause: Callable[[], None] | None = None
+
+    @property
+    def binding(self) -> Binding:
+        """What every round of this conversation is bound to."""
+        if not isinstance(self._binding, Binding):
+            self._binding = self._binding()
+        return self._binding
+
+    # The body's side.
+
+    async def exchange(self, requests: Mapping[str, Json], timeout: float) -> dict[str, Json]:
+        """Send input requests and wait for what the client answers to each.
+
+        Raises `Expired` when nobody answered in time and `Withdrawn` when the asker goes away.
+        """
+        if (recalled := self._recall(requests)) is not None:
+            return recalled
+        mine = self._ask(requests, timeout)
+        try:
+            await self._send_round()
+            return {key: self._note(key, asked, await asked.future) for key, asked in mine.items()}
+        except Expired:
+            await self._require_unanswered()
+            raise
+        finally:
+            for key, asked in mine.items():
+                asked.drop()
+                self._open.pop(key, None)
+
+    async def write(self, entry: Entry) -> None:
+        """Make a step of the journal safe before the body goes on."""
+        if self.id:
+            await self._lot.store.append(self.id, (entry,))
+
+    def _ask(self, requests: Mapping[str, Json], timeout: float) -> dict[str, Asked]:
+        if taken := [key for key in requests if key in self._open]:
+            raise ConversationError(f"the question {taken[0]!r} is being asked already")
+        loop = asyncio.get_running_loop()
+        deadline = time.time() + timeout
+        for key, request in requests.items():
+            asked = self._open[key] = Asked(request, loop.create_future(), deadline)
+            asked.timer = loop.call_later(timeout + _TIMER_SLACK, self._expire, key)
+        return {key: self._open[key] for key in requests}
+
+    def _expire(self, key: str) -> None:
+        if (asked := self._open.get(key)) is not None:
+            self._give_up(asked, Expired())
+
+    def _give_up(self, asked: Asked, error: Exception) -> None:
+        asked.fail(error)
+        if self.state is State.ASKING and not any(a.waiting for a in self._open.values()):
+            self.state = step(self.state, Event.GIVE_UP)
+
+    async def _require_unanswered(self) -> None:
+        """Our time is over; but another process may have taken the answer, and then the call is its."""
+        store = self._lot.store
+        if store.durable and self.current.token and not await store.close_round(self.current.token):
+            self._disown()
+            raise Withdrawn("the question was answered, and the call goes on in another process")
+
+    def _disown(self) -> None:
+        self._lot.live.pop(self.current.token, None)
+        self.id, self.current = "", Round(self.current.number)
+
+    def _recall(self, requests: Mapping[str, Json]) -> dict[str, Json] | None:
+        if self.journal is None:
+            return None
+        found: dict[str, Json] = {}
+        for key, request in requests.items():
+            entry = self.journal.recall(key, pin(request))
+            if entry is None:
+                return None
+            found[key] = entry.value
+        return found
+
+    def _note(self, key: str, asked: Asked, value: Json) -> Json:
+        if self.journal is not None:
+            self.journal.answered(key, pin(asked.request), value)
+        return value
+
+    async def _send_round(self) -> None:
+        """End the round with the open questions, unless one is out: then they go with the next one."""
+        if self._gathering or self.state is State.ASKING:
+            return
+        self._gathering = True
+        try:
+            await asyncio.sleep(0)  # questions that sibling tasks ask in the same breath share the round
+        finally:
+            self._gathering = False
+        questions = {key: asked.request for key, asked in self._open.items() if asked.waiting}
+        if questions and self.state is State.WORKING:
+            await self._end_round(questions)
+
+    async def _end_round(self, questions: dict[str, Json]) -> None:
+        lot, before = self._lot, self.current
+        lot.require_room()
+        token = TOKEN_PREFIX + secrets.token_urlsafe(18)
+        after = Round(before.number + 1, token, lot.wire(questions, token))
+        self.id = self.id or secrets.token_urlsafe(12)
+        await lot.store.open_round(self._record(after, questions))
+        self.current, self.state = after, step(self.state, Event.ASK)
+        lot.live[token] = (self, after)
+        await self._finish(before, Outcome("round", after.wire))
+        if self.on_pause is not None:
+            self.on_pause()
+        if lot.terms.forget_bodies and self.handler is not None:
+            self.forget()
+
+    def _record(self, after: Round, questions: dict[str, Json]) -> RoundRecord:
+        return RoundRecord(
+            token=after.token,
+            conversation=self.id,
+            number=after.number,
+            binding=self.binding,
+            deadline=max(asked.deadline for asked in self._open.values()),
+            questions=questions,
+            pins={key: pin(request) for key, request in questions.items()} if self.handler else {},
+            journal=tuple(self.journal.entries) if self.journal is not None else (),
+            handler=self.handler,
+            first_id=self.first_id,
+        )
+
+    async def _finish(self, done: Round, outcome: Outcome, error: BaseException | None = None) -> None:
+        if done.token:
+            window = self._lot.terms.retry_window
+            await self._lot.store.settle(done.token, outcome, until=time.time() + window)
+            self._lot.live.pop(done.token, None)
+        done.finish(outcome, error)
+
+    # The task.
+
+    def begin(self, body: Awaitable[Json], context: contextvars.Context) -> None:
+        """Run the body in a task of its own."""
+        self.context = context
+        self._task = asyncio.get_running_loop().create_task(self._run(body), context=context)
+        self._lot.bodies[self._task] = self
+
+    async def _run(self, body: Awaitable[Json]) -> None:
+        error: BaseException | None = None
+        try:
+            outcome = Outcome("result", await body)
+        except asyncio.CancelledError as cancelled:
+            if cancelled.args == (_FORGOTTEN,):
+                self._disown()
+            error = Withdrawn()
+            outcome = Outcome("error", self._lot.describe(error))
+        except Exception as failure:  # noqa: BLE001 - the outermost handler of a body
+            error = failure
+            outcome = Outcome("error", self._lot.describe(failure))
+        self.state = step(self.state, Event.END)
+        try:
+            await self._finish(self.current, outcome, error)
+            if self.id:
+                await self._lot.store.end(self.id, until=time.time() + self._lot.terms.retry_window)
+        finally:
+            self.current.finish(outcome, error)
+            self._lot.bodies.pop(self._task, None)  # type: ignore[arg-type]
+            self._task = self.context = self.on_pause = None
+
+    def forget(self) -> None:
+        """Let the body go, so that the next retry replays it."""
+        self._disown()
+        if self._task is not None:
+            self._task.cancel(msg=_FORGOTTEN)
+
+    def withdraw(self) -> None:
+        """Tell the body, at its question, that the asker went away; cancel it if it is not at one.
+
+        A replayable body in a store that outlives the process is let go instead: its questions stay open.
+        """
+        waiting = [asked for asked in self._open.values() if asked.waiting]
+        if self.handler is not None and self._lot.store.durable and self.state is State.ASKING:
+            self.forget()
+        elif waiting:
+            for asked in waiting:
+                self._give_up(asked, Withdrawn())
+        elif self._task is not None:
+            self._task.cancel()
+
+    # The requests' side.
+
+    def take(self, answers: Mapping[str, Json]) -> None:
+        """Hand the answers of a retry to the questions that wait for them."""
+        if self.state is State.ASKING:
+            self.state = step(self.state, Event.ANSWER)
+        for key, answer in answers.items():
+            if (asked := self._open.get(key)) is not None:
+                asked.answer(answer)
+        if any(asked.waiting for asked in self._open.values()):
+            self._lot.spawn(self._send_round())
+
+    async def wait(self, round_: Round) -> Json:
+        """Wait until the round goes on, and give its wire result. Raises what the body raised."""
+        if round_.outcome is None:
+            waiter = asyncio.get_running_loop().create_future()
+            round_.waiters.append(waiter)
+            try:
+                await waiter
+            except asyncio.CancelledError:
+                if waiter in round_.waiters:
+                    round_.waiters.remove(waiter)
+                self._abandoned(round_)
+                raise
+        return round_.result()
+
+    def _abandoned(self, round_: Round) -> None:
+        """The caller left. A body that used no answer yet ends with it; otherwise it lingers."""
+        if round_.waiters or round_ is not self.current or self._task is None:
+            return
+        if round_.number == 0:
+            self._task.cancel()
+        else:
+            asyncio.get_running_loop().call_later(self._lot.terms.linger, self._end_if_alone, round_)
+
+    def _end_if_alone(self, round_: Round) -> None:
+        if round_ is self.current and not round_.waiters and self._task is not None:
+            self._task.cancel()

@@ -1,0 +1,61 @@
+"""The journal: what a body was told, so that running it again tells it the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from handraise.conversation.records import Entry, Json
+
+
+class Journal:
+    """The steps of one conversation.
+
+    While a body replays, answers are handed out in the order in which they were given, each only to
+    the question it was given to. The first question that differs ends the replay: it and
+    everything after it is asked. `once` results are found by their key, whatever the order.
+    """
+
+    __slots__ = ("_once", "_position", "_replay", "entries")
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self.entries: list[Entry] = list(entries)
+        self._once: dict[str, Json] = {e.key: e.value for e in self.entries if e.kind == "once"}
+        self._replay: list[Entry] = [e for e in self.entries if e.kind == "answer"]
+        self._position = 0
+
+    def recall(self, key: str, pin: str) -> Entry | None:
+        """The answer that this question got before, or None when it has to be asked."""
+        if self._position >= len(self._replay):
+            return None
+        entry = self._replay[self._position]
+        if entry.key != key or entry.pin != pin:
+            self._forget_answers()
+            return None
+        self._position += 1
+        return entry
+
+    def answered(self, key: str, pin: str, value: Json) -> Entry:
+        """Write down an answer that just came."""
+        entry = Entry("answer", key, pin, value)
+        self.entries.append(entry)
+        return entry
+
+    def has_done(self, key: str) -> bool:
+        """Whether the step `key` has run."""
+        return key in self._once
+
+    def result_of(self, key: str) -> Json:
+        """What the step `key` gave."""
+        return self._once[key]
+
+    def done(self, key: str, value: Json) -> Entry:
+        """Write down what the step `key` gave."""
+        self._once[key] = value
+        entry = Entry("once", key, "", value)
+        self.entries.append(entry)
+        return entry
+
+    def _forget_answers(self) -> None:
+        stale = set(map(id, self._replay[self._position :]))
+        self.entries = [e for e in self.entries if id(e) not in stale]
+        self._replay = self._replay[: self._position]

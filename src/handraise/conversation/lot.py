@@ -1,0 +1,181 @@
+"""The parking lot of one server: which bodies are here, and how a retry finds its own."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+from handraise.conversation.body import Conversation
+from handraise.conversation.digest import digest
+from handraise.conversation.records import Binding, Consumption, Json, Outcome, RoundRecord
+from handraise.conversation.rounds import Round, Terms
+from handraise.conversation.store import Store
+from handraise.errors import ConversationError, NotReplayable, StateRefused
+
+
+class SettledError(ConversationError):
+    """The error with which a call ended, given again to a retry that arrived late."""
+
+    code = "settled_error"
+
+    def __init__(self, error: Json) -> None:
+        super().__init__(str(error.get("message", "")))
+        self.error = error
+
+
+class Lot:
+    """All conversations of one installed server."""
+
+    def __init__(
+        self,
+        store: Store,
+        terms: Terms,
+        *,
+        wire: Callable[[Mapping[str, Json], str], Json],
+        describe: Callable[[BaseException], Json],
+    ) -> None:
+        self.store = store
+        self.terms = terms
+        self.wire = wire
+        """Makes the wire result of a round from its questions and its token."""
+        self.describe = describe
+        """Makes the JSON-RPC error object of what a body raised."""
+        self.live: dict[str, tuple[Conversation, Round]] = {}
+        """The bodies that are here, by the token of the round they wait at or work on."""
+        self.bodies: dict[asyncio.Task[None], Conversation] = {}
+        self._chores: set[asyncio.Task[Any]] = set()
+        self._pruning: asyncio.TimerHandle | None = None
+        self._busy_until = 0.0
+
+    async def resume(
+        self,
+        token: str,
+        binding: Binding,
+        responses: Mapping[str, Json],
+        *,
+        rebind: Callable[[Conversation], None],
+        replay: Callable[[RoundRecord], Conversation],
+    ) -> Json:
+        """What a retry gets: the next round or the end of the call.
+
+        Raises `StateRefused` for a retry that does not belong here, and `NotReplayable` for one whose body
+        is gone and may not run again. Owner, deadline and single use are the store's to check.
+        """
+        conversation, round_ = self.live.get(token, (None, None))
+        shown = round_.shown if round_ is not None else (await self._find(token)).questions
+        answers = {key: responses[key] for key in shown if key in responses}
+        if shown and not answers:
+            return await self._show_again(token, binding)
+        taken = await self._consume(token, binding, answers)
+        if taken.verdict == "again" and taken.outcome is None and conversation is None:
+            taken = await self._leave_to_others(token, binding, answers, taken)
+        if taken.outcome is not None:
+            return _reply(taken.outcome)
+        if conversation is None or round_ is None:
+            conversation, round_ = await self._revive(token, replay)
+        elif taken.verdict == "first":
+            rebind(conversation)
+            conversation.take(answers)
+        return await conversation.wait(round_)
+
+    async def _find(self, token: str) -> RoundRecord:
+        record = await self.store.find_round(token)
+        if record is None:
+            raise StateRefused("unknown token")
+        return record
+
+    async def _consume(self, token: str, binding: Binding, answers: dict[str, Json]) -> Consumption:
+        taken = await self.store.consume(
+            token, binding=binding, answers=answers, digest=digest(answers), now=time.time()
+        )
+        if taken.verdict == "refused":
+            raise StateRefused(taken.reason)
+        return taken
+
+    async def _show_again(self, token: str, binding: Binding) -> Json:
+        """The same round once more: the retry brought nothing that was asked for."""
+        record = await self._find(token)
+        if record.binding != binding or time.time() >= record.deadline:
+            raise StateRefused("expired, or bound to another person or call")
+        return self.wire(record.questions, token)
+
+    async def _leave_to_others(
+        self, token: str, binding: Binding, answers: dict[str, Json], taken: Consumption
+    ) -> Consumption:
+        """Give the process that took the round its time, and wait for the outcome that it writes."""
+        since = taken.since
+        while taken.outcome is None and time.time() < since + self.terms.lease and token not in self.live:
+            await asyncio.sleep(0.1)
+            taken = await self._consume(token, binding, answers)
+        return taken
+
+    async def _revive(
+        self, token: str, replay: Callable[[RoundRecord], Conversation]
+    ) -> tuple[Conversation, Round]:
+        """Run a body that is gone once more, its answers and `once` steps taken from the journal."""
+        record = await self._find(token)
+        if (live := self.live.get(token)) is not None:
+            return live
+        try:
+            conversation = replay(record)
+        except NotReplayable as error:
+            until = time.time() + self.terms.retry_window
+            await self.store.settle(token, Outcome("error", self.describe(error)), until=until)
+            await self.store.end(record.conversation, until=until)
+            raise
+        conversation.id, conversation.first_id = record.conversation, record.first_id
+        conversation.current = Round(record.number, token)
+        self.live[token] = conversation, conversation.current
+        return self.live[token]
+
+    def require_room(self) -> None:
+        """Refuse to park more bodies than there is room for."""
+        if len(self.live) >= self.terms.max_parked:
+            raise ConversationError(f"{len(self.live)} questions wait already; no more are taken")
+        self._prune_later()
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something beside the requests, and keep hold of it."""
+        chore = asyncio.get_running_loop().create_task(work)
+        self._chores.add(chore)
+        chore.add_done_callback(self._chores.discard)
+
+    def _prune_later(self) -> None:
+        loop, window = asyncio.get_running_loop(), self.terms.retry_window
+        self._busy_until = loop.time() + 2 * window
+        if self._pruning is None:
+            self._pruning = loop.call_later(window, lambda: self.spawn(self._prune()))
+
+    async def _prune(self) -> None:
+        self._pruning = None
+        await self.store.prune(time.time())
+        loop = asyncio.get_running_loop()
+        if self._pruning is None and (self.live or loop.time() < self._busy_until):
+            self._pruning = loop.call_later(self.terms.retry_window, lambda: self.spawn(self._prune()))
+
+    async def close(self) -> None:
+        """Withdraw every question, let the bodies tidy up, then end them."""
+        if self._pruning is not None:
+            self._pruning.cancel()
+            self._pruning = None
+        for conversation in list(self.bodies.values()):
+            conversation.withdraw()
+        await self._let_go(self.terms.grace)
+        for task in list(self.bodies):
+            task.cancel()
+        await self._let_go(self.terms.grace)
+        for chore in list(self._chores):
+            chore.cancel()
+        await self.store.prune(time.time())
+
+    async def _let_go(self, seconds: float) -> None:
+        if self.bodies:
+            await asyncio.wait(list(self.bodies), timeout=seconds)
+
+
+def _reply(outcome: Outcome) -> Json:
+    if outcome.kind == "error":
+        raise SettledError(outcome.value)
+    return outcome.value

@@ -1,0 +1,89 @@
+"""What a store keeps of a conversation: rounds, the journal, and flows that finish in a browser."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+Json: TypeAlias = Any
+"""A JSON value: what `json.loads` gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What a round belongs to. A retry that differs in any of it is refused."""
+
+    person: str
+    method: str
+    target: str
+    arguments: str
+    """Digest of the canonical arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One step of the journal, in the order in which the body took it.
+
+    `pin` is the digest of what was shown, so that an answer never serves another question.
+    """
+
+    kind: Literal["answer", "once"]
+    key: str
+    pin: str
+    value: Json
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRecord:
+    """Questions that went out together and wait for one retry."""
+
+    token: str
+    """The `requestState`: random, and worthless to anyone but the person it is bound to."""
+    conversation: str
+    number: int
+    binding: Binding
+    deadline: float
+    """Wall clock, in seconds."""
+    questions: dict[str, Json]
+    """The `inputRequests` as they were sent, by key."""
+    pins: dict[str, str]
+    """The digest of each question as it was shown, by key."""
+    journal: tuple[Entry, ...] = ()
+    handler: str | None = None
+    """Where a replayable handler stands in the code; None when it must not run again."""
+    first_id: str = ""
+    """The JSON-RPC id of the call itself, from which the ids of its questions are made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a round went on: the next round or the end of the call."""
+
+    kind: Literal["result", "error", "round"]
+    value: Json
+    """The wire result, or the JSON-RPC error object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consumption:
+    """What the store says to a retry.
+
+    `first`: this retry consumes the round. `again`: the same answers came before; `outcome` is
+    theirs, if it is there yet. `refused`: anything else, with the reason for the log.
+    """
+
+    verdict: Literal["first", "again", "refused"]
+    reason: str = ""
+    outcome: Outcome | None = None
+    since: float = 0.0
+    """When the round was consumed, wall clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A URL question that somebody has to finish in a browser."""
+
+    elicitation_id: str
+    person: str
+    deadline: float
+    completed: bool = False

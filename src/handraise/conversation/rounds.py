@@ -1,0 +1,104 @@
+"""One round: questions that went out together, and the requests that wait for what comes next."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from handraise.conversation.records import Json, Outcome
+
+TOKEN_PREFIX = "hr1."
+"""What every requestState of ours starts with. Anything else belongs to somebody else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How long things may take and how many there may be."""
+
+    linger: float = 10.0
+    """How long a body goes on after its caller left, once an answer was used."""
+    retry_window: float = 60.0
+    """How long the outcome of a round is kept for the same retry arriving again."""
+    grace: float = 2.0
+    """How long bodies may tidy up when the server shuts down."""
+    lease: float = 30.0
+    """How long a round that another process took is left to it."""
+    max_parked: int = 100_000
+    """How many questions may wait at once."""
+    forget_bodies: bool = False
+    """Let replayable bodies go at each question instead of keeping them suspended."""
+
+
+class Asked:
+    """One open question: what was sent, and the future that its body waits on."""
+
+    __slots__ = ("deadline", "future", "request", "timer")
+
+    def __init__(self, request: Json, future: asyncio.Future[Json], deadline: float) -> None:
+        self.request = request
+        self.future = future
+        self.deadline = deadline
+        self.timer: asyncio.TimerHandle | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether nobody has answered yet."""
+        return not self.future.done()
+
+    def answer(self, value: Json) -> None:
+        """Give the body its answer."""
+        self._stop()
+        if not self.future.done():
+            self.future.set_result(value)
+
+    def fail(self, error: Exception) -> None:
+        """Tell the body that there will be no answer."""
+        self._stop()
+        if not self.future.done():
+            self.future.set_exception(error)
+
+    def drop(self) -> None:
+        """Nobody waits for this question any more."""
+        self._stop()
+        if not self.future.cancel() and not self.future.cancelled():
+            self.future.exception()  # seen, so that asyncio does not report it as lost
+
+    def _stop(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
+
+
+class Round:
+    """What a request waits for: the call itself (no token), or a retry that answers questions."""
+
+    __slots__ = ("error", "number", "outcome", "token", "waiters", "wire")
+
+    def __init__(self, number: int, token: str = "", wire: Json = None) -> None:
+        self.number = number
+        self.token = token
+        self.wire = wire
+        self.outcome: Outcome | None = None
+        self.error: BaseException | None = None
+        self.waiters: list[asyncio.Future[None]] = []
+
+    @property
+    def shown(self) -> Mapping[str, Json]:
+        """The input requests of this round, by key."""
+        return self.wire["inputRequests"] if self.wire is not None else {}
+
+    def finish(self, outcome: Outcome, error: BaseException | None = None) -> None:
+        """Say how the round went on, to everyone who waits."""
+        self.outcome, self.error = outcome, error
+        for waiter in self.waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+        self.waiters.clear()
+
+    def result(self) -> Json:
+        """The wire result of the finished round. Raises what the body raised."""
+        assert self.outcome is not None
+        if self.error is not None:
+            raise self.error
+        return self.outcome.value

@@ -1,0 +1,78 @@
+"""The contract of a store: what pausing and resuming needs to be kept, and how atomically."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from handraise.conversation.records import Binding, Consumption, Entry, Flow, Json, Outcome, RoundRecord
+
+
+class Store(Protocol):
+    """Where rounds, journals and flows live.
+
+    Every method is atomic. Times are wall-clock seconds and come from the caller.
+    The suite in `handraise.testing` runs the same tests against every implementation.
+    """
+
+    @property
+    def durable(self) -> bool:
+        """Whether records outlive the process."""
+        ...
+
+    async def open_round(self, record: RoundRecord) -> None:
+        """Keep a round that is about to be sent. A token that exists is an error."""
+        ...
+
+    async def find_round(self, token: str) -> RoundRecord | None:
+        """The round with its journal as it stands now, or None."""
+        ...
+
+    async def consume(
+        self, token: str, *, binding: Binding, answers: dict[str, Json], digest: str, now: float
+    ) -> Consumption:
+        """Use the round up, once.
+
+        The owner is checked before anything changes, then the deadline, then whether it was used before.
+        """
+        ...
+
+    async def close_round(self, token: str) -> bool:
+        """Close a round whose time is over; False when somebody answered it before."""
+        ...
+
+    async def append(self, conversation: str, entries: Sequence[Entry]) -> None:
+        """Add to the journal; on return it is safe."""
+        ...
+
+    async def settle(self, token: str, outcome: Outcome, *, until: float) -> None:
+        """Keep how a consumed or expired round went on, for retries that arrive late."""
+        ...
+
+    async def end(self, conversation: str, *, until: float) -> None:
+        """The call is over: forget journal and answers now, the outcomes at `until`."""
+        ...
+
+    async def pending(self, person: str | None = None) -> list[RoundRecord]:
+        """The rounds that still wait for an answer, oldest first."""
+        ...
+
+    async def open_flow(self, flow: Flow) -> None:
+        """Keep a flow. The same id for the same person continues it; for anybody else it is an error."""
+        ...
+
+    async def complete_flow(self, elicitation_id: str, *, person: str, now: float) -> bool:
+        """Mark a flow as finished by its own person; False when there is no such flow for them."""
+        ...
+
+    async def find_flow(self, elicitation_id: str) -> Flow | None:
+        """The flow, or None."""
+        ...
+
+    async def prune(self, now: float) -> int:
+        """Delete what is over; how many records went."""
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of files and connections."""
+        ...

@@ -1,0 +1,312 @@
+"""`ask`: a question in the middle of a tool, prompt or resource template."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack, overload
+
+import anyio.from_thread
+import anyio.to_thread
+from mcp.server.session import ServerSession
+
+from handraise.errors import HandraiseError, TooManyQuestions
+from handraise.forms import Form, Integer, Number, Text
+from handraise.questions import Accepted, Cancelled, Declined, Fallback, FormQuestion, Person, UrlQuestion
+from handraise.server import shortcuts
+from handraise.server.asking import NO_FALLBACK, Asking, Manner, pose
+from handraise.server.calls import current_call
+from handraise.server.inquiries import (
+    FormInquiry,
+    ModelInquiry,
+    ModelReply,
+    Root,
+    RootsInquiry,
+    UrlInquiry,
+)
+from handraise.server.required import require_first
+
+T = TypeVar("T")
+F = TypeVar("F")
+
+Answer: TypeAlias = Accepted[T] | Declined | Cancelled
+
+_MAX_WAITING_THREADS = 200
+
+
+class Usual(TypedDict, total=False):
+    """What every question may be given, beside its message and its form.
+
+    - `key`: its name on the wire and in the journal; made up when absent.
+    - `timeout`: seconds until nobody answering is `Expired`.
+    - `because`, `if_declined`: added to the message, so that the person knows what depends on it.
+    - `still`: looked at after an accepted answer. False, a sentence or a ValueError says that the world has
+      changed meanwhile: the answer is not used and `Stale` is raised.
+    - `session`: a legacy session to ask on, outside of a request.
+    """
+
+    key: str | None
+    timeout: float | None
+    because: str | None
+    if_declined: str | None
+    still: Callable[[], Any] | None
+    session: ServerSession | None
+
+
+class Ask:
+    """Asks the person, on every revision of the protocol.
+
+    Every method gives an `Asking`: `await` it for the answer, hand several to `ask.all`, or `prepare()` one
+    to send it now and wait later.
+    """
+
+    @overload
+    def __call__(
+        self,
+        message: str,
+        form: type[T] | Form[T],
+        *,
+        check: Callable[[T], Any] | None = None,
+        unsafe_preanswer: bool = False,
+        **usual: Unpack[Usual],
+    ) -> Asking[Answer[T]]: ...
+    @overload
+    def __call__(
+        self,
+        message: str,
+        form: type[T] | Form[T],
+        *,
+        fallback: F,
+        check: Callable[[T], Any] | None = None,
+        unsafe_preanswer: bool = False,
+        **usual: Unpack[Usual],
+    ) -> Asking[Answer[T] | Fallback[F]]: ...
+    def __call__(
+        self,
+        message: str,
+        form: Any,
+        *,
+        fallback: Any = NO_FALLBACK,
+        check: Callable[[Any], Any] | None = None,
+        unsafe_preanswer: bool = False,
+        **usual: Unpack[Usual],
+    ) -> Asking[Any]:
+        """Ask for the fields of a form: a `Form`, a pydantic model, a dataclass, a TypedDict or any simple type.
+
+        `check` is the author's own validation of the typed result: a sentence, False or a ValueError asks again.
+        `unsafe_preanswer` takes an answer that came with the call, before anything was asked.
+        """
+        return _form(
+            message, Form.of(form), usual, check=check, fallback=fallback, unsafe_preanswer=unsafe_preanswer
+        )
+
+    @overload
+    def confirm(self, message: str, **usual: Unpack[Usual]) -> Asking[Answer[bool]]: ...
+    @overload
+    def confirm(
+        self, message: str, *, fallback: F, **usual: Unpack[Usual]
+    ) -> Asking[Answer[bool] | Fallback[F]]: ...
+    def confirm(self, message: str, *, fallback: Any = NO_FALLBACK, **usual: Unpack[Usual]) -> Asking[Any]:
+        """Ask for one yes or no. A "no" is `Declined(by="answer")`."""
+        return _form(
+            message,
+            shortcuts.CONFIRM,
+            usual,
+            fallback=fallback,
+            convert=shortcuts.confirmed,
+            declined_when=lambda yes: not yes,
+        )
+
+    @overload
+    def choose(
+        self, message: str, options: Mapping[T, str] | Iterable[T], **usual: Unpack[Usual]
+    ) -> Asking[Answer[T]]: ...
+    @overload
+    def choose(
+        self, message: str, options: Mapping[T, str] | Iterable[T], *, fallback: F, **usual: Unpack[Usual]
+    ) -> Asking[Answer[T] | Fallback[F]]: ...
+    def choose(
+        self, message: str, options: Iterable[Any], *, fallback: Any = NO_FALLBACK, **usual: Unpack[Usual]
+    ) -> Asking[Any]:
+        """Ask for one of several: a mapping from value to title, an Enum, or any values."""
+        form, convert = shortcuts.choice(options)
+        return _form(message, form, usual, fallback=fallback, convert=convert)
+
+    def choose_many(
+        self,
+        message: str,
+        options: Mapping[T, str] | Iterable[T],
+        *,
+        min_items: int | None = None,
+        max_items: int | None = None,
+        fallback: Any = NO_FALLBACK,
+        **usual: Unpack[Usual],
+    ) -> Asking[Answer[list[T]]]:
+        """Ask for any number of several."""
+        form, convert = shortcuts.choices(options, min_items, max_items)
+        return _form(message, form, usual, fallback=fallback, convert=convert)
+
+    def text(
+        self,
+        message: str,
+        *,
+        min_length: int | None = 1,
+        max_length: int | None = None,
+        pattern: str | None = None,
+        format: Literal["email", "uri"] | None = None,
+        check: Callable[[str], Any] | None = None,
+        fallback: Any = NO_FALLBACK,
+        **usual: Unpack[Usual],
+    ) -> Asking[Answer[str]]:
+        """Ask for a line of text."""
+        field = Text(
+            shortcuts.ANSWER,
+            title="Your answer",
+            min_length=min_length,
+            max_length=max_length,
+            pattern=pattern,
+            format=format,
+        )
+        return _single(message, field, usual, fallback=fallback, check=check)
+
+    def number(
+        self,
+        message: str,
+        *,
+        minimum: float | None = None,
+        maximum: float | None = None,
+        whole: bool = False,
+        check: Callable[[float], Any] | None = None,
+        fallback: Any = NO_FALLBACK,
+        **usual: Unpack[Usual],
+    ) -> Asking[Answer[float]]:
+        """Ask for a number, or for a whole one."""
+        kind = Integer if whole else Number
+        field = kind(shortcuts.ANSWER, title="Your answer", minimum=minimum, maximum=maximum)
+        return _single(message, field, usual, fallback=fallback, check=check)
+
+    def date(
+        self,
+        message: str,
+        *,
+        check: Callable[[datetime.date], Any] | None = None,
+        fallback: Any = NO_FALLBACK,
+        **usual: Unpack[Usual],
+    ) -> Asking[Answer[datetime.date]]:
+        """Ask for a day."""
+        return _form(message, Form.of(datetime.date), usual, fallback=fallback, check=check)
+
+    def open(
+        self,
+        message: str,
+        url: str,
+        elicitation_id: str | None = None,
+        *,
+        wait: bool = True,
+        unsafe_plain_http: bool = False,
+        fallback: Any = NO_FALLBACK,
+        **usual: Unpack[Usual],
+    ) -> Asking[Answer[None]]:
+        """Ask the person to do something in their browser, and wait until `complete` says that it is done.
+
+        Accepting is consent to open the link, nothing more. With `wait=False` that is what this gives.
+        """
+        question = UrlQuestion(_composed(message, usual), url, elicitation_id)
+        inquiry = UrlInquiry(question, wait=wait, unsafe_plain_http=unsafe_plain_http)
+        return Asking(inquiry, _manner(usual, fallback))
+
+    async def require(self, *links: UrlQuestion | str, timeout: float | None = None) -> None:
+        """Go on only when the person has finished these links.
+
+        2025-11-25: the call ends with error -32042 that lists what is missing, and the client calls again.
+        2026-07-28: the links are asked for in a round, and the body goes on when they are finished.
+        """
+        questions = [q if isinstance(q, UrlQuestion) else UrlQuestion(_NEEDED, q) for q in links]
+        await require_first(current_call(), questions, timeout)
+
+    def roots(self, *, key: str | None = None, timeout: float | None = None) -> Asking[tuple[Root, ...]]:
+        """Ask the client which roots it exposes."""
+        return Asking(RootsInquiry(), Manner(key=key, timeout=timeout))
+
+    def model(
+        self,
+        prompt: str | Sequence[Mapping[str, Any]],
+        *,
+        max_tokens: int,
+        key: str | None = None,
+        timeout: float | None = None,
+        **parameters: Any,
+    ) -> Asking[ModelReply]:
+        """Ask the client's own model (sampling). `parameters` are the protocol's, in its own spelling."""
+        text = {"role": "user", "content": {"type": "text", "text": prompt}}
+        messages = [text] if isinstance(prompt, str) else [dict(message) for message in prompt]
+        inquiry = ModelInquiry({"messages": messages, "maxTokens": max_tokens, **parameters})
+        return Asking(inquiry, Manner(key=key, timeout=timeout))
+
+    async def all(self, **askings: Asking[Any]) -> dict[str, Any]:
+        """Ask several things at once: one round on 2026-07-28, one after the other before. The answers by name."""
+        call = current_call()
+        try:
+            return await pose(call, {name: asking.use() for name, asking in askings.items()})
+        except HandraiseError as error:
+            raise call.raisable(error) from error.__cause__
+
+    def sync(self, asking: Awaitable[T]) -> T:
+        """Ask from a plain `def` tool: `answer = ask.sync(ask.confirm("Delete it?"))`."""
+        return anyio.from_thread.run(_with_a_thread_more, asking)
+
+    def person(self) -> Person:
+        """Who will answer: to hand to `complete` later, or to keep things apart."""
+        return current_call().person
+
+
+ask = Ask()
+
+_NEEDED = "Please open this page to go on."
+
+
+def _form(
+    message: str,
+    form: Form[Any],
+    usual: Usual,
+    *,
+    fallback: Any,
+    check: Callable[[Any], Any] | None = None,
+    convert: Callable[[Any], Any] | None = None,
+    declined_when: Callable[[Any], bool] | None = None,
+    unsafe_preanswer: bool = False,
+) -> Asking[Any]:
+    question = FormQuestion(_composed(message, usual), form)
+    inquiry: FormInquiry[Any] = FormInquiry(question, convert, check, usual.get("still"), declined_when)
+    return Asking(inquiry, _manner(usual, fallback, unsafe_preanswer))
+
+
+def _single(message: str, field: Text | Number | Integer, usual: Usual, *, fallback: Any, check: Any) -> Asking[Any]:
+    return _form(
+        message, shortcuts.one(field), usual, fallback=fallback, check=check, convert=shortcuts.answer_of
+    )
+
+
+def _manner(usual: Usual, fallback: Any, unsafe_preanswer: bool = False) -> Manner:
+    return Manner(usual.get("key"), usual.get("timeout"), fallback, usual.get("session"), unsafe_preanswer)
+
+
+def _composed(message: str, usual: Usual) -> str:
+    parts = [message]
+    if because := usual.get("because"):
+        parts.append(f"Why: {because}")
+    if if_declined := usual.get("if_declined"):
+        parts.append(f"If you decline: {if_declined}")
+    return "\n\n".join(parts)
+
+
+async def _with_a_thread_more(asking: Awaitable[T]) -> T:
+    """Wait without using up a worker thread that other tools need."""
+    limiter = anyio.to_thread.current_default_thread_limiter()
+    if limiter.total_tokens - limiter.available_tokens > _MAX_WAITING_THREADS:
+        raise current_call().raisable(TooManyQuestions("too many plain `def` tools wait for a person at once"))
+    limiter.total_tokens += 1
+    try:
+        return await asking
+    finally:
+        limiter.total_tokens -= 1

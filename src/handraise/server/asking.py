@@ -1,0 +1,177 @@
+"""One question on its way: defined, sent, sent again when the answer cannot be used, and answered."""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from mcp.server.session import ServerSession
+
+from handraise.errors import HandraiseError, NotSupported, UnusableAnswer, UsageError
+from handraise.questions import Fallback
+from handraise.revisions import Revision
+from handraise.server.calls import Call, SessionCall, current_call
+from handraise.server.inquiries import Inquiry, Unusable
+
+R = TypeVar("R")
+
+
+class _NoFallback:
+    def __repr__(self) -> str:
+        return "NO_FALLBACK"
+
+
+NO_FALLBACK: Any = _NoFallback()
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a question is to be asked, apart from what it asks."""
+
+    key: str | None = None
+    timeout: float | None = None
+    fallback: Any = NO_FALLBACK
+    session: ServerSession | None = None
+    unsafe_preanswer: bool = False
+
+
+class Asking(Generic[R]):
+    """A question that was made and not asked yet. Awaiting it asks it and gives the answer."""
+
+    __slots__ = ("_inquiry", "_manner", "_used")
+
+    def __init__(self, inquiry: Inquiry[Any], manner: Manner) -> None:
+        self._inquiry = inquiry
+        self._manner = manner
+        self._used = False
+
+    def __await__(self) -> Generator[Any, None, R]:
+        return self._ask().__await__()
+
+    def __del__(self) -> None:
+        if not self._used:
+            warnings.warn("a question was made and never asked: await it", RuntimeWarning, stacklevel=2)
+
+    def prepare(self) -> Prepared[R]:
+        """Send the question without waiting; wait for the answer later by awaiting what this gives."""
+        return Prepared(self)
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """The input request as this call's client gets it."""
+        return self._inquiry.request(self._call().revision)
+
+    def use(self) -> tuple[Inquiry[Any], Manner]:
+        """What is asked and how, for somebody who asks it in a round of their own."""
+        self._used = True
+        return self._inquiry, self._manner
+
+    def _call(self) -> Call:
+        session = self._manner.session
+        return current_call() if session is None else call_on(session)
+
+    async def _ask(self) -> R:
+        inquiry, manner = self.use()
+        call = self._call()
+        try:
+            return (await pose(call, {"": (inquiry, manner)}))[""]  # type: ignore[no-any-return]
+        except HandraiseError as error:
+            raise call.raisable(error) from error.__cause__
+
+
+class Prepared(Generic[R]):
+    """A question that is on its way. Awaiting it gives the answer."""
+
+    __slots__ = ("_task", "request")
+
+    def __init__(self, asking: Asking[R]) -> None:
+        self.request = asking.request
+        """The input request that was sent."""
+        self._task: asyncio.Task[R] = asyncio.get_running_loop().create_task(asking._ask())
+
+    def __await__(self) -> Generator[Any, None, R]:
+        return self._task.__await__()
+
+    def withdraw(self) -> None:
+        """Stop asking."""
+        self._task.cancel()
+
+
+def call_on(session: ServerSession) -> Call:
+    """A call that stands for a legacy session which the author holds outside of any request."""
+    from handraise.server.install import runtime_for
+
+    try:
+        revision = Revision(session.protocol_version)
+    except ValueError:
+        raise UsageError(f"revision {session.protocol_version} has no elicitation") from None
+    if revision.modern:
+        raise UsageError("on 2026-07-28 a question needs a request that it belongs to")
+    return SessionCall(runtime_for(session), session, revision)
+
+
+async def pose(call: Call, asked: Mapping[str, tuple[Inquiry[Any], Manner]]) -> dict[str, Any]:
+    """Ask several things at once, each again while its answer cannot be used; the results by name.
+
+    The names are the callers'; on the wire each question has its `key`, its name, or an id of its own.
+    """
+    results: dict[str, Any] = {}
+    left: dict[str, tuple[str, Inquiry[Any]]] = {}
+    timeout = 0.0
+    for name, (inquiry, manner) in asked.items():
+        try:
+            call.require_mode(inquiry.mode)
+        except NotSupported:
+            if manner.fallback is NO_FALLBACK:
+                raise
+            results[name] = Fallback(manner.fallback)
+            continue
+        key = manner.key or name or call.next_key(inquiry.content)
+        given = await _given_before(call, key, inquiry, manner)
+        if given is not None:
+            results[name] = given
+            continue
+        limit = manner.timeout or call.runtime.options.timeout
+        timeout = max(timeout, limit)
+        left[key] = (name, await inquiry.begin(call, limit))
+    results.update(await _until_usable(call, left, timeout))
+    return {name: results[name] for name in asked}
+
+
+async def _given_before(call: Call, key: str, inquiry: Inquiry[Any], manner: Manner) -> Any:
+    """A valid answer that came with the call itself, if the author allows such. None otherwise."""
+    if not manner.unsafe_preanswer or key not in call.answered_before:
+        return None
+    try:
+        result = await inquiry.read(call.answered_before[key], call)
+    except HandraiseError:
+        return None
+    return None if isinstance(result, Unusable) else result
+
+
+async def _until_usable(call: Call, left: dict[str, tuple[str, Inquiry[Any]]], timeout: float) -> dict[str, Any]:
+    results: dict[str, Any] = {}
+    unusable: dict[str, Unusable] = {}
+    tries = 1 + call.runtime.options.max_reasks
+    while left:
+        counted = sum(key not in unusable or unusable[key].counts for key in left)
+        call.count(counted)
+        tries -= counted > 0
+        if tries < 0:
+            raise UnusableAnswer("; ".join(reason for key in left for reason in unusable[key].reasons))
+        requests = {
+            key: inquiry.request(call.revision, unusable[key].reasons if key in unusable else ())
+            for key, (_, inquiry) in left.items()
+        }
+        answers = await call.exchange(requests, timeout)
+        for key, (name, inquiry) in tuple(left.items()):
+            result = await inquiry.read(answers[key], call)
+            if isinstance(result, Unusable):
+                unusable[key] = result
+            else:
+                results[name] = result
+                del left[key]
+    return results

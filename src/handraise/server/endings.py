@@ -1,0 +1,94 @@
+"""How a call ends when an error of ours leaves its body.
+
+The framework around a tool treats an unknown exception as a crash: it logs a traceback and hides the text
+from the model. So what `ask` raises is also the framework's own kind of error, and says on the wire its
+one public sentence and nothing else.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from types import FrameType
+from typing import Any
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, ErrorData
+
+from handraise.conversation import SettledError
+from handraise.errors import HandraiseError, NotReplayable, NotSupported, StateRefused, Stopped
+from handraise.wire import MISSING_CAPABILITY, dump_missing_capability
+
+_FRAMEWORKS = ("mcp.server.", "fastmcp.")
+
+
+def sentence(error: HandraiseError) -> str:
+    """What the other side may read of an error."""
+    return error.args[0] if isinstance(error, Stopped) else error.public
+
+
+def as_tool_error(error: HandraiseError, framework_error: type[Exception] | None) -> HandraiseError:
+    """The same error, which the framework shows to the model instead of reporting a crash."""
+    if framework_error is not None and not isinstance(error, framework_error):
+        error.__class__ = _mixed(type(error), framework_error)
+        error.__dict__.setdefault("log_level", 20)  # FastMCP logs its errors at a level that they carry
+    return error
+
+
+def as_protocol_error(error: HandraiseError) -> HandraiseError:
+    """The same error, which reaches the client as a JSON-RPC error."""
+    if not isinstance(error, MCPError):
+        described = describe(error)
+        error.__class__ = _mixed(type(error), MCPError)
+        error.__dict__["error"] = ErrorData(**described)
+    return error
+
+
+@cache
+def _mixed(ours: type[HandraiseError], theirs: type[Exception]) -> type[HandraiseError]:
+    namespace = {"__str__": sentence, "__module__": ours.__module__, "__doc__": ours.__doc__}
+    return type(ours.__name__, (ours, theirs), namespace)
+
+
+def describe(error: BaseException) -> dict[str, Any]:
+    """The JSON-RPC error object for what a body raised."""
+    if isinstance(error, MCPError):
+        return error.error.model_dump(exclude_none=True)
+    if isinstance(error, SettledError):
+        return dict(error.error)
+    if isinstance(error, NotSupported):
+        return {
+            "code": MISSING_CAPABILITY,
+            "message": error.public,
+            "data": dump_missing_capability((error.mode,)),
+        }
+    if isinstance(error, StateRefused):
+        # What the SDK says to any requestState it does not take, so that nobody learns whose it was.
+        return {
+            "code": INVALID_PARAMS,
+            "message": "Invalid or expired requestState",
+            "data": {"reason": "invalid_request_state"},
+        }
+    if isinstance(error, NotReplayable):
+        return {"code": INTERNAL_ERROR, "message": error.public, "data": {"reason": error.code}}
+    if isinstance(error, HandraiseError):
+        return {"code": INTERNAL_ERROR, "message": sentence(error), "data": {"reason": error.code}}
+    return {"code": INTERNAL_ERROR, "message": "Internal server error"}
+
+
+def error_result(error: HandraiseError) -> dict[str, Any]:
+    """The tool result with which a call ends politely: a sentence that the model can use."""
+    return {"content": [{"type": "text", "text": sentence(error)}], "isError": True}
+
+
+def escaped(error: BaseException) -> bool:
+    """Whether an error left the author's code: its traceback then shows a frame of the framework."""
+    trace = error.__traceback__
+    while trace is not None:
+        if _module_of(trace.tb_frame).startswith(_FRAMEWORKS):
+            return True
+        trace = trace.tb_next
+    return False
+
+
+def _module_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))

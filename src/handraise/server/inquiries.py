@@ -1,0 +1,263 @@
+"""What can be asked, each with how it is said on the wire and how its answer is read."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from handraise.errors import Expired, Failed, Mode, Stale, WireError
+from handraise.forms import Form, check_answer
+from handraise.policy.secrets import require_no_secrets
+from handraise.questions import Accepted, Cancelled, Declined, FormQuestion, Question, UrlQuestion
+from handraise.revisions import Revision
+from handraise.urls import require_safe_url
+from handraise.wire import WireAnswer, dump_question, parse_answer
+
+if TYPE_CHECKING:
+    from handraise.server.calls import Call
+
+T = TypeVar("T")
+R_co = TypeVar("R_co", covariant=True)
+
+Check = Callable[[T], "str | bool | None | Awaitable[str | bool | None]"]
+"""The author's own validation: a sentence or False (or a raised ValueError) asks again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """An answer that has to be asked for again, with the reasons.
+
+    A link that was opened and not finished yet is asked again too, and not held against anyone (`counts`).
+    """
+
+    reasons: tuple[str, ...]
+    counts: bool = True
+
+
+class Inquiry(Protocol[R_co]):
+    """Anything that can be put to the client within a call."""
+
+    @property
+    def mode(self) -> Mode:
+        """What the client has to be able to do."""
+        ...
+
+    @property
+    def content(self) -> object:
+        """What makes this inquiry differ from others, for its id."""
+        ...
+
+    def request(self, revision: Revision, reasons: Sequence[str] = ()) -> dict[str, Any]:
+        """The input request; `reasons` say why it is asked again."""
+        ...
+
+    async def begin(self, call: Call, timeout: float) -> Inquiry[R_co]:
+        """The inquiry as it is asked in this call."""
+        ...
+
+    async def read(self, raw: Any, call: Call) -> R_co | Unusable:
+        """The result, from what the client answered."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FormInquiry(Generic[T]):
+    """A form question. `declined_when` tells the accepted answers that mean "no" (a confirmation)."""
+
+    question: FormQuestion[Any]
+    convert: Callable[[Any], T] | None = None
+    """From what the form reads to what the author gets."""
+    check: Check[T] | None = None
+    still: Callable[[], Any] | None = None
+    declined_when: Callable[[T], bool] | None = None
+
+    @property
+    def mode(self) -> Mode:
+        return "form"
+
+    @property
+    def content(self) -> object:
+        return self.question.message
+
+    async def begin(self, call: Call, timeout: float) -> FormInquiry[T]:
+        require_no_secrets(self.question.message, self.question.form)
+        return self
+
+    def request(self, revision: Revision, reasons: Sequence[str] = ()) -> dict[str, Any]:
+        return _elicitation(self.question, revision, reasons)
+
+    async def read(self, raw: Any, call: Call) -> Accepted[T] | Declined | Cancelled | Unusable:
+        answer = _parsed(raw, "form")
+        if answer.action == "decline":
+            return Declined()
+        if answer.action == "cancel":
+            return Cancelled()
+        if problems := check_answer(self.question.form, answer.content):
+            return Unusable(tuple(problem.message for problem in problems))
+        data: T = self.question.form.read(answer.content or {})
+        if self.convert is not None:
+            data = self.convert(data)
+        if self.check is not None and (reason := await _refusal(lambda: self.check(data))) is not None:  # type: ignore[misc]
+            return Unusable((reason,))
+        if self.declined_when is not None and self.declined_when(data):
+            return Declined(by="answer")
+        if self.still is not None and (changed := await _refusal(self.still)) is not None:
+            raise Stale(changed)
+        return Accepted(data)
+
+
+@dataclass(frozen=True, slots=True)
+class UrlInquiry:
+    """Consent to open a link and, with `wait`, what the person does there until it is complete."""
+
+    question: UrlQuestion
+    wait: bool = True
+    unsafe_plain_http: bool = False
+    deadline: float = 0.0
+
+    @property
+    def mode(self) -> Mode:
+        return "url"
+
+    @property
+    def content(self) -> object:
+        return self.question.url
+
+    async def begin(self, call: Call, timeout: float) -> UrlInquiry:
+        require_safe_url(self.question.url, unsafe_plain_http=self.unsafe_plain_http)
+        chosen = await call.runtime.flows.open(self.question.elicitation_id, call.person, timeout)
+        deadline = time.monotonic() + timeout
+        call.announce_when_complete(chosen, deadline)
+        question = replace(self.question, elicitation_id=chosen)
+        return replace(self, question=question, deadline=deadline)
+
+    def request(self, revision: Revision, reasons: Sequence[str] = ()) -> dict[str, Any]:
+        return _elicitation(self.question, revision, reasons)
+
+    async def read(self, raw: Any, call: Call) -> Accepted[None] | Declined | Cancelled | Unusable:
+        match _parsed(raw, "url").action:
+            case "decline":
+                return Declined()
+            case "cancel":
+                return Cancelled()
+        if not self.wait or await call.completed(str(self.question.elicitation_id), self.deadline):
+            return Accepted(None)
+        if time.monotonic() >= self.deadline:
+            raise Expired
+        return Unusable(("The page was not finished yet.",), counts=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A place that the client lets the server see."""
+
+    uri: str
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RootsInquiry:
+    """Which roots the client exposes."""
+
+    @property
+    def mode(self) -> Mode:
+        return "roots"
+
+    @property
+    def content(self) -> object:
+        return "roots"
+
+    async def begin(self, call: Call, timeout: float) -> RootsInquiry:
+        return self
+
+    def request(self, revision: Revision, reasons: Sequence[str] = ()) -> dict[str, Any]:
+        return {"method": "roots/list"}
+
+    async def read(self, raw: Any, call: Call) -> tuple[Root, ...] | Unusable:
+        roots = raw.get("roots") if isinstance(raw, Mapping) else None
+        if not isinstance(roots, list) or not all(_is_root(root) for root in roots):
+            raise Failed("the client answered roots/list with something that is no list of roots")
+        return tuple(Root(root["uri"], root.get("name")) for root in roots)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """What the client's model said."""
+
+    text: str
+    model: str
+    stop_reason: str | None
+    content: Any
+    """The content exactly as it came: one block, or several."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInquiry:
+    """A request to the client's own model (sampling)."""
+
+    params: Mapping[str, Any]
+
+    @property
+    def mode(self) -> Mode:
+        return "sampling"
+
+    @property
+    def content(self) -> object:
+        return self.params
+
+    async def begin(self, call: Call, timeout: float) -> ModelInquiry:
+        return self
+
+    def request(self, revision: Revision, reasons: Sequence[str] = ()) -> dict[str, Any]:
+        return {"method": "sampling/createMessage", "params": dict(self.params)}
+
+    async def read(self, raw: Any, call: Call) -> ModelReply | Unusable:
+        if not isinstance(raw, Mapping) or not isinstance(raw.get("model"), str) or "content" not in raw:
+            raise Failed("the client answered sampling/createMessage with something that is no message")
+        content = raw["content"]
+        blocks = content if isinstance(content, list) else [content]
+        text = "".join(str(b.get("text", "")) for b in blocks if isinstance(b, Mapping) and b.get("type") == "text")
+        return ModelReply(text, raw["model"], raw.get("stopReason"), content)
+
+
+def _parsed(raw: Any, mode: Mode) -> WireAnswer:
+    try:
+        return parse_answer(raw, mode)
+    except WireError as error:
+        raise Failed(f"the client's answer is none: {error}") from error
+
+
+def _elicitation(question: Question, revision: Revision, reasons: Sequence[str]) -> dict[str, Any]:
+    params = dump_question(question, revision)
+    if reasons:
+        params = {**params, "message": _with_reasons(params["message"], reasons)}
+    return {"method": "elicitation/create", "params": params}
+
+
+def _with_reasons(message: str, reasons: Sequence[str]) -> str:
+    listed = "\n".join(f"- {reason}" for reason in reasons)
+    return f"{message}\n\nThe last answer could not be used:\n{listed}"
+
+
+async def _refusal(check: Callable[[], Any]) -> str | None:
+    """Why a function of the author's refuses: a sentence, False, or a ValueError. None when it does not."""
+    try:
+        verdict = check()
+        if inspect.isawaitable(verdict):
+            verdict = await verdict
+    except ValueError as error:
+        return str(error) or "This answer cannot be used."
+    if verdict is None or verdict is True:
+        return None
+    return verdict if isinstance(verdict, str) else "This answer cannot be used."
+
+
+def _is_root(root: Any) -> bool:
+    return (
+        isinstance(root, Mapping)
+        and isinstance(root.get("uri"), str)
+        and isinstance(root.get("name"), str | None)
+    )

@@ -1,0 +1,202 @@
+"""`Handraise`: the options, and installing them into a server."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import math
+import os
+import secrets
+import weakref
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+import anyio
+from mcp.server.lowlevel import Server
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.request_state import RequestStateBoundary
+from mcp.server.session import ServerSession
+from mcp_types import SERVER_INFO_META_KEY
+
+from handraise.conversation import Lot, Store, Terms
+from handraise.errors import SetupError, UsageError
+from handraise.revisions import Revision
+from handraise.server.endings import describe
+from handraise.server.flows import Flows
+from handraise.server.middleware import AskingMiddleware, Carrier, OwnStates
+from handraise.stores import MemoryStore, SqliteStore
+from handraise.wire import dump_input_required
+
+S = TypeVar("S")
+
+_NEEDED = (2, 3)
+_MEMORY_TIMEOUT = 300.0
+_STORE_TIMEOUT = 3 * 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How questions are asked on one server."""
+
+    timeout: float
+    hold: float
+    keep_awake: float
+    max_questions: int
+    max_reasks: int
+
+
+class Runtime:
+    """What an installed server has of its own: its conversations, its flows, its options."""
+
+    def __init__(
+        self, server: Server[Any], options: Options, store: Store, terms: Terms, tool_error: type[Exception] | None
+    ) -> None:
+        self._server = server
+        self.options = options
+        self.flows = Flows(store)
+        self.lot = Lot(store, terms, wire=self._round, describe=describe)
+        self.tool_error = tool_error
+        """What the framework around tools shows to the model instead of reporting a crash."""
+        self.carriers: list[Carrier] = []
+        self.id_key = secrets.token_bytes(32)
+        self._running = 0
+
+    def _round(self, questions: Mapping[str, Any], token: str) -> dict[str, Any]:
+        return self.stamped(dump_input_required(questions, token), Revision.JULY_2026)
+
+    def stamped(self, result: dict[str, Any], revision: Revision) -> dict[str, Any]:
+        """A result that did not pass the SDK's own serializer, with what that would have added."""
+        if revision.modern:
+            result.setdefault("resultType", "complete")
+            result["_meta"] = {SERVER_INFO_META_KEY: self._server.server_info_stamp}
+        return result
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Counted, because every connection in memory enters the server's lifespan anew."""
+        self._running += 1
+        try:
+            yield
+        finally:
+            self._running -= 1
+            if self._running == 0:
+                with anyio.CancelScope(shield=True):
+                    await self.lot.close()
+
+
+class Handraise:
+    """Asking, for one server or several.
+
+    - `timeout`: seconds until nobody answering is `Expired`; five minutes, or three days with a durable store.
+    - `hold`: how long a retry on 2026-07-28 waits for a browser flow before the link is shown again.
+    - `max_questions`: how often one call may ask, questions asked again included. Clients stop at ten rounds.
+    - `max_reasks`: how often an answer that does not fit is asked for again.
+    - `max_parked`: how many questions may wait at once.
+    - `retry_window`: how long an outcome is kept for the same retry arriving again.
+    - `linger`: how long a body goes on after its caller left, once an answer was used.
+    - `keep_awake`: seconds between the progress notices of a waiting call on the legacy revisions.
+    - `store`: where rounds and journals live: a path for an SQLite file, or any `Store`. Memory by default.
+    - `keys`: what a store that we open seals its contents with; share them between processes. The first one seals.
+    - `resume`: `"park"` keeps bodies suspended, `"replay"` lets replayable ones go at every question.
+    """
+
+    def __init__(
+        self,
+        *,
+        timeout: float | None = None,
+        hold: float = 45.0,
+        max_questions: int = 10,
+        max_reasks: int = 3,
+        max_parked: int = 100_000,
+        retry_window: float = 60.0,
+        linger: float = 10.0,
+        keep_awake: float = 15.0,
+        store: Store | str | os.PathLike[str] | None = None,
+        keys: Sequence[bytes | str] | None = None,
+        resume: Literal["park", "replay"] = "park",
+    ) -> None:
+        if isinstance(store, str | os.PathLike):
+            store = SqliteStore(store, keys=keys)
+        elif keys is not None:
+            raise SetupError("keys= seals the file that store= names; give a path, or keys to your own store")
+        self.store: Store = store if store is not None else MemoryStore()
+        chosen = timeout or (_STORE_TIMEOUT if self.store.durable else _MEMORY_TIMEOUT)
+        for name, value in {"timeout": chosen, "hold": hold, "keep_awake": keep_awake}.items():
+            if not (math.isfinite(value) and value > 0):
+                raise SetupError(f"{name} must be a positive number of seconds, not {value!r}")
+        self._options = Options(chosen, hold, keep_awake, max_questions, max_reasks)
+        self._terms = Terms(
+            linger=linger,
+            retry_window=retry_window,
+            max_parked=max_parked,
+            forget_bodies=resume == "replay",
+        )
+
+    def install(self, server: S) -> S:
+        """Make `ask` work inside a server's tools, prompts and resource templates; the server itself."""
+        _require_sdk()
+        low, tool_error = _lowlevel(server)
+        if any(isinstance(middleware, AskingMiddleware) for middleware in low.middleware):
+            raise SetupError("Handraise is installed on this server already")
+        runtime = Runtime(low, self._options, self.store, self._terms, tool_error)
+        if tool_error is not None and tool_error is not ToolError:
+            from handraise.server.fastmcp import carry_request
+
+            runtime.carriers.append(carry_request)
+        low.middleware[:] = [
+            OwnStates(m) if isinstance(m, RequestStateBoundary) else m for m in low.middleware
+        ]
+        asking = AskingMiddleware(runtime)
+        low.middleware.append(asking)
+        low.lifespan = _wrapped(low, asking, runtime)
+        _RUNTIMES[low] = runtime
+        return server
+
+
+_RUNTIMES: weakref.WeakKeyDictionary[Server[Any], Runtime] = weakref.WeakKeyDictionary()
+
+
+def runtime_for(session: ServerSession) -> Runtime:
+    """The runtime whose options a question on a bare session follows."""
+    for runtime in _RUNTIMES.values():
+        return runtime
+    raise UsageError("no server has Handraise installed; call Handraise().install(server) first")
+
+
+def _wrapped(
+    low: Server[Any], asking: AskingMiddleware, runtime: Runtime
+) -> Callable[[Server[Any]], AbstractAsyncContextManager[Any]]:
+    authors = low.lifespan
+
+    @asynccontextmanager
+    async def lifespan(server: Server[Any]) -> AsyncIterator[Any]:
+        low.middleware.remove(asking)
+        low.middleware.append(asking)  # right around the handler, whatever was added since
+        async with authors(server) as state, runtime.running():
+            yield state
+
+    return lifespan
+
+
+def _lowlevel(server: object) -> tuple[Server[Any], type[Exception] | None]:
+    """The SDK's server behind any of the three, and what its framework shows to the model as an error."""
+    if isinstance(server, MCPServer):
+        return server._lowlevel_server, ToolError
+    if isinstance(server, Server):
+        return server, None
+    if type(server).__module__.partition(".")[0] == "fastmcp" or hasattr(server, "_mcp_server"):
+        from fastmcp.exceptions import ToolError as FastToolError
+
+        return server._mcp_server, FastToolError  # type: ignore[attr-defined]
+    raise SetupError(
+        f"cannot install into {type(server).__name__}; give an MCPServer, a lowlevel Server or a FastMCP server"
+    )
+
+
+def _require_sdk() -> None:
+    """Refuse an SDK that is too old, before anything breaks in a stranger way."""
+    found = importlib.metadata.version("mcp")
+    if tuple(int(part) for part in found.split(".")[:2]) < _NEEDED:
+        raise SetupError(f'mcp {found} is too old; Handraise needs 2.3 or newer: pip install "mcp>=2.3,<3"')

@@ -1,0 +1,178 @@
+"""Where Handraise meets the SDK: the middleware around every handler that may ask."""
+
+from __future__ import annotations
+
+import contextvars
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from mcp.server.context import CallNext, HandlerResult
+from mcp.server.request_state import RequestStateBoundary
+from mcp.shared.exceptions import MCPError
+
+from handraise.conversation import TOKEN_PREFIX, Conversation, RoundRecord
+from handraise.errors import ConversationError, HandraiseError, NotReplayable
+from handraise.revisions import Revision
+from handraise.server.calls import CURRENT, Call, Context, LegacyCall, ModernCall
+from handraise.server.endings import describe, error_result, escaped
+from handraise.server.rebind import attach_round, carry_variables, detach_round, private_copy
+from handraise.server.replay import is_declared
+from handraise.wire import parse_input_responses
+
+if TYPE_CHECKING:
+    from handraise.server.install import Runtime
+
+logger = logging.getLogger(__name__)
+
+ASKING_METHODS = frozenset({"tools/call", "prompts/get", "resources/read"})
+"""The only methods in which a server may ask (2026-07-28, input required)."""
+
+_REVISIONS = {str(revision): revision for revision in Revision}
+
+
+class AskingMiddleware:
+    """Runs each handler so that it can ask: inline on the legacy revisions, in a task of its own on the modern one.
+
+    It goes last, right around the handler, so that the author's own middleware sees every round.
+    """
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        revision = _REVISIONS.get(ctx.protocol_version)
+        if ctx.method not in ASKING_METHODS or ctx.request_id is None or revision is None:
+            return await call_next(ctx)
+        if revision.legacy:
+            return await self._serve_legacy(LegacyCall(self._runtime, ctx, revision), call_next)
+        state = None if ctx.params is None else ctx.params.get("requestState")
+        if is_ours(state):
+            return await self._resume(ctx, state, call_next, revision)
+        return await self._start(ctx, call_next, revision, fresh=state is None)
+
+    async def _serve_legacy(self, call: LegacyCall, call_next: CallNext) -> HandlerResult:
+        before = CURRENT.set(call)
+        try:
+            return await _ended_well(call, call_next)
+        except HandraiseError as error:
+            raise _protocol_error(error) from error
+        finally:
+            call.is_open = False
+            CURRENT.reset(before)
+
+    async def _start(self, ctx: Context, call_next: CallNext, revision: Revision, *, fresh: bool) -> HandlerResult:
+        call = ModernCall(self._runtime, private_copy(ctx), revision)
+        if fresh and ctx.params is not None and ctx.params.get("inputResponses"):
+            call.answered_before = parse_input_responses(ctx.params["inputResponses"])
+        conversation = self._begin(call, call_next)
+        return await _wire_result(conversation.wait(conversation.current))
+
+    def _begin(self, call: ModernCall, call_next: CallNext) -> Conversation:
+        context = contextvars.copy_context()
+        context.run(CURRENT.set, call)
+        conversation = call.conversation
+        conversation.on_pause = lambda: detach_round(call.ctx)
+        conversation.begin(_ended_well(call, call_next), context)
+        return conversation
+
+    async def _resume(self, ctx: Context, token: str, call_next: CallNext, revision: Revision) -> HandlerResult:
+        """Take a retry to the body that waits for it; the call it makes is only used when that body is gone."""
+        params: Mapping[str, Any] = ctx.params or {}
+        own = private_copy(ctx)
+        own.params = {k: v for k, v in params.items() if k not in ("requestState", "inputResponses")}
+        call = ModernCall(self._runtime, own, revision)
+
+        def replay(record: RoundRecord) -> Conversation:
+            if not is_declared(record.handler):
+                raise NotReplayable(f"{record.binding.method} {record.binding.target} may not run again")
+            call.begin_again(record)
+            return self._begin(call, call_next)
+
+        resumed = self._runtime.lot.resume(
+            token,
+            call.binding(),
+            parse_input_responses(params.get("inputResponses")),
+            rebind=lambda conversation: self._rebind(conversation, ctx),
+            replay=replay,
+        )
+        return await _wire_result(resumed)
+
+    def _rebind(self, conversation: Conversation, ctx: Context) -> None:
+        context = conversation.context
+        if context is None:
+            return
+        attach_round(context[CURRENT].ctx, ctx)
+        carry_variables(context)
+        for carry in self._runtime.carriers:
+            carry(context, ctx)
+
+
+class OwnStates:
+    """Lets our requestState pass the SDK's boundary, which seals and opens everybody else's.
+
+    Ours is a random token that means nothing outside the store: there is nothing in it to protect, and its
+    lifetime is the question's own.
+    """
+
+    def __init__(self, boundary: RequestStateBoundary) -> None:
+        self._boundary = boundary
+
+    async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        if ctx.method not in ASKING_METHODS:
+            return await call_next(ctx)
+        if ctx.params is not None and is_ours(ctx.params.get("requestState")):
+            return await call_next(ctx)
+        ours: dict[str, Any] | None = None
+
+        async def aside(inner: Context) -> HandlerResult:
+            nonlocal ours
+            result = await call_next(inner)
+            if isinstance(result, dict) and is_ours(result.get("requestState")):
+                ours = result
+                return {}
+            return result
+
+        result = await self._boundary(ctx, aside)
+        return result if ours is None else ours
+
+
+def is_ours(state: object) -> bool:
+    """Whether a requestState is one of ours."""
+    return isinstance(state, str) and state.startswith(TOKEN_PREFIX)
+
+
+async def _ended_well(call: Call, call_next: CallNext) -> HandlerResult:
+    """Run the handler. An error of ours that left the author's code becomes what it should be on the wire."""
+    try:
+        result = await call_next(call.ctx)
+    except HandraiseError as error:
+        if call.ctx.method != "tools/call" or isinstance(error, MCPError):
+            raise
+        return call.runtime.stamped(error_result(error), call.revision)
+    ending = call.ending
+    if ending is None or not isinstance(result, dict) or not result.get("isError") or not escaped(ending):
+        return result
+    ending.__traceback__ = None
+    if isinstance(ending, HandraiseError):
+        return {**result, **error_result(ending)}
+    raise ending
+
+
+async def _wire_result(outcome: Awaitable[Any]) -> HandlerResult:
+    try:
+        return await outcome  # type: ignore[no-any-return]
+    except ConversationError as error:
+        raise _protocol_error(error) from error
+
+
+def _protocol_error(error: HandraiseError) -> Exception:
+    """The JSON-RPC error for an error of ours; the reason goes to the log, the frozen sentence to the wire."""
+    if isinstance(error, MCPError):
+        return error
+    logger.warning("%s: %s", error.code, error)
+    return MCPError(**describe(error))
+
+
+Carrier = Callable[[contextvars.Context, Context], None]
+"""Brings a framework's own variables of the live round into a body."""

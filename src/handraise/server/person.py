@@ -1,0 +1,39 @@
+"""Who is behind a request: a verified token, the user of this machine, or nobody we can name."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import socket
+from functools import cache
+from typing import Any
+
+from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.auth.provider import principal_components
+from mcp.server.context import ServerRequestContext
+
+from handraise.questions import Person
+from handraise.server.rebind import session_id_of
+
+
+def person_of(ctx: ServerRequestContext[Any, Any]) -> Person:
+    """The person behind a request, from what the transport has verified and nothing else."""
+    if (token := get_access_token()) is not None:
+        client, issuer, subject = principal_components(token)
+        return Person(issuer or "", subject if subject is not None else f"client {client}", "token")
+    if ctx.request is not None:
+        return Person("", session_id_of(ctx.session), "anonymous")
+    return local_person()
+
+
+def client_of_token() -> str:
+    """The OAuth client that presented the token, so that another client's token opens nothing."""
+    token = get_access_token()
+    return "" if token is None else token.client_id
+
+
+@cache
+def local_person() -> Person:
+    """The user of the operating system that this process runs as."""
+    user = str(os.getuid()) if hasattr(os, "getuid") else getpass.getuser()
+    return Person(socket.gethostname(), user, "system")

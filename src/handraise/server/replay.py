@@ -1,0 +1,81 @@
+"""`once` and `replayable`: what an author says about running a body again."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any, ParamSpec, TypeVar, cast
+
+from handraise.errors import UsageError
+from handraise.server.calls import CURRENT, current_call
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_DECLARED: set[str] = set()
+"""The handlers that are declared replayable in the code that runs now."""
+
+
+def replayable(handler: Callable[P, R]) -> Callable[P, R]:
+    """Declare that a handler may run again from the top when its suspended body is gone.
+
+    Its questions and its `once` steps are then answered from the journal; everything else in it runs again.
+    Put it next to the function, below the server's own decorator.
+    """
+    name = f"{handler.__module__}:{handler.__qualname__}"
+    _DECLARED.add(name)
+
+    def declare() -> None:
+        if (call := CURRENT.get(None)) is not None:
+            call.declare_replayable(name)
+
+    if inspect.iscoroutinefunction(handler):
+
+        @functools.wraps(handler)
+        async def replayable_async(*args: P.args, **kwargs: P.kwargs) -> Any:
+            declare()
+            return await cast("Awaitable[Any]", handler(*args, **kwargs))
+
+        return cast("Callable[P, R]", replayable_async)
+
+    @functools.wraps(handler)
+    def replayable_sync(*args: P.args, **kwargs: P.kwargs) -> R:
+        declare()
+        return handler(*args, **kwargs)
+
+    return replayable_sync
+
+
+def is_declared(handler: str | None) -> bool:
+    """Whether a handler of this name is replayable in the code that runs now."""
+    return handler in _DECLARED
+
+
+async def once(key: str, step: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Run a step once in this conversation, however often the body runs; its result is kept.
+
+    In a replayable handler the result goes through JSON, the same on the first run and on every later one.
+    """
+    call = current_call()
+    journal = call.journal
+    if journal is not None and journal.has_done(key):
+        return journal.result_of(key)
+    result = step(*args, **kwargs)
+    if inspect.isawaitable(result):
+        result = await result
+    if journal is not None:
+        result = _through_json(key, result)
+    await call.remember(key, result)
+    return result
+
+
+def _through_json(key: str, result: Any) -> Any:
+    try:
+        return json.loads(json.dumps(result, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"the step {key!r} of a replayable handler gave a {type(result).__name__}, which is no JSON value; "
+            "return what is needed of it as text, numbers, lists and dictionaries"
+        ) from error

@@ -1,0 +1,71 @@
+"""The forms behind the shortcuts of `ask`: one field, and how its answer becomes a Python value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from typing import Any, TypeVar
+
+from handraise.errors import FormError
+from handraise.forms import Choice, Choices, Field, Flag, Form, Option
+
+T = TypeVar("T")
+
+ANSWER = "answer"
+"""The name of the one field of a shortcut's form."""
+
+CONFIRM: Form[Any] = Form.by_hand(Flag("confirm", title="Go ahead?"))
+"""One required yes or no. (An empty form hangs some clients.)"""
+
+
+def confirmed(content: Mapping[str, Any]) -> bool:
+    """Whether a confirmation was answered with yes."""
+    return content["confirm"] is True
+
+
+def one(field: Field) -> Form[Any]:
+    """A form of one field."""
+    return Form.by_hand(field)
+
+
+def answer_of(content: Mapping[str, Any]) -> Any:
+    """What was answered to a form of one field."""
+    return content[ANSWER]
+
+
+def choice(options: Iterable[Any]) -> tuple[Form[Any], Callable[[Mapping[str, Any]], Any]]:
+    """A form with one choice, and how to get the author's own value back from its answer."""
+    offered, values = _offered(options)
+    return one(Choice(ANSWER, offered)), lambda content: values[content[ANSWER]]
+
+
+def choices(
+    options: Iterable[Any], min_items: int | None, max_items: int | None
+) -> tuple[Form[Any], Callable[[Mapping[str, Any]], Any]]:
+    """A form with a choice of several, and how to get the author's own values back from its answer."""
+    offered, values = _offered(options)
+    field = Choices(ANSWER, offered, min_items=min_items, max_items=max_items)
+    return one(field), lambda content: [values[value] for value in content[ANSWER]]
+
+
+def _offered(options: Iterable[Any]) -> tuple[list[Option], dict[str, Any]]:
+    """The options as they are sent, and the author's values behind them.
+
+    A mapping goes from value to title; an Enum gives its members; anything else is shown as its text.
+    """
+    if isinstance(options, type) and issubclass(options, Enum):
+        titled: list[tuple[Any, str]] = [(m, m.name.replace("_", " ").capitalize()) for m in options]
+        names = [str(member.value) for member in options]
+    elif isinstance(options, Mapping):
+        titled = [(value, str(title)) for value, title in options.items()]
+        names = [value if isinstance(value, str) else str(at) for at, (value, _) in enumerate(titled, 1)]
+    else:
+        titled = [(value, str(value)) for value in options]
+        names = [value if isinstance(value, str) else str(at) for at, (value, _) in enumerate(titled, 1)]
+    if not titled:
+        raise FormError("there is nothing to choose from", field=ANSWER)
+    offered = [
+        Option(name, None if title == name else title)
+        for name, (_, title) in zip(names, titled, strict=True)
+    ]
+    return offered, {name: value for name, (value, _) in zip(names, titled, strict=True)}

@@ -1,0 +1,150 @@
+"""The store that lives and dies with the process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from handraise.conversation.records import Binding, Consumption, Entry, Flow, Json, Outcome, RoundRecord
+from handraise.errors import StoreError
+
+
+@dataclass(slots=True)
+class _Row:
+    record: RoundRecord
+    answers: dict[str, Json] | None = None
+    digest: str | None = None
+    since: float = 0.0
+    outcome: Outcome | None = None
+    until: float | None = None
+
+
+class MemoryStore:
+    """Keeps everything in dictionaries. What it holds is gone with the process."""
+
+    durable = False
+
+    def __init__(self) -> None:
+        self._rows: dict[str, _Row] = {}
+        self._tokens: dict[str, list[str]] = {}
+        self._journals: dict[str, list[Entry]] = {}
+        self._flows: dict[str, Flow] = {}
+
+    async def open_round(self, record: RoundRecord) -> None:
+        if record.token in self._rows:
+            raise StoreError("a round with this token exists already")
+        self._rows[record.token] = _Row(record)
+        tokens = self._tokens.get(record.conversation)
+        if tokens is None:
+            self._tokens[record.conversation] = [record.token]
+        else:
+            tokens.append(record.token)
+        if record.journal:
+            self._journals[record.conversation] = list(record.journal)
+
+    async def find_round(self, token: str) -> RoundRecord | None:
+        row = self._rows.get(token)
+        if row is None:
+            return None
+        journal = self._journals.get(row.record.conversation, ())
+        return replace(row.record, journal=(*journal, *_answers_of(row)))
+
+    async def consume(
+        self, token: str, *, binding: Binding, answers: dict[str, Json], digest: str, now: float
+    ) -> Consumption:
+        row = self._rows.get(token)
+        if row is None:
+            return Consumption("refused", "unknown token")
+        if row.record.binding != binding:
+            return Consumption("refused", "bound to another person or call")
+        if row.digest is None:
+            if row.outcome is not None:
+                return Consumption("again", outcome=row.outcome)
+            if now >= row.record.deadline:
+                return Consumption("refused", "expired")
+            row.digest, row.answers, row.since = digest, answers, now
+            return Consumption("first")
+        if row.digest != digest:
+            return Consumption("refused", "used already, with other answers")
+        return Consumption("again", outcome=row.outcome, since=row.since)
+
+    async def close_round(self, token: str) -> bool:
+        row = self._rows.get(token)
+        if row is None or row.digest is not None:
+            return False
+        row.until = row.record.deadline + _GRACE
+        return True
+
+    async def append(self, conversation: str, entries: Sequence[Entry]) -> None:
+        self._journals.setdefault(conversation, []).extend(entries)
+
+    async def settle(self, token: str, outcome: Outcome, *, until: float) -> None:
+        row = self._rows.get(token)
+        if row is not None:
+            row.outcome, row.until = outcome, until
+
+    async def end(self, conversation: str, *, until: float) -> None:
+        self._journals.pop(conversation, None)
+        for token in self._tokens.get(conversation, ()):
+            row = self._rows[token]
+            row.answers, row.until = None, until
+            row.record = replace(row.record, questions={}, journal=())
+
+    async def pending(self, person: str | None = None) -> list[RoundRecord]:
+        return [
+            row.record
+            for row in self._rows.values()
+            if row.digest is None
+            and row.until is None
+            and (person is None or row.record.binding.person == person)
+        ]
+
+    async def open_flow(self, flow: Flow) -> None:
+        known = self._flows.get(flow.elicitation_id)
+        if known is not None and known.person != flow.person:
+            raise StoreError("this elicitation id belongs to somebody else")
+        if known is not None:
+            flow = replace(known, deadline=max(known.deadline, flow.deadline))
+        self._flows[flow.elicitation_id] = flow
+
+    async def complete_flow(self, elicitation_id: str, *, person: str, now: float) -> bool:
+        flow = self._flows.get(elicitation_id)
+        if flow is None or flow.person != person or now >= flow.deadline:
+            return False
+        self._flows[elicitation_id] = replace(flow, completed=True)
+        return True
+
+    async def find_flow(self, elicitation_id: str) -> Flow | None:
+        return self._flows.get(elicitation_id)
+
+    async def prune(self, now: float) -> int:
+        over = [t for t, row in self._rows.items() if now >= (row.until or row.record.deadline + _GRACE)]
+        for token in over:
+            self._forget(token)
+        flows = [i for i, flow in self._flows.items() if now >= flow.deadline]
+        for elicitation_id in flows:
+            del self._flows[elicitation_id]
+        return len(over) + len(flows)
+
+    async def aclose(self) -> None:
+        self._rows.clear()
+        self._tokens.clear()
+        self._journals.clear()
+        self._flows.clear()
+
+    def _forget(self, token: str) -> None:
+        conversation = self._rows.pop(token).record.conversation
+        tokens = self._tokens[conversation]
+        tokens.remove(token)
+        if not tokens:
+            del self._tokens[conversation]
+            self._journals.pop(conversation, None)
+
+
+_GRACE = 3600.0
+"""How long a round that nobody answered is remembered after its deadline, so that a late retry learns why."""
+
+
+def _answers_of(row: _Row) -> tuple[Entry, ...]:
+    pins = row.record.pins
+    return tuple(Entry("answer", key, pins.get(key, ""), value) for key, value in (row.answers or {}).items())

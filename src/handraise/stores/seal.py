@@ -1,0 +1,72 @@
+"""Encryption of what a store writes to disk.
+
+AES-256-GCM. The place of a value (table, row, column) is authenticated with it, so that whoever can write to
+the file cannot move an answer from one question to another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from handraise.errors import SetupError, StoreError
+
+_MINIMUM = 32
+_NONCE = 12
+_NAME = 4
+
+
+class Sealer:
+    """Seals with the first key of the ring, opens with any."""
+
+    def __init__(self, keys: Sequence[bytes | str]) -> None:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+        material = [key.encode() if isinstance(key, str) else bytes(key) for key in keys]
+        if not material or any(len(key) < _MINIMUM for key in material):
+            raise SetupError(
+                f"a key needs at least {_MINIMUM} bytes of randomness; make one with: "
+                'python -c "import secrets; print(secrets.token_hex(32))"'
+            )
+        self._ring: dict[bytes, AESGCM] = {}
+        for key in material:
+            name = hashlib.sha256(b"handraise/name" + key).digest()[:_NAME]
+            self._ring.setdefault(name, AESGCM(hashlib.sha256(b"handraise/seal" + key).digest()))
+        self._first = next(iter(self._ring))
+
+    def seal(self, plain: bytes, place: str) -> bytes:
+        """The sealed bytes, bound to their place."""
+        nonce = os.urandom(_NONCE)
+        return self._first + nonce + self._ring[self._first].encrypt(nonce, plain, place.encode())
+
+    def open(self, sealed: bytes, place: str) -> bytes:
+        """The plain bytes. StoreError when they were changed, moved, or sealed with an unknown key."""
+        from cryptography.exceptions import InvalidTag
+
+        cipher = self._ring.get(sealed[:_NAME])
+        if cipher is None:
+            raise StoreError("sealed with a key that is not in the ring")
+        try:
+            return cipher.decrypt(sealed[_NAME : _NAME + _NONCE], sealed[_NAME + _NONCE :], place.encode())
+        except InvalidTag:
+            raise StoreError("a sealed value was changed or moved") from None
+
+
+def key_beside(path: Path) -> bytes:
+    """The key of a store that was given none: a file beside it that only its owner can read."""
+    file = path.with_name(path.name + ".key")
+    try:
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        key = file.read_bytes()
+        if len(key) < _MINIMUM:
+            raise SetupError(f"{file} is no key; remove it together with {path}, or restore it") from None
+        return key
+    with os.fdopen(handle, "wb") as out:
+        key = os.urandom(_MINIMUM)
+        out.write(key)
+        out.flush()
+        os.fsync(out.fileno())
+    return key

@@ -1,0 +1,327 @@
+"""The store for one machine: an SQLite file that several processes may share."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from handraise.conversation.records import Binding, Consumption, Entry, Flow, Json, Outcome, RoundRecord
+from handraise.errors import StoreError
+from handraise.stores.seal import Sealer, key_beside
+
+T = TypeVar("T")
+
+_VERSION = 1
+_GRACE = 3600.0
+"""How long a round that nobody answered is remembered after its deadline, so that a late retry learns why."""
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS rounds (
+    token TEXT PRIMARY KEY,
+    conversation TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    person TEXT NOT NULL,
+    method TEXT NOT NULL,
+    target TEXT NOT NULL,
+    arguments TEXT NOT NULL,
+    deadline REAL NOT NULL,
+    handler TEXT,
+    first_id TEXT NOT NULL,
+    questions BLOB,
+    digest TEXT,
+    since REAL,
+    answers BLOB,
+    outcome TEXT,
+    outcome_value BLOB,
+    until REAL
+) STRICT;
+CREATE INDEX IF NOT EXISTS rounds_by_conversation ON rounds (conversation);
+CREATE INDEX IF NOT EXISTS rounds_pending ON rounds (person) WHERE digest IS NULL AND until IS NULL;
+CREATE TABLE IF NOT EXISTS journal (
+    conversation TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    entry BLOB NOT NULL,
+    PRIMARY KEY (conversation, position)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS flows (
+    elicitation_id TEXT PRIMARY KEY,
+    person TEXT NOT NULL,
+    deadline REAL NOT NULL,
+    completed INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+
+
+class SqliteStore:
+    """Keeps everything in one SQLite file (WAL), its contents sealed, readable by its owner only."""
+
+    durable = True
+
+    def __init__(self, path: str | os.PathLike[str], *, keys: Sequence[bytes | str] | None = None) -> None:
+        self._path = Path(path)
+        self._keys = keys
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="handraise-store")
+        self._opened: tuple[sqlite3.Connection, Sealer] | None = None
+
+    async def open_round(self, record: RoundRecord) -> None:
+        await self._write(lambda db, sealer: _insert_round(db, sealer, record))
+
+    async def find_round(self, token: str) -> RoundRecord | None:
+        return await self._read(lambda db, sealer: _find_round(db, sealer, token))
+
+    async def consume(
+        self, token: str, *, binding: Binding, answers: dict[str, Json], digest: str, now: float
+    ) -> Consumption:
+        return await self._write(
+            lambda db, sealer: _consume(db, sealer, token, binding, answers, digest, now)
+        )
+
+    async def close_round(self, token: str) -> bool:
+        def close(db: sqlite3.Connection, _: Sealer) -> bool:
+            closed = db.execute(
+                "UPDATE rounds SET until = deadline + ? WHERE token = ? AND digest IS NULL", (_GRACE, token)
+            )
+            return closed.rowcount == 1
+
+        return await self._write(close)
+
+    async def append(self, conversation: str, entries: Sequence[Entry]) -> None:
+        await self._write(lambda db, sealer: _append(db, sealer, conversation, entries))
+
+    async def settle(self, token: str, outcome: Outcome, *, until: float) -> None:
+        def settle(db: sqlite3.Connection, sealer: Sealer) -> None:
+            sealed = _dump(sealer, outcome.value, f"rounds/{token}/outcome")
+            db.execute(
+                "UPDATE rounds SET outcome = ?, outcome_value = ?, until = ? WHERE token = ?",
+                (outcome.kind, sealed, until, token),
+            )
+
+        await self._write(settle)
+
+    async def end(self, conversation: str, *, until: float) -> None:
+        def end(db: sqlite3.Connection, _: Sealer) -> None:
+            db.execute("DELETE FROM journal WHERE conversation = ?", (conversation,))
+            db.execute(
+                "UPDATE rounds SET answers = NULL, questions = NULL, until = ? WHERE conversation = ?",
+                (until, conversation),
+            )
+
+        await self._write(end)
+
+    async def pending(self, person: str | None = None) -> list[RoundRecord]:
+        def pending(db: sqlite3.Connection, sealer: Sealer) -> list[RoundRecord]:
+            rows = db.execute(
+                "SELECT * FROM rounds WHERE digest IS NULL AND until IS NULL AND (?1 IS NULL OR person = ?1)"
+                " ORDER BY rowid",
+                (person,),
+            )
+            return [_record(sealer, row, ()) for row in rows]
+
+        return await self._read(pending)
+
+    async def open_flow(self, flow: Flow) -> None:
+        def open_flow(db: sqlite3.Connection, _: Sealer) -> None:
+            db.execute(
+                "INSERT INTO flows VALUES (?, ?, ?, ?) ON CONFLICT (elicitation_id)"
+                " DO UPDATE SET deadline = max(deadline, excluded.deadline) WHERE person = excluded.person",
+                (flow.elicitation_id, flow.person, flow.deadline, flow.completed),
+            )
+            (owner,) = db.execute(
+                "SELECT person FROM flows WHERE elicitation_id = ?", (flow.elicitation_id,)
+            ).fetchone()
+            if owner != flow.person:
+                raise StoreError("this elicitation id belongs to somebody else")
+
+        await self._write(open_flow)
+
+    async def complete_flow(self, elicitation_id: str, *, person: str, now: float) -> bool:
+        def complete(db: sqlite3.Connection, _: Sealer) -> bool:
+            done = db.execute(
+                "UPDATE flows SET completed = 1 WHERE elicitation_id = ? AND person = ? AND deadline > ?",
+                (elicitation_id, person, now),
+            )
+            return done.rowcount == 1
+
+        return await self._write(complete)
+
+    async def find_flow(self, elicitation_id: str) -> Flow | None:
+        def find(db: sqlite3.Connection, _: Sealer) -> Flow | None:
+            row = db.execute("SELECT * FROM flows WHERE elicitation_id = ?", (elicitation_id,)).fetchone()
+            return None if row is None else Flow(row[0], row[1], row[2], bool(row[3]))
+
+        return await self._read(find)
+
+    async def prune(self, now: float) -> int:
+        def prune(db: sqlite3.Connection, _: Sealer) -> int:
+            gone = db.execute("DELETE FROM rounds WHERE ?1 >= coalesce(until, deadline + ?2)", (now, _GRACE))
+            db.execute("DELETE FROM journal WHERE conversation NOT IN (SELECT conversation FROM rounds)")
+            flows = db.execute("DELETE FROM flows WHERE ? >= deadline", (now,))
+            return gone.rowcount + flows.rowcount
+
+        return await self._write(prune)
+
+    async def aclose(self) -> None:
+        if self._opened is not None:
+            db, _ = self._opened
+            self._opened = None
+            await self._in_worker(db.close)
+
+    async def _read(self, work: Callable[[sqlite3.Connection, Sealer], T]) -> T:
+        return await self._in_worker(lambda: work(*self._open()))
+
+    async def _write(self, work: Callable[[sqlite3.Connection, Sealer], T]) -> T:
+        return await self._in_worker(lambda: self._transaction(work))
+
+    async def _in_worker(self, work: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._worker, work)
+        except sqlite3.Error as error:
+            raise StoreError(f"{self._path}: {error}") from error
+
+    def _transaction(self, work: Callable[[sqlite3.Connection, Sealer], T]) -> T:
+        db, sealer = self._open()
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            result = work(db, sealer)
+        except BaseException:
+            db.execute("ROLLBACK")
+            raise
+        db.execute("COMMIT")
+        return result
+
+    def _open(self) -> tuple[sqlite3.Connection, Sealer]:
+        if self._opened is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
+            sealer = Sealer(self._keys if self._keys is not None else [key_beside(self._path)])
+            self._opened = _connect(self._path), sealer
+        return self._opened
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10.0)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = FULL")
+    db.execute("PRAGMA secure_delete = ON")
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if version not in (0, _VERSION):
+        raise StoreError(f"{path} was written by another version of Handraise (schema {version})")
+    db.executescript(_SCHEMA)
+    db.execute(f"PRAGMA user_version = {_VERSION}")
+    return db
+
+
+def _dump(sealer: Sealer, value: Json, place: str) -> bytes:
+    return sealer.seal(json.dumps(value, separators=(",", ":")).encode(), place)
+
+
+def _load(sealer: Sealer, sealed: bytes, place: str) -> Json:
+    return json.loads(sealer.open(sealed, place))
+
+
+def _insert_round(db: sqlite3.Connection, sealer: Sealer, record: RoundRecord) -> None:
+    binding = record.binding
+    shown = _dump(sealer, [record.questions, record.pins], f"rounds/{record.token}/questions")
+    db.execute(
+        "INSERT INTO rounds (token, conversation, number, person, method, target, arguments, deadline,"
+        " handler, first_id, questions) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            record.token,
+            record.conversation,
+            record.number,
+            binding.person,
+            binding.method,
+            binding.target,
+            binding.arguments,
+            record.deadline,
+            record.handler,
+            record.first_id,
+            shown,
+        ),
+    )
+    db.execute("DELETE FROM journal WHERE conversation = ?", (record.conversation,))
+    _append(db, sealer, record.conversation, record.journal)
+
+
+def _append(db: sqlite3.Connection, sealer: Sealer, conversation: str, entries: Sequence[Entry]) -> None:
+    (position,) = db.execute(
+        "SELECT coalesce(max(position) + 1, 0) FROM journal WHERE conversation = ?", (conversation,)
+    ).fetchone()
+    for at, entry in enumerate(entries, position):
+        sealed = _dump(
+            sealer, [entry.kind, entry.key, entry.pin, entry.value], f"journal/{conversation}/{at}"
+        )
+        db.execute("INSERT INTO journal VALUES (?, ?, ?)", (conversation, at, sealed))
+
+
+def _find_round(db: sqlite3.Connection, sealer: Sealer, token: str) -> RoundRecord | None:
+    row = db.execute("SELECT * FROM rounds WHERE token = ?", (token,)).fetchone()
+    if row is None:
+        return None
+    conversation = row[1]
+    steps = db.execute(
+        "SELECT position, entry FROM journal WHERE conversation = ? ORDER BY position", (conversation,)
+    )
+    journal = tuple(Entry(*_load(sealer, entry, f"journal/{conversation}/{at}")) for at, entry in steps)
+    return _record(sealer, row, journal)
+
+
+def _record(sealer: Sealer, row: Any, journal: tuple[Entry, ...]) -> RoundRecord:
+    token, conversation, number, person, method, target, arguments, deadline, handler, first_id = row[:10]
+    shown, answers = row[10], row[13]
+    questions, pins = ({}, {}) if shown is None else _load(sealer, shown, f"rounds/{token}/questions")
+    given = {} if answers is None else _load(sealer, answers, f"rounds/{token}/answers")
+    return RoundRecord(
+        token=token,
+        conversation=conversation,
+        number=number,
+        binding=Binding(person, method, target, arguments),
+        deadline=deadline,
+        questions=questions,
+        pins=pins,
+        journal=(*journal, *(Entry("answer", key, pins.get(key, ""), value) for key, value in given.items())),
+        handler=handler,
+        first_id=first_id,
+    )
+
+
+def _consume(
+    db: sqlite3.Connection,
+    sealer: Sealer,
+    token: str,
+    binding: Binding,
+    answers: dict[str, Json],
+    digest: str,
+    now: float,
+) -> Consumption:
+    row = db.execute(
+        "SELECT person, method, target, arguments, deadline, digest, since, outcome, outcome_value"
+        " FROM rounds WHERE token = ?",
+        (token,),
+    ).fetchone()
+    if row is None:
+        return Consumption("refused", "unknown token")
+    if Binding(*row[:4]) != binding:
+        return Consumption("refused", "bound to another person or call")
+    deadline, used, since, kind, value = row[4:]
+    outcome = None if kind is None else Outcome(kind, _load(sealer, value, f"rounds/{token}/outcome"))
+    if used is None:
+        if outcome is not None:
+            return Consumption("again", outcome=outcome)
+        if now >= deadline:
+            return Consumption("refused", "expired")
+        sealed = _dump(sealer, answers, f"rounds/{token}/answers")
+        db.execute(
+            "UPDATE rounds SET digest = ?, since = ?, answers = ? WHERE token = ?",
+            (digest, now, sealed, token),
+        )
+        return Consumption("first")
+    if used != digest:
+        return Consumption("refused", "used already, with other answers")
+    return Consumption("again", outcome=outcome, since=since)
