@@ -14,7 +14,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
-from handraise.conversation.digest import pin
+from handraise.conversation.digest import digest
 from handraise.conversation.journal import Journal
 from handraise.conversation.records import Binding, Entry, Json, Outcome, RoundRecord
 from handraise.conversation.rounds import TOKEN_PREFIX, Asked, Round
@@ -50,7 +50,7 @@ class Conversation:
 
     def __init__(self, lot: Lot, binding: Binding | Callable[[], Binding]) -> None:
         self._lot = lot
-        self._binding = binding
+        self._binding: Binding | Callable[[], Binding] | None = binding
         self._open: dict[str, Asked] = {}
         self._gathering = False
         self._task: asyncio.Task[None] | None = None
@@ -67,6 +67,7 @@ class Conversation:
     def binding(self) -> Binding:
         """What every round of this conversation is bound to."""
         if not isinstance(self._binding, Binding):
+            assert self._binding is not None
             self._binding = self._binding()
         return self._binding
 
@@ -131,7 +132,7 @@ class Conversation:
             return None
         found: dict[str, Json] = {}
         for key, request in requests.items():
-            entry = self.journal.recall(key, pin(request))
+            entry = self.journal.recall(key, digest(request))
             if entry is None:
                 return None
             found[key] = entry.value
@@ -139,18 +140,19 @@ class Conversation:
 
     def _note(self, key: str, asked: Asked, value: Json) -> Json:
         if self.journal is not None:
-            self.journal.answered(key, pin(asked.request), value)
+            self.journal.answered(key, digest(asked.request), value)
         return value
 
     async def _send_round(self) -> None:
         """End the round with the open questions, unless one is out: then they go with the next one."""
         if self._gathering or self.state is State.ASKING:
             return
-        self._gathering = True
-        try:
-            await asyncio.sleep(0)  # questions that sibling tasks ask in the same breath share the round
-        finally:
-            self._gathering = False
+        if asyncio.current_task() is not self._task:
+            self._gathering = True
+            try:
+                await asyncio.sleep(0)  # questions that sibling tasks ask in the same breath share the round
+            finally:
+                self._gathering = False
         questions = {key: asked.request for key, asked in self._open.items() if asked.waiting}
         if questions and self.state is State.WORKING:
             await self._end_round(questions)
@@ -178,7 +180,7 @@ class Conversation:
             binding=self.binding,
             deadline=max(asked.deadline for asked in self._open.values()),
             questions=questions,
-            pins={key: pin(request) for key, request in questions.items()} if self.handler else {},
+            pins={key: digest(request) for key, request in questions.items()} if self.handler else {},
             journal=tuple(self.journal.entries) if self.journal is not None else (),
             handler=self.handler,
             first_id=self.first_id,
@@ -219,7 +221,7 @@ class Conversation:
         finally:
             self.current.finish(outcome, error)
             self._lot.bodies.pop(self._task, None)  # type: ignore[arg-type]
-            self._task = self.context = self.on_pause = None
+            self._task = self.context = self.on_pause = self._binding = None
 
     def forget(self) -> None:
         """Let the body go, so that the next retry replays it."""

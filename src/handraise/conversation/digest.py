@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
-from collections.abc import Mapping
-from typing import Any
+
+
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 def canonical(value: object) -> bytes:
     """One byte string for one JSON value: sorted keys, no spaces, ASCII."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+    return _encode(value).encode()
 
 
 def digest(value: object) -> str:
@@ -19,11 +19,6 @@ def digest(value: object) -> str:
     return hashlib.sha256(canonical(value)).hexdigest()[:32]
 
 
-def pin(request: Mapping[str, Any]) -> str:
-    """The digest of an input request exactly as it is shown."""
-    return digest(request)
-
-
 def keyed_id(key: bytes, *parts: object) -> str:
     """An id that the same parts give again, and that nobody without the key can foresee."""
-    return "q_" + hmac.new(key, canonical(parts), hashlib.sha256).hexdigest()[:24]
+    return "q_" + hashlib.blake2b(canonical(parts), key=key, digest_size=12).hexdigest()

@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import warnings
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from mcp.server.session import ServerSession
 
-from handraise.errors import HandraiseError, NotSupported, UnusableAnswer, UsageError
+from handraise.errors import HandraiseError, NotSupported, UnusableAnswer
 from handraise.questions import Fallback
-from handraise.revisions import Revision
-from handraise.server.calls import Call, SessionCall, current_call
+from handraise.server.calls import Call, current_call
 from handraise.server.inquiries import Inquiry, Unusable
+from handraise.server.legacy import SessionCall
 
 R = TypeVar("R")
 
@@ -27,8 +26,7 @@ class _NoFallback:
 NO_FALLBACK: Any = _NoFallback()
 
 
-@dataclass(frozen=True, slots=True)
-class Manner:
+class Manner(NamedTuple):
     """How a question is to be asked, apart from what it asks."""
 
     key: str | None = None
@@ -104,13 +102,7 @@ def call_on(session: ServerSession) -> Call:
     """A call that stands for a legacy session which the author holds outside of any request."""
     from handraise.server.install import runtime_for
 
-    try:
-        revision = Revision(session.protocol_version)
-    except ValueError:
-        raise UsageError(f"revision {session.protocol_version} has no elicitation") from None
-    if revision.modern:
-        raise UsageError("on 2026-07-28 a question needs a request that it belongs to")
-    return SessionCall(runtime_for(session), session, revision)
+    return SessionCall(runtime_for(session), session)
 
 
 async def pose(call: Call, asked: Mapping[str, tuple[Inquiry[Any], Manner]]) -> dict[str, Any]:
@@ -122,16 +114,13 @@ async def pose(call: Call, asked: Mapping[str, tuple[Inquiry[Any], Manner]]) -> 
     left: dict[str, tuple[str, Inquiry[Any]]] = {}
     timeout = 0.0
     for name, (inquiry, manner) in asked.items():
-        try:
-            call.require_mode(inquiry.mode)
-        except NotSupported:
+        if not call.can(inquiry.mode):
             if manner.fallback is NO_FALLBACK:
-                raise
+                raise NotSupported(inquiry.mode)
             results[name] = Fallback(manner.fallback)
             continue
         key = manner.key or name or call.next_key(inquiry.content)
-        given = await _given_before(call, key, inquiry, manner)
-        if given is not None:
+        if manner.unsafe_preanswer and (given := await _given_before(call, key, inquiry)) is not None:
             results[name] = given
             continue
         limit = manner.timeout or call.runtime.options.timeout
@@ -141,9 +130,9 @@ async def pose(call: Call, asked: Mapping[str, tuple[Inquiry[Any], Manner]]) -> 
     return {name: results[name] for name in asked}
 
 
-async def _given_before(call: Call, key: str, inquiry: Inquiry[Any], manner: Manner) -> Any:
-    """A valid answer that came with the call itself, if the author allows such. None otherwise."""
-    if not manner.unsafe_preanswer or key not in call.answered_before:
+async def _given_before(call: Call, key: str, inquiry: Inquiry[Any]) -> Any:
+    """A valid answer that came with the call itself, or None."""
+    if key not in call.answered_before:
         return None
     try:
         result = await inquiry.read(call.answered_before[key], call)

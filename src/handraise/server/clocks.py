@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import anyio
 from anyio._backends import _asyncio
@@ -22,22 +20,23 @@ def innermost_scope() -> anyio.CancelScope | None:
     return None if state is None else state.cancel_scope
 
 
-@contextmanager
-def stopped_clocks(outside: anyio.CancelScope | None) -> Iterator[None]:
-    """Stop every deadline from the running task's innermost scope up to (not including) `outside`."""
-    now = asyncio.get_running_loop().time
-    stopped = [(scope, scope.deadline - now()) for scope in _scopes(outside) if scope.deadline != math.inf]
-    for scope, _ in stopped:
-        scope.deadline = math.inf
-    try:
-        yield
-    finally:
-        for scope, left in stopped:
-            scope.deadline = now() + left
+class StoppedClocks:
+    """Within it, every deadline from the running task's innermost scope up to (not including) `outside` stands still."""
 
+    __slots__ = ("_outside", "_stopped")
 
-def _scopes(outside: anyio.CancelScope | None) -> Iterator[anyio.CancelScope]:
-    scope = innermost_scope()
-    while scope is not None and scope is not outside:
-        yield scope
-        scope = getattr(scope, "_parent_scope", None)
+    def __init__(self, outside: anyio.CancelScope | None = None) -> None:
+        self._outside = outside
+        self._stopped: list[tuple[anyio.CancelScope, float]] = []
+
+    def __enter__(self) -> None:
+        scope = innermost_scope()
+        while scope is not None and scope is not self._outside:
+            if scope.deadline != math.inf:
+                self._stopped.append((scope, scope.deadline - anyio.current_time()))
+                scope.deadline = math.inf
+            scope = getattr(scope, "_parent_scope", None)
+
+    def __exit__(self, *_: object) -> None:
+        for scope, left in self._stopped:
+            scope.deadline = anyio.current_time() + left

@@ -53,7 +53,6 @@ class Runtime:
     def __init__(
         self, server: Server[Any], options: Options, store: Store, terms: Terms, tool_error: type[Exception] | None
     ) -> None:
-        self._server = server
         self.options = options
         self.flows = Flows(store)
         self.lot = Lot(store, terms, wire=self._round, describe=describe)
@@ -61,6 +60,7 @@ class Runtime:
         """What the framework around tools shows to the model instead of reporting a crash."""
         self.carriers: list[Carrier] = []
         self.id_key = secrets.token_bytes(32)
+        self._stamp = server.server_info_stamp
         self._running = 0
 
     def _round(self, questions: Mapping[str, Any], token: str) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class Runtime:
         """A result that did not pass the SDK's own serializer, with what that would have added."""
         if revision.modern:
             result.setdefault("resultType", "complete")
-            result["_meta"] = {SERVER_INFO_META_KEY: self._server.server_info_stamp}
+            result["_meta"] = {SERVER_INFO_META_KEY: dict(self._stamp)}
         return result
 
     @asynccontextmanager

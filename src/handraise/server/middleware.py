@@ -14,8 +14,11 @@ from mcp.shared.exceptions import MCPError
 from handraise.conversation import TOKEN_PREFIX, Conversation, RoundRecord
 from handraise.errors import ConversationError, HandraiseError, NotReplayable
 from handraise.revisions import Revision
-from handraise.server.calls import CURRENT, Call, Context, LegacyCall, ModernCall
+from handraise.server.calls import CURRENT, Call, Context
 from handraise.server.endings import describe, error_result, escaped
+from handraise.server.legacy import LegacyCall
+from handraise.server.modern import ModernCall, binding_of
+from handraise.server.person import person_of
 from handraise.server.rebind import attach_round, carry_variables, detach_round, private_copy
 from handraise.server.replay import is_declared
 from handraise.wire import parse_input_responses
@@ -77,21 +80,21 @@ class AskingMiddleware:
         return conversation
 
     async def _resume(self, ctx: Context, token: str, call_next: CallNext, revision: Revision) -> HandlerResult:
-        """Take a retry to the body that waits for it; the call it makes is only used when that body is gone."""
+        """Take a retry to the body that waits for it, or run that body again when it is gone."""
         params: Mapping[str, Any] = ctx.params or {}
-        own = private_copy(ctx)
-        own.params = {k: v for k, v in params.items() if k not in ("requestState", "inputResponses")}
-        call = ModernCall(self._runtime, own, revision)
 
         def replay(record: RoundRecord) -> Conversation:
             if not is_declared(record.handler):
                 raise NotReplayable(f"{record.binding.method} {record.binding.target} may not run again")
+            own = private_copy(ctx)
+            own.params = {k: v for k, v in params.items() if k not in ("requestState", "inputResponses")}
+            call = ModernCall(self._runtime, own, revision)
             call.begin_again(record)
             return self._begin(call, call_next)
 
         resumed = self._runtime.lot.resume(
             token,
-            call.binding(),
+            binding_of(ctx, person_of(ctx)),
             parse_input_responses(params.get("inputResponses")),
             rebind=lambda conversation: self._rebind(conversation, ctx),
             replay=replay,

@@ -22,26 +22,26 @@ class Meter:
 
     def __init__(self, ctx: Context) -> None:
         self.ctx = private_copy(ctx)
-        self._channel = channel_of(ctx.session)
+        self.channel = channel_of(ctx.session)
         self._last = 0.0
         set_channel(self.ctx.session, self)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._channel, name)
+        return getattr(self.channel, name)
 
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         """Report progress as the author asked for it."""
         self._last = progress
-        await self._channel.progress(progress, total, message)
+        await self.channel.progress(progress, total, message)
 
     async def notify(self, method: str, params: Mapping[str, Any] | None, opts: Any = None) -> None:
         """Send any notice; one about progress is remembered."""
         if method == "notifications/progress" and params is not None:
             self._last = params["progress"]
-        await self._channel.notify(method, params, opts)
+        await self.channel.notify(method, params, opts)
 
     async def tick(self, message: str) -> None:
         """Say that the call is alive."""
         self._last += _LITTLE
-        await self._channel.progress(self._last, None, message)
+        await self.channel.progress(self._last, None, message)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from handraise.conversation.records import Binding, Consumption, Entry, Flow, Json, Outcome, RoundRecord
 from handraise.errors import StoreError
@@ -47,7 +47,7 @@ class MemoryStore:
         if row is None:
             return None
         journal = self._journals.get(row.record.conversation, ())
-        return replace(row.record, journal=(*journal, *_answers_of(row)))
+        return row.record._replace(journal=(*journal, *_answers_of(row)))
 
     async def consume(
         self, token: str, *, binding: Binding, answers: dict[str, Json], digest: str, now: float
@@ -88,7 +88,7 @@ class MemoryStore:
         for token in self._tokens.get(conversation, ()):
             row = self._rows[token]
             row.answers, row.until = None, until
-            row.record = replace(row.record, questions={}, journal=())
+            row.record = row.record._replace(questions={}, journal=())
 
     async def pending(self, person: str | None = None) -> list[RoundRecord]:
         return [
@@ -104,14 +104,14 @@ class MemoryStore:
         if known is not None and known.person != flow.person:
             raise StoreError("this elicitation id belongs to somebody else")
         if known is not None:
-            flow = replace(known, deadline=max(known.deadline, flow.deadline))
+            flow = known._replace(deadline=max(known.deadline, flow.deadline))
         self._flows[flow.elicitation_id] = flow
 
     async def complete_flow(self, elicitation_id: str, *, person: str, now: float) -> bool:
         flow = self._flows.get(elicitation_id)
         if flow is None or flow.person != person or now >= flow.deadline:
             return False
-        self._flows[elicitation_id] = replace(flow, completed=True)
+        self._flows[elicitation_id] = flow._replace(completed=True)
         return True
 
     async def find_flow(self, elicitation_id: str) -> Flow | None:

@@ -1,0 +1,164 @@
+"""A call on 2025-06-18 or 2025-11-25: the question goes down the live call, and the body waits."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from mcp.server.context import ServerRequestContext
+from mcp.server.session import ServerSession
+from mcp.shared.exceptions import MCPError, NoBackChannelError
+from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, METHOD_NOT_FOUND, REQUEST_TIMEOUT
+
+from handraise.errors import Expired, Failed, HandraiseError, Mode, NotSupported, UsageError, Withdrawn
+from handraise.questions import Person
+from handraise.revisions import Revision
+from handraise.server.calls import Call, Context, Wire
+from handraise.server.clocks import StoppedClocks, innermost_scope
+from handraise.server.express import send_request
+from handraise.server.person import local_person, person_of
+from handraise.server.progress import Meter
+from handraise.server.rebind import channel_of, scratch_of, session_id_of, standalone_channel_of
+
+if TYPE_CHECKING:
+    from handraise.server.install import Runtime
+
+_MODES: dict[str, Mode] = {"sampling/createMessage": "sampling", "roots/list": "roots"}
+
+
+class LegacyCall(Call):
+    """One request whose body waits inline, on the stream of the request itself."""
+
+    def __init__(self, runtime: Runtime, ctx: Context, revision: Revision) -> None:
+        self._meter = Meter(ctx) if _wants_progress(ctx) else None
+        super().__init__(runtime, ctx if self._meter is None else self._meter.ctx, revision)
+        self._outside = innermost_scope()
+        self.is_open = True
+
+    def can(self, mode: Mode) -> bool:
+        # Stateless or JSON-only HTTP has no way back to the client, whatever it declared.
+        return self.ctx.session.can_send_request and super().can(mode)
+
+    @property
+    def person(self) -> Person:
+        return person_of(self.ctx)
+
+    @property
+    def seed(self) -> str:
+        return f"{session_id_of(self.ctx.session)} {self.ctx.request_id}"
+
+    @property
+    def channel(self) -> Any:
+        """Where requests to the client go."""
+        return channel_of(self.ctx.session)
+
+    async def exchange(self, requests: Mapping[str, Wire], timeout: float) -> dict[str, Any]:
+        with StoppedClocks(self._outside):
+            awake = self._keep_awake()
+            try:
+                return {key: await self._send(key, request, timeout) for key, request in requests.items()}
+            finally:
+                if awake is not None:
+                    awake.cancel()
+
+    async def completed(self, elicitation_id: str, deadline: float) -> bool:
+        with StoppedClocks(self._outside):
+            awake = self._keep_awake()
+            try:
+                return await self.runtime.flows.wait(elicitation_id, self.person, deadline - time.monotonic())
+            finally:
+                if awake is not None:
+                    awake.cancel()
+
+    def announce_when_complete(self, elicitation_id: str, deadline: float) -> None:
+        self.runtime.flows.announce(elicitation_id, deadline, lambda: self._tell(elicitation_id))
+
+    async def _tell(self, elicitation_id: str) -> None:
+        """The completion notice: on the call's own stream while it is open, then on the connection's."""
+        channel = self.channel if self.is_open else standalone_channel_of(self.ctx.session)
+        await channel.notify("notifications/elicitation/complete", {"elicitationId": elicitation_id})
+
+    async def _send(self, key: str, request: Wire, timeout: float) -> Any:
+        """Send one request, or join it when a duplicate of this call has sent it already."""
+        under_way: dict[str, asyncio.Future[Any]] = scratch_of(self.ctx.session).setdefault("handraise", {})
+        if (same := under_way.get(key)) is not None:
+            return await asyncio.shield(same)
+        answer = under_way[key] = asyncio.get_running_loop().create_future()
+        try:
+            raw = await self._request(key, request, timeout)
+            answer.set_result(raw)
+            return raw
+        except HandraiseError as error:
+            answer.set_exception(error)
+            answer.exception()  # seen: there may be no duplicate that waits for it
+            raise
+        finally:
+            answer.cancel()
+            del under_way[key]
+
+    async def _request(self, key: str, request: Wire, timeout: float) -> Any:
+        began = time.monotonic()
+        try:
+            return await send_request(self.channel, key, request["method"], request.get("params"), timeout)
+        except NoBackChannelError as error:
+            raise NotSupported(_mode_of(request)) from error
+        except MCPError as error:
+            if error.code in (METHOD_NOT_FOUND, INVALID_PARAMS):
+                raise NotSupported(_mode_of(request)) from error
+            if error.code == REQUEST_TIMEOUT and time.monotonic() - began >= timeout:
+                raise Expired from error
+            if error.code == CONNECTION_CLOSED:
+                raise Withdrawn from error
+            raise Failed(f"the client answered {error.code}: {error.message}", error_code=error.code) from error
+
+    def _keep_awake(self) -> asyncio.Task[None] | None:
+        """Progress with the caller's token, so that the client's timer does not run out while a person thinks."""
+        if self._meter is None:
+            return None
+        return asyncio.get_running_loop().create_task(self._tick(self._meter))
+
+    async def _tick(self, meter: Meter) -> None:
+        while True:
+            await asyncio.sleep(self.runtime.options.keep_awake)
+            await meter.tick("Waiting for the person to answer")
+
+
+class SessionCall(LegacyCall):
+    """No call at all: a question on a legacy session that the author holds, with an id of its own."""
+
+    def __init__(self, runtime: Runtime, session: ServerSession) -> None:
+        try:
+            revision = Revision(session.protocol_version)
+        except ValueError:
+            raise UsageError(f"revision {session.protocol_version} has no elicitation") from None
+        if revision.modern:
+            raise UsageError("on 2026-07-28 a question needs a request that it belongs to")
+        ctx: Context = ServerRequestContext(
+            session=session, lifespan_context=None, protocol_version=session.protocol_version, method=""
+        )
+        super().__init__(runtime, ctx, revision)
+
+    def can(self, mode: Mode) -> bool:
+        return Call.can(self, mode)
+
+    @property
+    def person(self) -> Person:
+        session = session_id_of(self.ctx.session)
+        return Person("", session, "anonymous") if session else local_person()
+
+    @property
+    def channel(self) -> Any:
+        return standalone_channel_of(self.ctx.session)
+
+
+def _wants_progress(ctx: Context) -> bool:
+    return ctx.meta is not None and ctx.meta.get("progress_token") is not None
+
+
+def _mode_of(request: Wire) -> Mode:
+    method = request["method"]
+    if method in _MODES:
+        return _MODES[method]
+    return "url" if request["params"].get("mode") == "url" else "form"

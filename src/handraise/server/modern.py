@@ -1,0 +1,89 @@
+"""A call on 2026-07-28: a question ends the round, and the retry brings the answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from handraise.conversation import Binding, Conversation, RoundRecord
+from handraise.conversation.digest import digest
+from handraise.conversation.journal import Journal
+from handraise.questions import Person
+from handraise.revisions import Revision
+from handraise.server.calls import Call, Context, Wire
+from handraise.server.clocks import StoppedClocks
+from handraise.server.person import client_of_token, person_of
+
+if TYPE_CHECKING:
+    from handraise.server.install import Runtime
+
+
+class ModernCall(Call):
+    """One request across all its rounds, on a body that can be suspended."""
+
+    def __init__(self, runtime: Runtime, ctx: Context, revision: Revision) -> None:
+        super().__init__(runtime, ctx, revision)
+        self._person: Person | None = None
+        self._arguments = pin_arguments(ctx)
+        self.conversation = Conversation(runtime.lot, self._binding)
+        self.conversation.first_id = str(ctx.request_id)
+
+    def begin_again(self, record: RoundRecord) -> None:
+        """Be the call that a body which is gone was serving."""
+        self.conversation = Conversation(self.runtime.lot, record.binding)
+        self.conversation.first_id = record.first_id
+        self.journal = self.conversation.journal = Journal(record.journal)
+
+    def _binding(self) -> Binding:
+        return binding_of(self.ctx, self.person, self._arguments)
+
+    @property
+    def person(self) -> Person:
+        if self._person is None:
+            self._person = person_of(self.ctx)
+        return self._person
+
+    @property
+    def seed(self) -> str:
+        return self.conversation.first_id
+
+    async def exchange(self, requests: Mapping[str, Wire], timeout: float) -> dict[str, Any]:
+        with StoppedClocks():
+            return await self.conversation.exchange(requests, timeout)
+
+    async def completed(self, elicitation_id: str, deadline: float) -> bool:
+        # Bounded: a client or a proxy gives up on a request that stays silent; then the question is shown again.
+        hold = min(self.runtime.options.hold, deadline - time.monotonic())
+        with StoppedClocks():
+            return await self.runtime.flows.wait(elicitation_id, self.person, hold)
+
+    def declare_replayable(self, handler: str) -> None:
+        self.conversation.handler = handler
+        self.journal = self.conversation.journal = self.conversation.journal or Journal()
+
+    async def remember(self, key: str, value: Any) -> None:
+        self.journal = self.journal or Journal()
+        entry = self.journal.done(key, value)
+        if self.conversation.handler is not None:
+            await self.conversation.write(entry)
+
+
+def pin_arguments(ctx: Context) -> str | None:
+    """The digest of arguments that the author's code could change in place; None when it cannot."""
+    arguments = (ctx.params or {}).get("arguments") or {}
+    if isinstance(arguments, dict) and not any(isinstance(value, dict | list) for value in arguments.values()):
+        return None
+    return digest(arguments)
+
+
+def binding_of(ctx: Context, person: Person, arguments: str | None = None) -> Binding:
+    """What every retry of a call has to match: the person and their client, and the same call."""
+    params = ctx.params or {}
+    target = params.get("uri" if ctx.method == "resources/read" else "name", "")
+    return Binding(
+        person=f"{person.key} {client_of_token()}",
+        method=ctx.method,
+        target=str(target),
+        arguments=arguments or digest(params.get("arguments") or {}),
+    )
