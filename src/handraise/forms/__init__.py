@@ -15,11 +15,12 @@ from handraise.forms.fields import (
     Value,
 )
 from handraise.forms.form import Form
-from handraise.forms.limits import Limits, load_json
+from handraise.forms.limits import DEFAULT_LIMITS, Limits, load_json, measure, require_bounded
 from handraise.forms.parse import check_form, parse_form
 from handraise.forms.problem import Problem
 
 __all__ = [
+    "DEFAULT_LIMITS",
     "UNSET",
     "Choice",
     "Choices",
@@ -37,5 +38,7 @@ __all__ = [
     "check_form",
     "dump_form",
     "load_json",
+    "measure",
     "parse_form",
+    "require_bounded",
 ]

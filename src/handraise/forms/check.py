@@ -34,14 +34,18 @@ def check_answer(form: Form[Any], content: object) -> tuple[Problem, ...]:
     if not isinstance(content, dict):
         return (Problem(None, "content", "The answer must be a JSON object.", kind_of(content)),)
     rules = form.rules
-    for name, value in content.items():
-        rule = rules.get(name)
-        if rule is None or not rule[0](value, rule):
-            return tuple(_explain(form, content))
-    for name in form.required:
-        if name not in content:
-            return tuple(_explain(form, content))
-    return form.refusals(content)
+    try:
+        for name, value in content.items():
+            rule = rules[name]
+            if not rule[0](value, rule):
+                break
+        else:
+            for name in form.required:
+                content[name]
+            return () if form.result is None else form.refusals(content)
+    except KeyError:  # a field that is unknown, or required and missing
+        pass
+    return tuple(_explain(form, content))
 
 
 def _explain(form: Form[Any], content: Mapping[Any, object]) -> Iterator[Problem]:

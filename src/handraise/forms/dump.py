@@ -21,6 +21,8 @@ def dump_form(form: Form[Any], revision: Revision) -> dict[str, Any]:
 
     NotSupported when the form has a multiple choice and the revision has none.
     """
+    if form.dumps is None:
+        form.dumps = {}
     dumped = form.dumps.get(revision)
     if dumped is None:
         dumped = form.dumps[revision] = _dump(form, revision)

@@ -112,6 +112,7 @@ class Choice(_Named):
     description: str | None
     required: bool
     default: str | Unset
+    enum_names: bool
 
     def __init__(
         self,
@@ -122,9 +123,11 @@ class Choice(_Named):
         description: str | None = None,
         required: bool = True,
         default: str | Unset = UNSET,
+        enum_names: bool = False,
     ) -> None:
-        _fill(self, name=name, options=options_of(options), title=title)
-        _fill(self, description=description, required=required, default=default)
+        """`enum_names` sends titles the old way, for clients that know no other."""
+        _fill(self, name=name, options=options_of(options), title=title, description=description)
+        _fill(self, required=required, default=default, enum_names=enum_names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,9 +55,12 @@ def fits_choices(value: object, rule: Rule) -> bool:
     if type(value) is not list:
         return False
     _, _, options, low, high = rule
-    for item in value:
-        if not isinstance(item, str) or item not in options:
-            return False
+    try:
+        for item in value:
+            if item not in options:
+                return False
+    except TypeError:  # a list or an object among them
+        return False
     return low <= len(value) <= high and len(set(value)) == len(value)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
-from typing import Any, Final, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
 from handraise.errors import FormError, WireError
 from handraise.forms.fields import Field, Value
 from handraise.forms.fits import Rule, fits_integer
-from handraise.forms.limits import UNLIMITED
+from handraise.forms.limits import UNLIMITED, measure
 from handraise.forms.problem import Problem, Refused
 from handraise.forms.properties import field_of, property_of
 from handraise.forms.rules import Reader
@@ -27,7 +27,7 @@ class Form(Generic[T_co]):
     a function and `by_hand` from fields; `parse_form` makes one from the wire.
     """
 
-    __slots__ = ("_fields", "_read", "dumps", "required", "rules", "top")
+    __slots__ = ("_fields", "dumps", "required", "result", "rules", "top")
 
     def __init__(
         self,
@@ -37,12 +37,12 @@ class Form(Generic[T_co]):
         read: Callable[[Mapping[str, Value]], T_co] | None = None,
     ) -> None:
         """For this package only. `top` is the schema whose properties the rules were read from."""
-        self.rules: Final = rules
-        self.top: Final = top
-        self.required: Final[tuple[str, ...]] = tuple(top.get("required", ()))
-        self.dumps: Final[dict[Revision, dict[str, Any]]] = {}
+        self.rules = rules
+        self.top = top
+        self.required: tuple[str, ...] = tuple(top.get("required", ()))
+        self.dumps: dict[Revision, dict[str, Any]] | None = None
         self._fields = fields
-        self._read = read
+        self.result = read
 
     @overload
     @staticmethod
@@ -110,7 +110,7 @@ class Form(Generic[T_co]):
 
     def refusals(self, content: Mapping[str, Value]) -> tuple[Problem, ...]:
         """What the author's own type has against an answer that follows all rules."""
-        if self._read is not None:
+        if self.result is not None:
             try:
                 self._result(content)
             except Refused as error:
@@ -124,7 +124,7 @@ class Form(Generic[T_co]):
             for name, rule in self.rules.items()
             if name in content
         }
-        return answers if self._read is None else self._read(answers)  # type: ignore[return-value]
+        return answers if self.result is None else self.result(answers)  # type: ignore[return-value]
 
     def __repr__(self) -> str:
         return f"Form({', '.join(self.rules)})"
@@ -139,9 +139,8 @@ def _make(fields: tuple[Field, ...], read: Callable[[Mapping[str, Value]], T]) -
     if required := [field.name for field in fields if field.required]:
         top["required"] = required
     try:
-        reader = Reader(Revision.NOVEMBER_2025, UNLIMITED)
-        rules = reader.read(properties)
-        reader.require_bounds(top)
+        measure(top)
+        rules = Reader(Revision.NOVEMBER_2025, UNLIMITED).read(properties)
     except WireError as error:
         raise FormError(error.message, field=error.field) from None
     return Form(rules, top, fields, read)

@@ -61,7 +61,20 @@ def refuse_kind(name: str, schema: object) -> NoReturn:
     raise WireError("type", "The type is string, number, integer, boolean or array.", field=name)
 
 
-def sort_out(name: str | None, schema: Mapping[str, Any], known: Mapping[str, type]) -> dict[str, Any]:
+def read_keywords(name: str | None, schema: dict[str, Any], known: Mapping[str, type]) -> dict[str, Any]:
+    """A copy of the object, with nothing in it but known keywords of the right type."""
+    try:
+        for key, value in schema.items():
+            if type(value) is not known[key]:
+                break
+        else:
+            return schema.copy()
+    except KeyError:
+        pass
+    return _sort_out(name, schema, known)
+
+
+def _sort_out(name: str | None, schema: Mapping[str, Any], known: Mapping[str, type]) -> dict[str, Any]:
     """The slow way for a property that is not plainly right: read it as it is meant, or refuse it."""
     result = {}
     for key, value in schema.items():

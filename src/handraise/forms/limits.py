@@ -49,12 +49,18 @@ def load_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> object:
         raise WireError("depth", "The JSON is nested too deeply.") from None
     except ValueError as error:
         raise WireError("json", f"This is not JSON: {error}.") from None
-    require_depth(value, limits)
-    require_unicode(value)
+    require_bounded(value, limits)
     return value
 
 
-def require_depth(value: object, limits: Limits) -> None:
+def require_bounded(value: object, limits: Limits) -> None:
+    """Refuse a JSON value, read by someone else, that is too long, too deep, or no JSON after all."""
+    if measure(value) > limits.bytes:
+        raise WireError("bytes", f"The message has more than {limits.bytes} bytes.")
+    _require_depth(value, limits)
+
+
+def _require_depth(value: object, limits: Limits) -> None:
     """Refuse what is nested more deeply than the limit."""
     level = [value]
     for _ in range(limits.depth + 1):
@@ -64,23 +70,12 @@ def require_depth(value: object, limits: Limits) -> None:
     raise WireError("depth", f"The JSON is nested more than {limits.depth} deep.")
 
 
-def require_unicode(value: object) -> None:
-    """Refuse half surrogate pairs, which nothing could write out again as UTF-8."""
+def measure(value: object) -> int:
+    """The bytes that a JSON value takes, written compactly; WireError if it cannot be written."""
     try:
-        measure(value)
+        return len(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode())
     except UnicodeEncodeError:
         raise WireError("unicode", "The text contains half a surrogate pair.") from None
-
-
-def measure(value: object) -> int:
-    """The bytes that a JSON value takes, written compactly."""
-    return len(compact(value).encode())
-
-
-def compact(value: object) -> str:
-    """A JSON value as text without spaces; WireError if it is none."""
-    try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
         raise WireError("json", "This is not a JSON value.") from None
 

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from handraise.errors import WireError
 from handraise.forms.fields import Value
 from handraise.forms.form import Form
-from handraise.forms.keywords import FORM
+from handraise.forms.keywords import FORM, read_keywords
 from handraise.forms.limits import DEFAULT_LIMITS, Limits
 from handraise.forms.problem import Problem, kind_of
 from handraise.forms.rules import Reader
@@ -28,13 +28,11 @@ def parse_form(schema: object, revision: Revision, limits: Limits = DEFAULT_LIMI
     properties = schema["properties"]
     if len(properties) > limits.fields:
         raise WireError("fields", f"The form has {len(properties)} fields; {limits.fields} are allowed.")
-    reader = Reader(revision, limits)
-    rules = reader.read(properties)
-    form: Form[dict[str, Value]] = Form(rules, _top(reader, schema))
+    rules = Reader(revision, limits).read(properties)
+    form: Form[dict[str, Value]] = Form(rules, _top(schema))
     for name in form.required:
         if type(name) is not str or name not in rules:
             raise WireError("required", "required names a field that the form does not have.")
-    reader.require_bounds(schema)
     return form
 
 
@@ -47,11 +45,11 @@ def check_form(schema: object, revision: Revision, limits: Limits = DEFAULT_LIMI
     return ()
 
 
-def _top(reader: Reader, schema: dict[str, Any]) -> dict[str, Any]:
+def _top(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema without its annotations. Refusing unknown answers is what we do anyway."""
     if len(schema) == 2 or (len(schema) == 3 and type(schema.get("required")) is list):
         return schema.copy()
-    top = reader.keywords(None, schema, FORM)
+    top = read_keywords(None, schema, FORM)
     top.pop("additionalProperties", None)
     return top
 

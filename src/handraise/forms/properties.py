@@ -28,7 +28,8 @@ def property_of(field: Field) -> dict[str, Any]:
         case Flag():
             return _property(field, "boolean")
         case Choice():
-            return _property(field, "string", **_listing(field.options, "oneOf"))
+            listing = _old_listing(field.options) if field.enum_names else _listing(field.options, "oneOf")
+            return _property(field, "string", **listing)
         case Choices():
             items = _listing(field.options, "anyOf")
             if "enum" in items:
@@ -44,7 +45,7 @@ def field_of(name: str, rule: Rule, required: bool) -> Field:
     common = {"title": schema.get("title"), "description": schema.get("description"), "required": required}
     default = schema.get("default", UNSET)
     if fits is fits_choice:
-        return Choice(name, _options(rule[2]), default=default, **common)
+        return Choice(name, _options(rule[2]), default=default, enum_names="enumNames" in schema, **common)
     if fits is fits_choices:
         items = {"min_items": schema.get("minItems"), "max_items": schema.get("maxItems")}
         return Choices(name, _options(rule[2]), default=default, **items, **common)
@@ -87,6 +88,10 @@ def _listing(options: tuple[Option, ...], titled: str) -> dict[str, Any]:
     if all(option.title is None for option in options):
         return {"enum": [option.value for option in options]}
     return {titled: [{"const": option.value, "title": option.label} for option in options]}
+
+
+def _old_listing(options: tuple[Option, ...]) -> dict[str, Any]:
+    return {"enum": [option.value for option in options], "enumNames": [option.label for option in options]}
 
 
 def _options(options: Mapping[str, str | None]) -> tuple[Option, ...]:

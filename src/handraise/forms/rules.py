@@ -13,8 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from math import inf
-from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from handraise.errors import WireError
 from handraise.forms.fits import (
@@ -25,7 +24,6 @@ from handraise.forms.fits import (
     fits_integer,
     fits_number,
     fits_text,
-    is_unicode,
 )
 from handraise.forms.formats import FORMATS
 from handraise.forms.keywords import (
@@ -36,10 +34,10 @@ from handraise.forms.keywords import (
     NUMBER,
     OPTION,
     TEXT,
+    read_keywords,
     refuse_kind,
-    sort_out,
 )
-from handraise.forms.limits import Limits, compact, measure, require_depth
+from handraise.forms.limits import Limits
 from handraise.forms.pattern import compile_pattern
 from handraise.revisions import Revision
 
@@ -50,58 +48,36 @@ Schema: TypeAlias = dict[str, Any]
 class Reader:
     """One pass over the properties of one schema."""
 
-    __slots__ = ("limits", "revision", "texts")
+    __slots__ = ("limits", "revision")
 
     def __init__(self, revision: Revision, limits: Limits) -> None:
         self.revision = revision
         self.limits = limits
-        self.texts: list[str] = []
-        """Everything of free length that was met, to be measured in the end."""
 
     def read(self, properties: Mapping[str, Any]) -> dict[str, Rule]:
         """The rules for all properties, in order; WireError if the protocol has no such field."""
         rules = {}
         for name, schema in properties.items():
-            try:
-                read = _KINDS[schema["type"]]
-            except (KeyError, TypeError):
-                refuse_kind(name, schema)
-            rules[name] = read(self, name, schema)
-        return rules
-
-    def require_bounds(self, schema: Schema) -> None:
-        """Refuse text that is too long altogether, or that is no Unicode."""
-        try:
-            text = "".join((*schema["properties"], *self.texts))
-        except TypeError:
-            raise WireError("json", "The name of a field is text.") from None
-        if not (text.isascii() or is_unicode(text)):
-            raise WireError("unicode", "The form contains half a surrogate pair.")
-        if len(text) * 4 > self.limits.bytes and measure(schema) > self.limits.bytes:
-            raise WireError("bytes", f"The form has more than {self.limits.bytes} bytes.")
-
-    def keywords(self, name: str | None, schema: Schema, known: Mapping[str, type]) -> Schema:
-        """A copy of an object with nothing in it but known keywords of the right type."""
-        try:
-            for key, value in schema.items():
-                if type(value) is not known[key]:
-                    break
+            kind = schema.get("type") if type(schema) is dict else None
+            if kind == "string":
+                rule = self.string(name, schema)
+            elif kind == "boolean":
+                rule = self.boolean(name, schema)
+            elif kind == "integer" or kind == "number":
+                rule = self.number(name, schema)
+            elif kind == "array":
+                rule = self.array(name, schema)
             else:
-                if "title" in schema:
-                    self.texts.append(schema["title"])
-                if "description" in schema:
-                    self.texts.append(schema["description"])
-                return schema.copy()
-        except KeyError:
-            pass
-        self.texts.append(compact(schema))
-        require_depth(schema, self.limits)
-        return sort_out(name, schema, known)
+                refuse_kind(name, schema)
+            if "default" in rule[1]:
+                self.require_default(name, rule)
+            rules[name] = rule
+        return rules
 
     def string(self, name: str, schema: Schema) -> Rule:
         if "enum" in schema or "oneOf" in schema:
             return self.choice(name, schema)
-        schema = self.keywords(name, schema, TEXT)
+        schema = read_keywords(name, schema, TEXT)
         low, high = schema.get("minLength", 0), schema.get("maxLength", sys.maxsize)
         if not 0 <= low <= high:
             raise WireError("bounds", "minLength and maxLength leave no possible answer.", field=name)
@@ -111,34 +87,33 @@ class Reader:
             if form is None:
                 raise WireError("format", "The format is email, uri, date or date-time.", field=name)
         if "pattern" in schema:
-            matches = self.pattern(name, schema)
-        return self.with_default(name, (fits_text, schema, low, high, form, matches))
+            if self.revision is Revision.NOVEMBER_2025:
+                matches = self.pattern(name, schema["pattern"])
+            else:  # the other two ignore it
+                schema = {key: value for key, value in schema.items() if key != "pattern"}
+        return (fits_text, schema, low, high, form, matches)
 
-    def pattern(self, name: str, schema: Schema) -> Callable[[object], bool] | None:
-        """Only 2025-11-25 has `pattern`; elsewhere it is ignored."""
-        if self.revision is not Revision.NOVEMBER_2025:
-            self.texts.append(schema.pop("pattern"))
-            return None
-        if len(schema["pattern"]) > self.limits.pattern:
+    def pattern(self, name: str, pattern: str) -> Callable[[object], bool]:
+        if len(pattern) > self.limits.pattern:
             raise WireError("pattern", f"A pattern has at most {self.limits.pattern} characters.", field=name)
         try:
-            return compile_pattern(schema["pattern"])
+            return compile_pattern(pattern)
         except ValueError as error:
             raise WireError("pattern", f"This pattern is not supported: {error}.", field=name) from None
 
     def number(self, name: str, schema: Schema) -> Rule:
-        schema = self.keywords(name, schema, NUMBER)
+        schema = read_keywords(name, schema, NUMBER)
         low, high = schema.get("minimum", -inf), schema.get("maximum", inf)
         if not low <= high:
             raise WireError("bounds", "minimum and maximum leave no possible answer.", field=name)
         fits = fits_integer if schema["type"] == "integer" else fits_number
-        return self.with_default(name, (fits, schema, low, high))
+        return (fits, schema, low, high)
 
     def boolean(self, name: str, schema: Schema) -> Rule:
-        return (fits_flag, self.keywords(name, schema, FLAG))
+        return (fits_flag, read_keywords(name, schema, FLAG))
 
     def choice(self, name: str, schema: Schema) -> Rule:
-        schema = self.keywords(name, schema, CHOICE)
+        schema = read_keywords(name, schema, CHOICE)
         if "enum" not in schema:
             if self.revision is Revision.JUNE_2025:
                 raise WireError("keyword", "2025-06-18 has no oneOf.", field=name)
@@ -149,7 +124,7 @@ class Reader:
             options = self.untitled(name, schema["enum"])
             if "enumNames" in schema:
                 options = self.with_names(name, options, schema["enumNames"])
-        return self.with_default(name, (fits_choice, schema, options))
+        return (fits_choice, schema, options)
 
     def array(self, name: str, schema: Schema) -> Rule:
         if self.revision is Revision.JUNE_2025:
@@ -158,32 +133,36 @@ class Reader:
             raise WireError(
                 "array", "An array must be a multiple choice: its items list the options.", field=name
             )
-        schema = self.keywords(name, schema, CHOICES)
+        schema = read_keywords(name, schema, CHOICES)
         low, high = schema.get("minItems", 0), schema.get("maxItems", sys.maxsize)
         if not 0 <= low <= high:
             raise WireError("bounds", "minItems and maxItems leave no possible answer.", field=name)
         options = self.items(name, schema["items"])
         if low > len(options):
             raise WireError("bounds", "minItems asks for more options than there are.", field=name)
-        return self.with_default(name, (fits_choices, schema, options, low, high))
+        return (fits_choices, schema, options, low, high)
 
     def items(self, name: str, items: Schema) -> dict[str, str | None]:
         if "anyOf" in items and "enum" not in items:
-            items = self.keywords(name, items, ITEMS)
+            if len(items) != 1 or type(items["anyOf"]) is not list:
+                items = read_keywords(name, items, ITEMS)
             return self.titled(name, items["anyOf"])
         if items.get("type") != "string" or "enum" not in items or "anyOf" in items:
             raise WireError(
                 "array", "Free lists and lists of objects are not allowed: list the options.", field=name
             )
-        return self.untitled(name, self.keywords(name, items, ITEMS)["enum"])
+        return self.untitled(name, read_keywords(name, items, ITEMS)["enum"])
 
     def titled(self, name: str, listing: list[Any]) -> dict[str, str | None]:
-        self.require_count(name, listing)
+        if not 0 < len(listing) <= self.limits.options:
+            self.refuse_count(name)
+        options = {}
         try:
-            if sum(map(len, listing)) != 2 * len(listing):
-                listing = [self.keywords(name, option, OPTION) for option in listing]
-            options = {option["const"]: option["title"] for option in listing}
-            self.texts += ("".join(options), "".join(options.values()))
+            for option in listing:
+                value, title = option["const"], option["title"]
+                if type(value) is not str or type(title) is not str or len(option) != 2:
+                    read_keywords(name, option, OPTION)
+                options[value] = title
         except (KeyError, TypeError, AttributeError):
             raise WireError(
                 "options", "Each option has a const and a title, both text.", field=name
@@ -193,9 +172,10 @@ class Reader:
         return options
 
     def untitled(self, name: str, listing: list[Any]) -> dict[str, str | None]:
-        self.require_count(name, listing)
+        if not 0 < len(listing) <= self.limits.options:
+            self.refuse_count(name)
         try:
-            self.texts.append("".join(listing))
+            "".join(listing)
         except TypeError:
             raise WireError("options", "Options are text.", field=name) from None
         options: dict[str, str | None] = dict.fromkeys(listing)
@@ -208,31 +188,13 @@ class Reader:
     ) -> dict[str, str | None]:
         if len(titles) != len(options) or not all(type(title) is str for title in titles):
             raise WireError("options", "enumNames has one title for each option.", field=name)
-        self.texts += titles
         return dict(zip(options, titles, strict=True))
 
-    def require_count(self, name: str, listing: list[Any]) -> None:
-        if not 0 < len(listing) <= self.limits.options:
-            raise WireError("options", f"A choice has 1 to {self.limits.options} options.", field=name)
+    def refuse_count(self, name: str) -> NoReturn:
+        raise WireError("options", f"A choice has 1 to {self.limits.options} options.", field=name)
 
-    def with_default(self, name: str, rule: Rule) -> Rule:
-        """The rule, if the default is itself a good answer."""
-        schema = rule[1]
-        if "default" in schema:
-            default = schema["default"]
-            if not rule[0](default, rule):
-                raise WireError("default", "The default is not a possible answer.", field=name)
-            if type(default) is str:
-                self.texts.append(default)
-        return rule
-
-
-_KINDS: Final[Mapping[str, Callable[[Reader, str, Schema], Rule]]] = MappingProxyType(
-    {
-        "string": Reader.string,
-        "number": Reader.number,
-        "integer": Reader.number,
-        "boolean": Reader.boolean,
-        "array": Reader.array,
-    }
-)
+    def require_default(self, name: str, rule: Rule) -> None:
+        """Refuse a default that would not be a good answer."""
+        default = rule[1]["default"]
+        if not rule[0](default, rule):
+            raise WireError("default", "The default is not a possible answer.", field=name)
