@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Literal, NoReturn, TypeAlias, TypeVar
 
 from handraise.errors import Stopped
@@ -22,6 +22,8 @@ class FormQuestion(Generic[T]):
     mode: ClassVar[Literal["form"]] = "form"
     message: str
     form: Form[T]
+    names_mode: bool = field(default=True, compare=False)
+    """Whether `mode` is written out, where the revision has it; without it a question is a form."""
 
 
 @dataclass(frozen=True, slots=True)
