@@ -1,1 +1,0 @@
-"""Text from the other side, made inert before anyone sees it."""

@@ -1,0 +1,9 @@
+"""Text from the other side, made inert before anyone sees it."""
+
+from __future__ import annotations
+
+from handraise.display.inert_text import inert
+from handraise.display.places import for_html, for_line, for_markdown, for_terminal
+from handraise.display.untrusted import UntrustedText
+
+__all__ = ["UntrustedText", "for_html", "for_line", "for_markdown", "for_terminal", "inert"]
