@@ -1,0 +1,107 @@
+"""Links that imitate a well-known name: look-alikes, typing errors, names at the wrong place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from handraise.urls.brand_list import Brands, one_letter_left_out
+from handraise.urls.confusables import skeleton
+from handraise.urls.parse import Link
+from handraise.urls.suffixes import public_suffix, registrable_domain
+
+_SHORTEST_TYPO = 6
+"""Shorter names have too many honest neighbours: they count only under their own ending."""
+_BETWEEN_WORDS = re.compile(r"[^a-z0-9]+")
+_BEHIND_AT = re.compile(r"/?[?#][^/=&]*@([^/?#&]*)")
+
+
+def check_imitation(link: Link, brands: Brands, own_domain: str | None) -> Iterator[str]:
+    """What is to be said about a link that is neither the server's own nor a well-known one.
+
+    The server's own domain may be imitated too: the person knows and trusts it.
+    """
+    if link.domain is not None:
+        ending = public_suffix(link.domain)
+        labels = link.unicode_host.rstrip(".").split(".")[: -(ending.count(".") + 1)]
+        yield from _check_subdomain(labels, brands, own_domain)
+        yield from _check_name(labels, ending, brands, own_domain)
+    if _is_named_behind_host(link, brands):
+        yield "brand_outside_host"
+
+
+def _check_subdomain(labels: list[str], brands: Brands, own_domain: str | None) -> Iterator[str]:
+    words = _BETWEEN_WORDS.split(".".join(labels))
+    own_inside = own_domain is not None and f".{own_domain}." in f".{'.'.join(words)}."
+    if own_inside or any(".".join(pair) in brands.domains for pair in pairwise(words)):
+        yield "brand_in_subdomain"
+    elif any(part in brands.endings for label in labels[:-1] for part in _parts(label)):
+        yield "brand_label_in_subdomain"
+
+
+def _check_name(labels: list[str], ending: str, brands: Brands, own_domain: str | None) -> Iterator[str]:
+    name = labels[-1]
+    own_name = own_domain.partition(".")[0] if own_domain else ""
+    if any(_looks_like_brand(label, brands) for label in labels):
+        yield "brand_confusable"
+    elif name in brands.endings:
+        yield "brand_other_suffix"
+    elif name != own_name and skeleton(name) == skeleton(own_name):
+        yield "brand_confusable"
+    elif _is_joined(name, brands):
+        yield "brand_combosquat"
+    elif _is_mistyped(name, ending, brands):
+        yield "brand_edit_distance"
+
+
+def _parts(label: str) -> set[str]:
+    """The label, what stands between its hyphens, and the label without them (`pay-pal`)."""
+    return {label, *label.split("-"), label.replace("-", "")} if "-" in label else {label}
+
+
+def _looks_like_brand(label: str, brands: Brands) -> bool:
+    """The label, or a part of it, reads as a brand and is spelled differently."""
+    return any(
+        part not in brands.endings and part not in brands.innocent and skeleton(part) in brands.skeletons
+        for part in _parts(label)
+    )
+
+
+def _is_joined(name: str, brands: Brands) -> bool:
+    """`github-anything`; `slack-login` but not `slack-anything`; `paypallogin` and `pay-pal` too."""
+    if "-" in name:
+        parts = _parts(name)
+        inviting = not brands.lures.isdisjoint(parts)
+        return any(part in brands.endings and (inviting or part not in brands.ordinary) for part in parts)
+    return any(
+        (head in brands.endings and tail in brands.lures) or (head in brands.lures and tail in brands.endings)
+        for head, tail in ((name[:place], name[place:]) for place in range(2, len(name) - 1))
+    )
+
+
+def _is_mistyped(name: str, ending: str, brands: Brands) -> bool:
+    if name in brands.innocent:
+        return False
+    near = {brand for short in one_letter_left_out(name) for brand in brands.shortened.get(short, ())}
+    return any(_one_slip_apart(name, brand) and _is_telling(brand, ending, brands) for brand in near)
+
+
+def _is_telling(brand: str, ending: str, brands: Brands) -> bool:
+    return ending in brands.endings[brand] or (len(brand) >= _SHORTEST_TYPO and brand not in brands.ordinary)
+
+
+def _one_slip_apart(first: str, second: str) -> bool:
+    """One letter more, less or different, or two neighbours swapped."""
+    while first and second and first[0] == second[0]:
+        first, second = first[1:], second[1:]
+    while first and second and first[-1] == second[-1]:
+        first, second = first[:-1], second[:-1]
+    return (len(first) <= 1 and len(second) <= 1) or (len(first) == 2 and first == second[::-1])
+
+
+def _is_named_behind_host(link: Link, brands: Brands) -> bool:
+    names = [segment.lstrip("@") for segment in link.path.split("/") if "." in segment]
+    if behind := _BEHIND_AT.match(link.path + link.query + link.fragment):
+        names.append(behind[1])
+    return any(registrable_domain(name.lower()) in brands.domains for name in names)

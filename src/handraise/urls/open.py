@@ -1,0 +1,117 @@
+"""Open a link in the person's browser, and never say so when it did not happen.
+
+The only part of this package that touches the system. No shell is involved: the
+opener gets the link as one argument, and only in its normalised http(s) form.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal
+
+from handraise.urls.inspect import Inspection
+
+Hindrance = Literal["danger", "not_web", "ssh", "no_display", "no_opener", "failed", "unconfirmed"]
+
+HINDRANCES: Final[Mapping[Hindrance, str]] = MappingProxyType(
+    {
+        "danger": "This link is dangerous and was not opened.",
+        "not_web": "This is not a web address and was not opened.",
+        "ssh": "You are connected from another computer; open the link in the browser there.",
+        "no_display": "There is no screen here to open a browser on; open the link yourself.",
+        "no_opener": "No program was found that opens links here; open the link yourself.",
+        "failed": "The browser could not be started; open the link yourself.",
+        "unconfirmed": "The browser has not answered yet; if nothing opened, open the link yourself.",
+    }
+)
+"""For each hindrance the sentence to show."""
+
+_PATIENCE: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The system took the link and reported success."""
+
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotOpened:
+    """Nothing is known to have been opened. `href` is there to be printed, unless it must not be followed."""
+
+    reason: Hindrance
+    href: str | None
+
+    @property
+    def sentence(self) -> str:
+        return HINDRANCES[self.reason]
+
+
+def open_url(
+    inspection: Inspection,
+    *,
+    environment: Mapping[str, str] | None = None,
+    platform: str = sys.platform,
+    patience: float = _PATIENCE,
+) -> Opened | NotOpened:
+    """Open the link of an inspection that is not danger. Call it only after the person consented.
+
+    The system's opener has `patience` seconds to report success.
+    """
+    href = inspection.href
+    if inspection.verdict == "danger" or href is None:
+        return NotOpened("danger", None)
+    if not href.startswith(("https://", "http://")):
+        return NotOpened("not_web", None)
+    environment = os.environ if environment is None else environment
+    if "SSH_CONNECTION" in environment or "SSH_TTY" in environment:
+        return NotOpened("ssh", href)
+    if platform == "win32":
+        return _start(href)
+    if platform == "darwin":
+        return _call("open", href, environment, patience)
+    if not (environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY")):
+        return NotOpened("no_display", href)
+    return _call("xdg-open", href, environment, patience)
+
+
+def _start(href: str) -> Opened | NotOpened:
+    start = getattr(os, "startfile", None)  # only Windows has it
+    if start is None:
+        return NotOpened("no_opener", href)
+    try:
+        start(href)
+    except OSError:
+        return NotOpened("failed", href)
+    return Opened(href)
+
+
+def _call(opener: str, href: str, environment: Mapping[str, str], patience: float) -> Opened | NotOpened:
+    program = shutil.which(opener, path=environment.get("PATH", os.defpath))
+    if program is None:
+        return NotOpened("no_opener", href)
+    try:
+        process = subprocess.Popen(  # noqa: S603 - an argument list, and the link is normalised http(s)
+            [program, href],
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError:
+        return NotOpened("failed", href)
+    try:
+        return Opened(href) if process.wait(patience) == 0 else NotOpened("failed", href)
+    except subprocess.TimeoutExpired:
+        # Some openers stay for as long as the browser runs: leave it alone, but claim nothing.
+        threading.Thread(target=process.wait, daemon=True).start()
+        return NotOpened("unconfirmed", href)

@@ -1,0 +1,117 @@
+"""Take a URL apart the way browsers do, and keep how it was written beside what it means.
+
+The parser is `ada-url`, which follows the WHATWG URL standard; `href` is the
+standard's own serialisation. It is regular, so one pattern takes it apart again.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from ada_url import idna_to_unicode, normalize_url
+
+from handraise.urls.suffixes import registrable_domain
+
+HostKind = Literal["name", "ipv4", "ipv6", "none"]
+
+_SERIALISED = re.compile(
+    r"(?P<scheme>[^:]*):"
+    r"(?://(?:(?P<userinfo>[^/?#@]*)@)?(?P<host>\[[^\]]*\]|[^/?#:]*)(?::(?P<port>\d+))?)?"
+    r"(?P<path>[^?#]*)(?P<query>\?[^#]*)?(?P<fragment>#.*)?",
+    re.DOTALL,
+)
+_WRITTEN = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:(?P<slashes>[/\\]*)(?P<authority>[^/\\?#]*)", re.DOTALL)
+_IPV4 = re.compile(r"\d+\.\d+\.\d+\.\d+")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_C0_AND_SPACE = "".join(map(chr, range(0x21)))
+_REMOVED = str.maketrans("", "", "\t\n\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How the other side spelled the URL, split where a browser splits it."""
+
+    text: str
+    slashes: str
+    authority: str
+
+    @property
+    def host(self) -> str:
+        """The host as it was written, without user name and port."""
+        host = self.authority.rpartition("@")[2]
+        if host.startswith("["):
+            return host.partition("]")[0] + "]"
+        return host.partition(":")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A URL that a browser can read. `query` and `fragment` keep their mark."""
+
+    written: Written
+    href: str
+    scheme: str
+    userinfo: str
+    host: str
+    port: str
+    path: str
+    query: str
+    fragment: str
+    kind: HostKind
+    domain: str | None
+    """The registrable domain; None for numbers, single words and bare suffixes."""
+    unicode_host: str
+    """The host with its encoded labels decoded. Not yet fit to be shown."""
+
+    @property
+    def is_web(self) -> bool:
+        return self.scheme in ("http", "https")
+
+
+def read_written(text: str) -> Written:
+    """Split the text as it stands, whether or not it can be parsed."""
+    match = _WRITTEN.match(text.strip(_C0_AND_SPACE).translate(_REMOVED))
+    if match is None:
+        return Written(text, "//", "")
+    return Written(text, match["slashes"], match["authority"])
+
+
+def parse_url(written: Written) -> Link | None:
+    """The URL as a browser understands it, or None when it does not."""
+    href = parse_href(written.text)
+    if href is None or (match := _SERIALISED.fullmatch(href)) is None:
+        return None
+    host = match["host"] or ""
+    kind = _kind(host)
+    return Link(
+        written=written,
+        href=href,
+        scheme=match["scheme"],
+        userinfo=match["userinfo"] or "",
+        host=host,
+        port=match["port"] or "",
+        path=match["path"],
+        query=match["query"] or "",
+        fragment=match["fragment"] or "",
+        kind=kind,
+        domain=registrable_domain(host) if kind == "name" else None,
+        unicode_host=idna_to_unicode(host) if "xn--" in host else host,
+    )
+
+
+def parse_href(text: str) -> str | None:
+    """The browser's own serialisation; lone surrogates become U+FFFD as in every browser API."""
+    try:
+        return str(normalize_url(_SURROGATES.sub("\ufffd", text)))
+    except ValueError:
+        return None
+
+
+def _kind(host: str) -> HostKind:
+    if not host:
+        return "none"
+    if host[0] == "[":
+        return "ipv6"
+    return "ipv4" if _IPV4.fullmatch(host) else "name"

@@ -1,0 +1,38 @@
+"""Which part of a host name somebody registered, by the public suffix list."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from publicsuffixlist import PublicSuffixList
+
+
+@cache
+def _suffixes(*, only_icann: bool) -> PublicSuffixList:
+    from publicsuffixlist import PublicSuffixList  # at first use: reading the list takes a while
+
+    return PublicSuffixList(only_icann=only_icann)
+
+
+@lru_cache(maxsize=1024)
+def registrable_domain(host: str) -> str | None:
+    """The name that somebody registered, under a public suffix.
+
+    Suffixes that a company opened to everyone (`github.io`, `vercel.app`) count:
+    the page below is somebody else's. Unknown endings count as one-word suffixes.
+    """
+    domain: str | None = _suffixes(only_icann=False).privatesuffix(host)
+    return domain
+
+
+def public_suffix(domain: str) -> str:
+    """The ending of a registrable domain."""
+    return domain.partition(".")[2]
+
+
+@lru_cache(maxsize=1024)
+def is_shared_host(domain: str) -> bool:
+    """Whether the domain lies under a suffix that a company opened to everyone."""
+    return bool(_suffixes(only_icann=True).privatesuffix(domain) != domain)

@@ -1,0 +1,141 @@
+"""Links get the verdict and the reasons that they deserve."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from time import perf_counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.urls.labelled import SETS, Labelled, read_all, read_set
+
+from handraise.urls import REASONS, inspect_url
+
+
+@pytest.mark.shows("L12")
+@pytest.mark.parametrize("name", SETS)
+def test_every_labelled_link_gets_an_acceptable_verdict(name: str) -> None:
+    wrong = [
+        (link.id, ascii(link.url), inspection.verdict, inspection.reasons)
+        for link in read_set(name)
+        if (inspection := link.inspect()).verdict not in link.acceptable
+    ]
+    assert wrong == []
+
+
+@pytest.mark.shows("L12")
+@pytest.mark.parametrize("name", SETS)
+def test_every_trick_is_called_what_it_is(name: str) -> None:
+    missed = [
+        (link.id, ascii(link.url), sorted(missing))
+        for link in read_set(name)
+        if (missing := link.reasons - set(link.inspect().reasons))
+    ]
+    assert missed == []
+
+
+def test_there_are_enough_labelled_links_and_none_twice() -> None:
+    links = read_all()
+    assert len(links) >= 330
+    assert len({link.id for link in links}) == len(links)
+
+
+def test_every_reason_is_shown_by_a_labelled_link() -> None:
+    found = {reason for link in read_all() for reason in link.inspect().reasons}
+    assert REASONS.keys() - found == set()
+
+
+def test_a_link_without_a_reason_is_ok_and_the_worst_reason_decides() -> None:
+    assert inspect_url("https://mcp.example.com/", server_host="mcp.example.com").verdict == "ok"
+    worse = inspect_url("http://user@evil.example/")
+    assert worse.reasons == ("userinfo", "insecure_http")
+    assert worse.verdict == "danger"
+
+
+@pytest.mark.shows("L5")
+def test_the_full_link_is_there_in_one_form_with_the_domain_and_both_spellings_of_the_name() -> None:
+    inspection = inspect_url("https://Login.bücher.example:8443/x?y#z")
+    assert inspection.href == "https://login.xn--bcher-kva.example:8443/x?y#z"
+    assert inspection.host == "login.xn--bcher-kva.example"
+    assert inspection.host_display == "login.bücher.example"
+    assert inspection.registrable_domain == "xn--bcher-kva.example"
+    assert ("domain", "xn--bcher-kva.example") in inspection.pieces
+
+
+@pytest.mark.shows("L12")
+def test_a_loopback_link_is_ordinary_from_here_and_a_danger_from_elsewhere() -> None:
+    url = "http://127.0.0.1:8765/enter"
+    assert inspect_url(url, transport="stdio").verdict == "ok"
+    assert inspect_url(url, transport="http", server_host="localhost:8000").verdict == "ok"
+    assert inspect_url(url, transport="http", server_host="mcp.example.com").verdict == "danger"
+    assert inspect_url(url).verdict == "danger"
+
+
+def test_brands_can_be_added() -> None:
+    url = "https://acme-login.example/"
+    assert inspect_url(url).verdict == "ok"
+    assert inspect_url(url, brands=["acme.com"]).reasons == ("brand_combosquat",)
+    assert inspect_url("https://www.acme.com/", brands=["acme.com"]).verdict == "ok"
+
+
+@pytest.mark.shows("S5")
+def test_a_secret_in_a_link_does_not_show_in_repr() -> None:
+    assert "hunter2" not in repr(inspect_url("https://mcp.example.com/?password=hunter2"))
+
+
+def test_a_host_is_never_shown_with_characters_that_deceive() -> None:
+    inspection = inspect_url("https://x\u2800y.example/")
+    assert inspection.host_display == "x⟨U+2800⟩y.example"
+
+
+@given(st.text() | st.text().map("https://".__add__) | st.text().map("https://a.example/".__add__))
+def test_no_text_breaks_it(text: str) -> None:
+    inspection = inspect_url(text)
+    assert set(inspection.reasons) <= REASONS.keys()
+    if inspection.verdict != "danger":
+        assert inspection.href is not None
+        assert inspection.href.startswith(("https://", "http://"))
+
+
+@given(st.sampled_from(read_all()))
+def test_what_is_shown_is_what_would_be_opened(link: Labelled) -> None:
+    href = link.inspect().href
+    if href is not None:
+        again = inspect_url(href, **link.context)
+        assert again.href == href
+
+
+@given(
+    st.sampled_from([link for link in read_all() if link.verdict == "ok"]),
+    st.sampled_from("\u202e\u200b\x07\\"),
+)
+def test_an_honest_link_with_a_hidden_character_in_it_is_honest_no_more(link: Labelled, hidden: str) -> None:
+    place = link.url.index("://") + 3
+    broken = link.url[: place + 1] + hidden + link.url[place + 1 :]
+    assert inspect_url(broken, **link.context).verdict == "danger"
+
+
+@pytest.mark.parametrize(
+    "flood", ["a" * 500_000, "a." * 100_000, "%20" * 100_000, "?a=1&" * 50_000, "é" * 50_000]
+)
+def test_a_very_long_link_takes_no_long_time(flood: str) -> None:
+    started = perf_counter()
+    inspect_url("https://example.com/" + flood)
+    inspect_url("https://example.com/?next=" + flood)
+    inspect_url("https://" + flood)
+    assert perf_counter() - started < 5
+
+
+def test_the_lists_are_read_at_first_use_and_not_on_import() -> None:
+    program = (
+        "import sys, handraise.urls as urls\n"
+        "heavy = {'publicsuffixlist', 'regex', 'tomllib._parser'}\n"
+        "late = heavy - sys.modules.keys()\n"
+        "urls.inspect_url('https://日本語.jp/')\n"
+        "print(sorted(late & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "publicsuffixlist" in done.stdout
+    assert "regex" in done.stdout
