@@ -120,9 +120,7 @@ class Expired(NoAnswer):
     """Nobody answered in time."""
 
     code = "expired"
-    public = (
-        "The person did not answer in time. Nothing was decided. Ask whether they still want this, then call again."
-    )
+    public = "The person did not answer in time. Nothing was decided. Ask if they still want this, then call again."
 
     def __init__(self, message: str | None = None) -> None:
         super().__init__(message or self.public)

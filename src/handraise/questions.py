@@ -52,7 +52,11 @@ class Origin:
     claimed_version: str | None = None
 
 
-fit_to_stop: Callable[[Stopped], Stopped] = lambda stopped: stopped
+def _as_it_is(stopped: Stopped) -> Stopped:
+    return stopped
+
+
+fit_to_stop: Callable[[Stopped], Stopped] = _as_it_is
 """Makes a `Stopped` fit for the framework around the running call; the server part puts its own here."""
 
 

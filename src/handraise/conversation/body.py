@@ -73,39 +73,41 @@ class Conversation:
 
     # The body's side.
 
-    async def exchange(self, requests: Mapping[str, Json], timeout: float) -> dict[str, Json]:
-        """Send input requests and wait for what the client answers to each.
+    async def exchange(self, key: str, request: Json, timeout: float) -> Json:
+        """Send an input request and wait for what the client answers to it.
 
-        Raises `Expired` when nobody answered in time and `Withdrawn` when the asker goes away.
+        Requests that sibling tasks send in the same breath share a round. Raises `Expired` when nobody
+        answered in time and `Withdrawn` when the asker goes away.
         """
-        if (recalled := self._recall(requests)) is not None:
-            return recalled
-        mine = self._ask(requests, timeout)
+        journal = self.journal
+        if journal is not None and (known := journal.recall(key, digest(request))) is not None:
+            return known.value
+        asked = self._ask(key, request, timeout)
         try:
             await self._send_round()
-            return {key: self._note(key, asked, await asked.future) for key, asked in mine.items()}
+            answer = await asked.future
         except Expired:
             await self._require_unanswered()
             raise
         finally:
-            for key, asked in mine.items():
-                asked.drop()
-                self._open.pop(key, None)
+            asked.drop()
+            del self._open[key]
+        if journal is not None:
+            journal.answered(key, digest(request), answer)
+        return answer
 
     async def write(self, entry: Entry) -> None:
         """Make a step of the journal safe before the body goes on."""
         if self.id:
             await self._lot.store.append(self.id, (entry,))
 
-    def _ask(self, requests: Mapping[str, Json], timeout: float) -> dict[str, Asked]:
-        if taken := [key for key in requests if key in self._open]:
-            raise ConversationError(f"the question {taken[0]!r} is being asked already")
+    def _ask(self, key: str, request: Json, timeout: float) -> Asked:
+        if key in self._open:
+            raise ConversationError(f"the question {key!r} is being asked already")
         loop = asyncio.get_running_loop()
-        deadline = time.time() + timeout
-        for key, request in requests.items():
-            asked = self._open[key] = Asked(request, loop.create_future(), deadline)
-            asked.timer = loop.call_later(timeout + _TIMER_SLACK, self._expire, key)
-        return {key: self._open[key] for key in requests}
+        asked = self._open[key] = Asked(request, loop.create_future(), time.time() + timeout)
+        asked.timer = loop.call_later(timeout + _TIMER_SLACK, self._expire, key)
+        return asked
 
     def _expire(self, key: str) -> None:
         if (asked := self._open.get(key)) is not None:
@@ -127,22 +129,6 @@ class Conversation:
         self._lot.live.pop(self.current.token, None)
         self.id, self.current = "", Round(self.current.number)
 
-    def _recall(self, requests: Mapping[str, Json]) -> dict[str, Json] | None:
-        if self.journal is None:
-            return None
-        found: dict[str, Json] = {}
-        for key, request in requests.items():
-            entry = self.journal.recall(key, digest(request))
-            if entry is None:
-                return None
-            found[key] = entry.value
-        return found
-
-    def _note(self, key: str, asked: Asked, value: Json) -> Json:
-        if self.journal is not None:
-            self.journal.answered(key, digest(asked.request), value)
-        return value
-
     async def _send_round(self) -> None:
         """End the round with the open questions, unless one is out: then they go with the next one."""
         if self._gathering or self.state is State.ASKING:
@@ -162,7 +148,7 @@ class Conversation:
         lot.require_room()
         token = TOKEN_PREFIX + secrets.token_urlsafe(18)
         after = Round(before.number + 1, token, lot.wire(questions, token))
-        self.id = self.id or secrets.token_urlsafe(12)
+        self.id = self.id or token[:16]
         await lot.store.open_round(self._record(after, questions))
         self.current, self.state = after, step(self.state, Event.ASK)
         lot.live[token] = (self, after)

@@ -152,7 +152,7 @@ class Lot:
         self._pruning = None
         await self.store.prune(time.time())
         loop = asyncio.get_running_loop()
-        if self._pruning is None and (self.live or loop.time() < self._busy_until):
+        if self.live or loop.time() < self._busy_until:
             self._pruning = loop.call_later(self.terms.retry_window, lambda: self.spawn(self._prune()))
 
     async def close(self) -> None:

@@ -10,11 +10,11 @@ import anyio.from_thread
 import anyio.to_thread
 from mcp.server.session import ServerSession
 
-from handraise.errors import HandraiseError, TooManyQuestions
+from handraise.errors import TooManyQuestions
 from handraise.forms import Form, Integer, Number, Text
 from handraise.questions import Accepted, Cancelled, Declined, Fallback, FormQuestion, Person, UrlQuestion
 from handraise.server import shortcuts
-from handraise.server.asking import NO_FALLBACK, Asking, Manner, pose
+from handraise.server.asking import NO_FALLBACK, Asking, Manner
 from handraise.server.calls import current_call
 from handraise.server.inquiries import (
     FormInquiry,
@@ -245,11 +245,8 @@ class Ask:
 
     async def all(self, **askings: Asking[Any]) -> dict[str, Any]:
         """Ask several things at once: one round on 2026-07-28, one after the other before. The answers by name."""
-        call = current_call()
-        try:
-            return await pose(call, {name: asking.use() for name, asking in askings.items()})
-        except HandraiseError as error:
-            raise call.raisable(error) from error.__cause__
+        answers = await current_call().together([asking.named(name) for name, asking in askings.items()])
+        return dict(zip(askings, answers, strict=True))
 
     def sync(self, asking: Awaitable[T]) -> T:
         """Ask from a plain `def` tool: `answer = ask.sync(ask.confirm("Delete it?"))`."""
@@ -281,7 +278,9 @@ def _form(
     return Asking(inquiry, _manner(usual, fallback, unsafe_preanswer))
 
 
-def _single(message: str, field: Text | Number | Integer, usual: Usual, *, fallback: Any, check: Any) -> Asking[Any]:
+def _single(
+    message: str, field: Text | Number | Integer, usual: Usual, *, fallback: Any, check: Any
+) -> Asking[Any]:
     return _form(
         message, shortcuts.one(field), usual, fallback=fallback, check=check, convert=shortcuts.answer_of
     )
@@ -304,7 +303,9 @@ async def _with_a_thread_more(asking: Awaitable[T]) -> T:
     """Wait without using up a worker thread that other tools need."""
     limiter = anyio.to_thread.current_default_thread_limiter()
     if limiter.total_tokens - limiter.available_tokens > _MAX_WAITING_THREADS:
-        raise current_call().raisable(TooManyQuestions("too many plain `def` tools wait for a person at once"))
+        raise current_call().raisable(
+            TooManyQuestions("too many plain `def` tools wait for a person at once")
+        )
     limiter.total_tokens += 1
     try:
         return await asking

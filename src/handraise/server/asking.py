@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Generator, Mapping
+from collections.abc import Coroutine, Generator
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from mcp.server.session import ServerSession
@@ -49,6 +49,10 @@ class Asking(Generic[R]):
     def __await__(self) -> Generator[Any, None, R]:
         return self._ask().__await__()
 
+    def named(self, name: str) -> Coroutine[Any, Any, R]:
+        """Ask it under a name that it has among others."""
+        return self._ask(name)
+
     def __del__(self) -> None:
         if not self._used:
             warnings.warn("a question was made and never asked: await it", RuntimeWarning, stacklevel=2)
@@ -71,11 +75,11 @@ class Asking(Generic[R]):
         session = self._manner.session
         return current_call() if session is None else call_on(session)
 
-    async def _ask(self) -> R:
+    async def _ask(self, name: str | None = None) -> R:
         inquiry, manner = self.use()
         call = self._call()
         try:
-            return (await pose(call, {"": (inquiry, manner)}))[""]  # type: ignore[no-any-return]
+            return await pose(call, inquiry, manner, name)  # type: ignore[no-any-return]
         except HandraiseError as error:
             raise call.raisable(error) from error.__cause__
 
@@ -105,29 +109,35 @@ def call_on(session: ServerSession) -> Call:
     return SessionCall(runtime_for(session), session)
 
 
-async def pose(call: Call, asked: Mapping[str, tuple[Inquiry[Any], Manner]]) -> dict[str, Any]:
-    """Ask several things at once, each again while its answer cannot be used; the results by name.
+async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | None = None) -> Any:
+    """Ask, and ask again while the answer cannot be used; the result.
 
-    The names are the callers'; on the wire each question has its `key`, its name, or an id of its own.
+    On the wire a question has its `key`, the name that it was given among others, or an id of its own.
     """
-    results: dict[str, Any] = {}
-    left: dict[str, tuple[str, Inquiry[Any]]] = {}
-    timeout = 0.0
-    for name, (inquiry, manner) in asked.items():
-        if not call.can(inquiry.mode):
-            if manner.fallback is NO_FALLBACK:
-                raise NotSupported(inquiry.mode)
-            results[name] = Fallback(manner.fallback)
-            continue
-        key = manner.key or name or call.next_key(inquiry.content)
-        if manner.unsafe_preanswer and (given := await _given_before(call, key, inquiry)) is not None:
-            results[name] = given
-            continue
-        limit = manner.timeout or call.runtime.options.timeout
-        timeout = max(timeout, limit)
-        left[key] = (name, await inquiry.begin(call, limit))
-    results.update(await _until_usable(call, left, timeout))
-    return {name: results[name] for name in asked}
+    if not call.can(inquiry.mode):
+        if manner.fallback is NO_FALLBACK:
+            raise NotSupported(inquiry.mode)
+        return Fallback(manner.fallback)
+    key = manner.key or name or call.next_key(inquiry.content)
+    if manner.unsafe_preanswer and (given := await _given_before(call, key, inquiry)) is not None:
+        return given
+    timeout = manner.timeout or call.runtime.options.timeout
+    inquiry = await inquiry.begin(call, timeout)
+    tries = call.runtime.options.max_reasks
+    reasons: tuple[str, ...] = ()
+    call.count()
+    while True:
+        result = await inquiry.read(
+            await call.exchange(key, inquiry.request(call.revision, reasons), timeout), call
+        )
+        if not isinstance(result, Unusable):
+            return result
+        reasons = result.reasons
+        if result.counts:
+            if tries == 0:
+                raise UnusableAnswer("; ".join(reasons))
+            tries -= 1
+            call.count()
 
 
 async def _given_before(call: Call, key: str, inquiry: Inquiry[Any]) -> Any:
@@ -139,28 +149,3 @@ async def _given_before(call: Call, key: str, inquiry: Inquiry[Any]) -> Any:
     except HandraiseError:
         return None
     return None if isinstance(result, Unusable) else result
-
-
-async def _until_usable(call: Call, left: dict[str, tuple[str, Inquiry[Any]]], timeout: float) -> dict[str, Any]:
-    results: dict[str, Any] = {}
-    unusable: dict[str, Unusable] = {}
-    tries = 1 + call.runtime.options.max_reasks
-    while left:
-        counted = sum(key not in unusable or unusable[key].counts for key in left)
-        call.count(counted)
-        tries -= counted > 0
-        if tries < 0:
-            raise UnusableAnswer("; ".join(reason for key in left for reason in unusable[key].reasons))
-        requests = {
-            key: inquiry.request(call.revision, unusable[key].reasons if key in unusable else ())
-            for key, (_, inquiry) in left.items()
-        }
-        answers = await call.exchange(requests, timeout)
-        for key, (name, inquiry) in tuple(left.items()):
-            result = await inquiry.read(answers[key], call)
-            if isinstance(result, Unusable):
-                unusable[key] = result
-            else:
-                results[name] = result
-                del left[key]
-    return results

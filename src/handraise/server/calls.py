@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -40,8 +40,12 @@ class Call:
 
     # What differs between the revisions.
 
-    async def exchange(self, requests: Mapping[str, Wire], timeout: float) -> dict[str, Any]:
-        """Send input requests and give back what the client answered to each, as it came."""
+    async def exchange(self, key: str, request: Wire, timeout: float) -> Any:
+        """Send an input request and give back what the client answered to it, as it came."""
+        raise NotImplementedError
+
+    async def together(self, askings: Sequence[Awaitable[Any]]) -> list[Any]:
+        """Ask several things at once, as far as this revision lets a server."""
         raise NotImplementedError
 
     async def completed(self, elicitation_id: str, deadline: float) -> bool:
@@ -87,9 +91,9 @@ class Call:
         if not self.can(mode):
             raise NotSupported(mode)
 
-    def count(self, questions: int) -> None:
-        """Take note of questions that are about to be asked; refuse when there were too many."""
-        self._asked += questions
+    def count(self) -> None:
+        """Take note of a question that is about to be asked; refuse when there were too many."""
+        self._asked += 1
         limit = self.runtime.options.max_questions
         if self._asked > limit:
             raise TooManyQuestions(f"this call wants to ask question {self._asked}; {limit} are allowed")

@@ -21,7 +21,7 @@ def innermost_scope() -> anyio.CancelScope | None:
 
 
 class StoppedClocks:
-    """Within it, every deadline from the running task's innermost scope up to (not including) `outside` stands still."""
+    """Within it, every deadline from the running task's innermost scope up to `outside` stands still."""
 
     __slots__ = ("_outside", "_stopped")
 

@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, ErrorData
 
 from handraise.conversation import SettledError
-from handraise.errors import HandraiseError, NotReplayable, NotSupported, StateRefused, Stopped
+from handraise.errors import HandraiseError, NotSupported, StateRefused, Stopped, WireError
 from handraise.wire import MISSING_CAPABILITY, dump_missing_capability
 
 _FRAMEWORKS = ("mcp.server.", "fastmcp.")
@@ -29,7 +29,7 @@ def sentence(error: HandraiseError) -> str:
 def as_tool_error(error: HandraiseError, framework_error: type[Exception] | None) -> HandraiseError:
     """The same error, which the framework shows to the model instead of reporting a crash."""
     if framework_error is not None and not isinstance(error, framework_error):
-        error.__class__ = _mixed(type(error), framework_error)
+        error.__class__ = _mixed(type(error), framework_error)  # type: ignore[arg-type]
         error.__dict__.setdefault("log_level", 20)  # FastMCP logs its errors at a level that they carry
     return error
 
@@ -38,7 +38,7 @@ def as_protocol_error(error: HandraiseError) -> HandraiseError:
     """The same error, which reaches the client as a JSON-RPC error."""
     if not isinstance(error, MCPError):
         described = describe(error)
-        error.__class__ = _mixed(type(error), MCPError)
+        error.__class__ = _mixed(type(error), MCPError)  # type: ignore[arg-type]
         error.__dict__["error"] = ErrorData(**described)
     return error
 
@@ -68,8 +68,8 @@ def describe(error: BaseException) -> dict[str, Any]:
             "message": "Invalid or expired requestState",
             "data": {"reason": "invalid_request_state"},
         }
-    if isinstance(error, NotReplayable):
-        return {"code": INTERNAL_ERROR, "message": error.public, "data": {"reason": error.code}}
+    if isinstance(error, WireError):
+        return {"code": INVALID_PARAMS, "message": error.public, "data": {"rule": error.rule}}
     if isinstance(error, HandraiseError):
         return {"code": INTERNAL_ERROR, "message": sentence(error), "data": {"reason": error.code}}
     return {"code": INTERNAL_ERROR, "message": "Internal server error"}

@@ -27,12 +27,17 @@ from handraise.server.progress import Meter
 class _Waiter:
     """What the dispatcher finds under the id of our request: it puts the answer into a future."""
 
-    __slots__ = ("_answer", "on_progress", "send")
+    __slots__ = ("_answer",)
+
+    on_progress = None
 
     def __init__(self, answer: asyncio.Future[dict[str, Any] | ErrorData]) -> None:
         self._answer = answer
-        self.on_progress = None
-        self.send = self
+
+    @property
+    def send(self) -> _Waiter:
+        """The dispatcher has a stream here."""
+        return self
 
     def send_nowait(self, outcome: dict[str, Any] | ErrorData) -> None:
         """The dispatcher's side."""
@@ -45,9 +50,14 @@ async def send_request(
 ) -> dict[str, Any]:
     """Send a request with an id of our own and give back its result. Raises `MCPError` like the SDK."""
     context = channel.channel if isinstance(channel, Meter) else channel
-    dispatcher = getattr(context, "_dispatcher", None)
+    dispatcher: Any = getattr(context, "_dispatcher", None)
     known = type(context) is _JSONRPCDispatchContext and type(dispatcher) is JSONRPCDispatcher
-    if not known or not context.can_send_request or not dispatcher._running or get_current_span().is_recording():
+    if (
+        not known
+        or not context.can_send_request
+        or not dispatcher._running
+        or get_current_span().is_recording()
+    ):
         result: dict[str, Any] = await channel.send_raw_request(
             method, params, {"timeout": timeout, "request_id": request_id}
         )
@@ -59,13 +69,18 @@ async def send_request(
 
 
 async def _express(
-    context: Any, dispatcher: Any, request_id: str, method: str, params: Mapping[str, Any] | None, timeout: float
+    context: Any,
+    dispatcher: Any,
+    request_id: str,
+    method: str,
+    params: Mapping[str, Any] | None,
+    timeout: float,
 ) -> dict[str, Any] | ErrorData:
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[dict[str, Any] | ErrorData] = loop.create_future()
     waiter = _Waiter(answer)
     dispatcher._pending[request_id] = waiter
-    fields = {} if params is None else {"params": params}
+    fields: dict[str, Any] = {} if params is None else {"params": params}
     message = JSONRPCRequest.model_construct(jsonrpc="2.0", id=request_id, method=method, **fields)
     timer = loop.call_later(timeout, waiter.send_nowait, _TIMED_OUT)
     try:

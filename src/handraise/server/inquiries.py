@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from handraise.errors import Expired, Failed, Mode, Stale, WireError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R_co = TypeVar("R_co", covariant=True)
 
-Check = Callable[[T], "str | bool | None | Awaitable[str | bool | None]"]
+Check = Callable[[T], Any]
 """The author's own validation: a sentence or False (or a raised ValueError) asks again."""
 
 
@@ -83,14 +84,14 @@ class FormInquiry(Generic[T]):
         return self.question.message
 
     async def begin(self, call: Call, timeout: float) -> FormInquiry[T]:
-        require_no_secrets(self.question.message, self.question.form)
+        _require_no_secrets(self.question.message, self.question.form)
         return self
 
     def request(self, revision: Revision, reasons: Sequence[str] = ()) -> dict[str, Any]:
         return _elicitation(self.question, revision, reasons)
 
     async def read(self, raw: Any, call: Call) -> Accepted[T] | Declined | Cancelled | Unusable:
-        answer = _parsed(raw, "form")
+        answer = _parsed(raw, "form", self.question.form)
         if answer.action == "decline":
             return Declined()
         if answer.action == "cancel":
@@ -219,13 +220,19 @@ class ModelInquiry:
             raise Failed("the client answered sampling/createMessage with something that is no message")
         content = raw["content"]
         blocks = content if isinstance(content, list) else [content]
-        text = "".join(str(b.get("text", "")) for b in blocks if isinstance(b, Mapping) and b.get("type") == "text")
+        text = "".join(
+            str(b.get("text", "")) for b in blocks if isinstance(b, Mapping) and b.get("type") == "text"
+        )
         return ModelReply(text, raw["model"], raw.get("stopReason"), content)
 
 
-def _parsed(raw: Any, mode: Mode) -> WireAnswer:
+_require_no_secrets = lru_cache(maxsize=1024)(require_no_secrets)
+"""Judged once for each message and form: most questions are asked many times in the same words."""
+
+
+def _parsed(raw: Any, mode: Mode, form: Form[Any] | None = None) -> WireAnswer:
     try:
-        return parse_answer(raw, mode)
+        return parse_answer(raw, mode, form)
     except WireError as error:
         raise Failed(f"the client's answer is none: {error}") from error
 

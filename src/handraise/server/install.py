@@ -51,7 +51,12 @@ class Runtime:
     """What an installed server has of its own: its conversations, its flows, its options."""
 
     def __init__(
-        self, server: Server[Any], options: Options, store: Store, terms: Terms, tool_error: type[Exception] | None
+        self,
+        server: Server[Any],
+        options: Options,
+        store: Store,
+        terms: Terms,
+        tool_error: type[Exception] | None,
     ) -> None:
         self.options = options
         self.flows = Flows(store)

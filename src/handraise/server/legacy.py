@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.context import ServerRequestContext
@@ -54,14 +54,18 @@ class LegacyCall(Call):
         """Where requests to the client go."""
         return channel_of(self.ctx.session)
 
-    async def exchange(self, requests: Mapping[str, Wire], timeout: float) -> dict[str, Any]:
+    async def exchange(self, key: str, request: Wire, timeout: float) -> Any:
         with StoppedClocks(self._outside):
             awake = self._keep_awake()
             try:
-                return {key: await self._send(key, request, timeout) for key, request in requests.items()}
+                return await self._send(key, request, timeout)
             finally:
                 if awake is not None:
                     awake.cancel()
+
+    async def together(self, askings: Sequence[Awaitable[Any]]) -> list[Any]:
+        """One after the other: a client shows one dialog at a time."""
+        return [await asking for asking in askings]
 
     async def completed(self, elicitation_id: str, deadline: float) -> bool:
         with StoppedClocks(self._outside):
@@ -111,7 +115,9 @@ class LegacyCall(Call):
                 raise Expired from error
             if error.code == CONNECTION_CLOSED:
                 raise Withdrawn from error
-            raise Failed(f"the client answered {error.code}: {error.message}", error_code=error.code) from error
+            raise Failed(
+                f"the client answered {error.code}: {error.message}", error_code=error.code
+            ) from error
 
     def _keep_awake(self) -> asyncio.Task[None] | None:
         """Progress with the caller's token, so that the client's timer does not run out while a person thinks."""

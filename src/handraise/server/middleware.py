@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextvars
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.request_state import RequestStateBoundary
 from mcp.shared.exceptions import MCPError
 
 from handraise.conversation import TOKEN_PREFIX, Conversation, RoundRecord
-from handraise.errors import ConversationError, HandraiseError, NotReplayable
+from handraise.errors import HandraiseError, NotReplayable
 from handraise.revisions import Revision
 from handraise.server.calls import CURRENT, Call, Context
 from handraise.server.endings import describe, error_result, escaped
@@ -47,29 +47,33 @@ class AskingMiddleware:
         revision = _REVISIONS.get(ctx.protocol_version)
         if ctx.method not in ASKING_METHODS or ctx.request_id is None or revision is None:
             return await call_next(ctx)
-        if revision.legacy:
-            return await self._serve_legacy(LegacyCall(self._runtime, ctx, revision), call_next)
-        state = None if ctx.params is None else ctx.params.get("requestState")
-        if is_ours(state):
-            return await self._resume(ctx, state, call_next, revision)
-        return await self._start(ctx, call_next, revision, fresh=state is None)
+        try:
+            if revision.legacy:
+                return await self._serve_legacy(LegacyCall(self._runtime, ctx, revision), call_next)
+            state = None if ctx.params is None else ctx.params.get("requestState")
+            if is_ours(state):
+                return await self._resume(ctx, state, call_next, revision)
+            return await self._start(ctx, call_next, revision, fresh=state is None)
+        except HandraiseError as error:
+            raise _protocol_error(error) from error
 
     async def _serve_legacy(self, call: LegacyCall, call_next: CallNext) -> HandlerResult:
         before = CURRENT.set(call)
         try:
             return await _ended_well(call, call_next)
-        except HandraiseError as error:
-            raise _protocol_error(error) from error
         finally:
             call.is_open = False
             CURRENT.reset(before)
 
-    async def _start(self, ctx: Context, call_next: CallNext, revision: Revision, *, fresh: bool) -> HandlerResult:
+    async def _start(
+        self, ctx: Context, call_next: CallNext, revision: Revision, *, fresh: bool
+    ) -> HandlerResult:
         call = ModernCall(self._runtime, private_copy(ctx), revision)
         if fresh and ctx.params is not None and ctx.params.get("inputResponses"):
             call.answered_before = parse_input_responses(ctx.params["inputResponses"])
         conversation = self._begin(call, call_next)
-        return await _wire_result(conversation.wait(conversation.current))
+        result: HandlerResult = await conversation.wait(conversation.current)
+        return result
 
     def _begin(self, call: ModernCall, call_next: CallNext) -> Conversation:
         context = contextvars.copy_context()
@@ -79,7 +83,9 @@ class AskingMiddleware:
         conversation.begin(_ended_well(call, call_next), context)
         return conversation
 
-    async def _resume(self, ctx: Context, token: str, call_next: CallNext, revision: Revision) -> HandlerResult:
+    async def _resume(
+        self, ctx: Context, token: str, call_next: CallNext, revision: Revision
+    ) -> HandlerResult:
         """Take a retry to the body that waits for it, or run that body again when it is gone."""
         params: Mapping[str, Any] = ctx.params or {}
 
@@ -92,14 +98,14 @@ class AskingMiddleware:
             call.begin_again(record)
             return self._begin(call, call_next)
 
-        resumed = self._runtime.lot.resume(
+        result: HandlerResult = await self._runtime.lot.resume(
             token,
             binding_of(ctx, person_of(ctx)),
             parse_input_responses(params.get("inputResponses")),
             rebind=lambda conversation: self._rebind(conversation, ctx),
             replay=replay,
         )
-        return await _wire_result(resumed)
+        return result
 
     def _rebind(self, conversation: Conversation, ctx: Context) -> None:
         context = conversation.context
@@ -140,7 +146,7 @@ class OwnStates:
         return result if ours is None else ours
 
 
-def is_ours(state: object) -> bool:
+def is_ours(state: object) -> TypeGuard[str]:
     """Whether a requestState is one of ours."""
     return isinstance(state, str) and state.startswith(TOKEN_PREFIX)
 
@@ -160,13 +166,6 @@ async def _ended_well(call: Call, call_next: CallNext) -> HandlerResult:
     if isinstance(ending, HandraiseError):
         return {**result, **error_result(ending)}
     raise ending
-
-
-async def _wire_result(outcome: Awaitable[Any]) -> HandlerResult:
-    try:
-        return await outcome  # type: ignore[no-any-return]
-    except ConversationError as error:
-        raise _protocol_error(error) from error
 
 
 def _protocol_error(error: HandraiseError) -> Exception:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from handraise.conversation import Binding, Conversation, RoundRecord
@@ -48,9 +49,18 @@ class ModernCall(Call):
     def seed(self) -> str:
         return self.conversation.first_id
 
-    async def exchange(self, requests: Mapping[str, Wire], timeout: float) -> dict[str, Any]:
+    async def exchange(self, key: str, request: Wire, timeout: float) -> Any:
         with StoppedClocks():
-            return await self.conversation.exchange(requests, timeout)
+            return await self.conversation.exchange(key, request, timeout)
+
+    async def together(self, askings: Sequence[Awaitable[Any]]) -> list[Any]:
+        """Tasks of their own: what they ask in the same breath goes out in one round."""
+        tasks = [asyncio.ensure_future(asking) for asking in askings]
+        try:
+            return await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
 
     async def completed(self, elicitation_id: str, deadline: float) -> bool:
         # Bounded: a client or a proxy gives up on a request that stays silent; then the question is shown again.
@@ -72,7 +82,9 @@ class ModernCall(Call):
 def pin_arguments(ctx: Context) -> str | None:
     """The digest of arguments that the author's code could change in place; None when it cannot."""
     arguments = (ctx.params or {}).get("arguments") or {}
-    if isinstance(arguments, dict) and not any(isinstance(value, dict | list) for value in arguments.values()):
+    if isinstance(arguments, dict) and not any(
+        isinstance(value, dict | list) for value in arguments.values()
+    ):
         return None
     return digest(arguments)
 

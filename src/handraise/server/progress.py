@@ -44,4 +44,3 @@ class Meter:
         """Say that the call is alive."""
         self._last += _LITTLE
         await self.channel.progress(self._last, None, message)
-

@@ -24,8 +24,8 @@ async def require_first(call: Call, questions: Sequence[UrlQuestion], timeout: f
             return
         call.require_mode("url")
         if call.revision.modern:
-            asked = {f"link_{at}": (UrlInquiry(q), Manner(timeout=timeout)) for at, q in enumerate(missing, 1)}
-            for answer in (await pose(call, asked)).values():
+            manner = Manner(timeout=timeout)
+            for answer in await call.together([pose(call, UrlInquiry(link), manner) for link in missing]):
                 answer.or_stop()
         else:
             limit = timeout or call.runtime.options.timeout

@@ -65,7 +65,6 @@ def _offered(options: Iterable[Any]) -> tuple[list[Option], dict[str, Any]]:
     if not titled:
         raise FormError("there is nothing to choose from", field=ANSWER)
     offered = [
-        Option(name, None if title == name else title)
-        for name, (_, title) in zip(names, titled, strict=True)
+        Option(name, None if title == name else title) for name, (_, title) in zip(names, titled, strict=True)
     ]
     return offered, {name: value for name, (value, _) in zip(names, titled, strict=True)}
