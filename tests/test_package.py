@@ -1,0 +1,84 @@
+"""What `pip install handraise` and `import handraise` bring, and what they leave out."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.resources
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import handraise
+
+ROOT = Path(__file__).parents[1]
+HEAVY = {
+    "mcp",
+    "mcp_types",
+    "pydantic",
+    "starlette",
+    "uvicorn",
+    "anyio",
+    "textual",
+    "rich",
+    "typer",
+    "fastmcp",
+}
+LIGHT = {"mcp", "ada-url", "publicsuffixlist", "idna", "regex", "typer"}
+
+
+def _loaded_by(code: str) -> set[str]:
+    """The top-level modules that a fresh interpreter has loaded after running the code."""
+    report = f"{code}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", report], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split())
+
+
+def test_importing_handraise_loads_nothing_heavy() -> None:
+    assert not _loaded_by("import handraise") & HEAVY
+
+
+@pytest.mark.parametrize("name", handraise.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(handraise, name) is not None
+    assert name in dir(handraise)
+
+
+def test_a_name_that_is_not_there_is_an_ordinary_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no_such_name"):
+        getattr(handraise, "no_such_name")  # noqa: B009
+
+
+def test_the_base_install_is_light() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    names = {re.split(r"[<>=\[; ]", line)[0] for line in project["dependencies"]}
+    assert names == LIGHT
+
+
+def test_type_checkers_are_told_that_the_package_is_typed() -> None:
+    assert importlib.resources.files("handraise").joinpath("py.typed").is_file()
+
+
+def test_the_version_is_the_one_in_pyproject() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert importlib.metadata.version("handraise") == project["version"]
+
+
+@pytest.mark.slow
+def test_the_wheel_has_every_file_of_the_package(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+    [wheel] = tmp_path.glob("*.whl")
+    source = ROOT / "src"
+    wanted = {
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and ".egg-info" not in path.as_posix()
+    }
+    assert wanted <= set(zipfile.ZipFile(wheel).namelist())
