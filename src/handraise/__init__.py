@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     )
     from handraise.forms import Form
     from handraise.questions import Accepted, Answer, Cancelled, Declined, Fallback, Person, UrlQuestion
-    from handraise.server import Handraise, ask, complete, once, replayable
+    from handraise.server import Handraise, complete, once, replayable
+    from handraise.server.ask import ask  # from its own module, which a type checker takes it for otherwise
     from handraise.stores import MemoryStore, SqliteStore
 
 __all__ = [
