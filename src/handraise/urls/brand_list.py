@@ -24,6 +24,9 @@ class Brands:
     shortened: Mapping[str, frozenset[str]]
     """Each name whole and with one letter left out: where typing errors meet it."""
     ordinary: frozenset[str]
+    """Names that are everyday words."""
+    among_words: frozenset[str]
+    """Names with honest neighbours."""
     innocent: frozenset[str]
     lures: frozenset[str]
 
@@ -42,6 +45,7 @@ def brand_list(added: frozenset[str] = frozenset()) -> Brands:
         skeletons=frozenset(map(skeleton, owned)),
         shortened=_shortened(owned),
         ordinary=frozenset(shipped["words"]["ordinary"].split()),
+        among_words=frozenset(shipped["words"]["among_words"].split()),
         innocent=frozenset(shipped["words"]["innocent"].split()),
         lures=frozenset(shipped["words"]["lures"].split()),
     )

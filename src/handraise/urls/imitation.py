@@ -88,7 +88,9 @@ def _is_mistyped(name: str, ending: str, brands: Brands) -> bool:
 
 
 def _is_telling(brand: str, ending: str, brands: Brands) -> bool:
-    return ending in brands.endings[brand] or (len(brand) >= _SHORTEST_TYPO and brand not in brands.ordinary)
+    return ending in brands.endings[brand] or (
+        len(brand) >= _SHORTEST_TYPO and brand not in brands.among_words
+    )
 
 
 def _one_slip_apart(first: str, second: str) -> bool:

@@ -16,7 +16,7 @@ from handraise.urls.parse import Link, parse_url, read_written
 from handraise.urls.pieces import Piece, pieces_of
 from handraise.urls.reasons import Verdict, in_order, verdict_of
 from handraise.urls.redirects import check_redirects
-from handraise.urls.sites import check_length, check_site
+from handraise.urls.sites import check_site
 from handraise.urls.spelling import check_host_spelling, check_spelling
 
 
@@ -75,7 +75,6 @@ def _check_web(link: Link, asker: Asker, brands: Brands) -> Iterator[str]:
     if not own and link.domain not in brands.domains:
         yield from check_imitation(link, brands, asker.domain)
         yield from check_site(link)
-    yield from check_length(link)
     yield from check_parameters(link, parameters)
     yield from check_redirects(link, parameters, asker, brands)
 

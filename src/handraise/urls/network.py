@@ -10,7 +10,7 @@ from handraise.urls.asker import Asker
 from handraise.urls.parse import Link
 from handraise.urls.tables import words
 
-_ADDRESS_IN_NAME = re.compile(r"(?:^|[.-])(?:\d{1,3}(?:[.-]\d{1,3}){3}|localhost)[.-].*[a-z]")
+_ADDRESS_IN_NAME = re.compile(r"(?:^|[.-])(?:\d{1,3}(?:[.-]\d{1,3}){3}|localhost)[.-]")
 
 
 def check_network(link: Link, asker: Asker) -> Iterator[str]:

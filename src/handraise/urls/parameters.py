@@ -24,7 +24,7 @@ class Parameter(NamedTuple):
 
 
 _SECRET_VALUE = re.compile(
-    r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*|sk-[\w-]{16,}|[sr]k_(?:live|test)_\w{10,}|gh[pousr]_\w{20,}|"
+    r"eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*|sk-[\w-]{16,}|[sr]k_(?:live|test)_\w{10,}|gh[pousr]_\w{20,}|"
     r"github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[\w-]{30,}|"
     r"ya29\.[\w-]{20,}|npm_\w{30,}|SG\.[\w-]{16,}\.[\w-]{16,}|-----BEGIN .*|Bearer .+|"
     r"Basic [A-Za-z0-9+/=]{8,}",
@@ -77,6 +77,11 @@ def _named(key: str) -> frozenset[str]:
 
 
 @cache
+def _endings(key: str) -> tuple[str, ...]:
+    return tuple(_named(key))
+
+
+@cache
 def _signed() -> tuple[frozenset[str], ...]:
     return tuple(frozenset(together.split()) for together in read_table("parameters.toml")["signed"])
 
@@ -89,7 +94,7 @@ def _is_credential(parameter: Parameter) -> bool:
     key, value = parameter
     if key in _named("public"):
         return False
-    if key in _named("credential") or key.endswith(tuple(_named("credential_endings"))):
+    if key in _named("credential") or key.endswith(_endings("credential_endings")):
         return True
     return bool(
         _SECRET_VALUE.match(value) or (key in _named("credential_if_random") and _RANDOM.fullmatch(value))
@@ -98,7 +103,7 @@ def _is_credential(parameter: Parameter) -> bool:
 
 def _is_personal(parameter: Parameter) -> bool:
     key, value = parameter
-    if key in _named("personal") or key.endswith(tuple(_named("personal_endings"))):
+    if key in _named("personal") or key.endswith(_endings("personal_endings")):
         return True
     return _is_personal_value(value) or (key == "name" and _FULL_NAME.fullmatch(value) is not None)
 

@@ -22,14 +22,18 @@ _TIMES_ENCODED = 3
 def check_redirects(link: Link, parameters: list[Parameter], asker: Asker, brands: Brands) -> Iterator[str]:
     """Where the page would send the person on to."""
     authorization = _is_authorization(parameters)
-    known = link.domain in brands.domains
-    if authorization and known and not asker.owns(link):
+    known, own = link.domain in brands.domains, asker.owns(link)
+    if authorization and known and not own:
         yield "direct_third_party_authorize"
     for key, value in _targets(link, parameters):
         target = _decoded(value)
         if _SCRIPT.match(target):
             yield "redirect_to_script"
-        elif key == "redirecturi" and authorization and (known or _returns_to(target, asker)):
+        elif (
+            key == "redirecturi"
+            and authorization
+            and (known or _returns_to(target, asker, loopback=own or asker.local))
+        ):
             continue  # the permission page has to send its answer back to whoever asked
         elif _leads_elsewhere(target, link, asker):
             yield "open_redirect"
@@ -65,11 +69,11 @@ def _leads_elsewhere(value: str, link: Link, asker: Asker) -> bool:
     return not (asker.owns(target) or _same_site(link, target))
 
 
-def _returns_to(value: str, asker: Asker) -> bool:
+def _returns_to(value: str, asker: Asker, *, loopback: bool) -> bool:
     target = parse_url(read_written(value))
     if target is None:
         return False
-    return asker.owns(target) or (asker.local and is_loopback(target, address_of(target)))
+    return asker.owns(target) or (loopback and is_loopback(target, address_of(target)))
 
 
 def _same_site(link: Link, target: Link) -> bool:

@@ -11,8 +11,7 @@ from handraise.urls.tables import words
 _FILE_ENDINGS = (".zip", ".mov")
 _LONG_HOST = 80
 _MANY_LABELS = 6
-_LONG_LABEL = 63
-_LONG_URL = 2000
+_LONG_LABEL = 40
 
 
 def check_site(link: Link) -> Iterator[str]:
@@ -23,12 +22,6 @@ def check_site(link: Link) -> Iterator[str]:
         yield "shared_host"
     if link.host.endswith(_FILE_ENDINGS):
         yield "file_like_tld"
-
-
-def check_length(link: Link) -> Iterator[str]:
-    """Length that hides what matters."""
     labels = link.host.split(".")
     if len(link.host) > _LONG_HOST or len(labels) > _MANY_LABELS or max(map(len, labels)) > _LONG_LABEL:
         yield "long_host"
-    if len(link.href) > _LONG_URL:
-        yield "long_url"

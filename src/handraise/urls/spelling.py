@@ -20,6 +20,7 @@ _ENCODED_BIDI = re.compile(r"%(?:D8%9C|E2%80%(?:8[EF]|A[A-E])|E2%81%A[6-9])", re
 _ENCODED_CONTROL = re.compile(r"%(?:[01][0-9A-F]|7F)", re.IGNORECASE)
 _DOTS = str.maketrans("\u3002\uff0e\uff61", "...")
 _ODD_IN_NAME = re.compile(r"[^a-z0-9._\-]")
+_LONG = 2000
 _AT_BEHIND_HOST = re.compile(r"/?[?#][^/=&]*@")
 
 
@@ -55,6 +56,8 @@ def check_host_spelling(link: Link) -> Iterator[str]:
         yield "userinfo"
     if _AT_BEHIND_HOST.match(link.path + link.query + link.fragment):
         yield "userinfo_lookalike"
+    if len(link.href) > _LONG:
+        yield "long_url"
     if _ENCODED_BIDI.search(link.written.text):
         yield "encoded_bidi"
     if _ENCODED_CONTROL.search(link.path):
