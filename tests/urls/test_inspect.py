@@ -73,6 +73,18 @@ def test_a_loopback_link_is_ordinary_from_here_and_a_danger_from_elsewhere() -> 
     assert inspect_url(url).verdict == "danger"
 
 
+def test_the_server_may_be_named_by_host_by_host_and_port_or_by_url() -> None:
+    for server in (
+        "mcp.example.com",
+        "mcp.example.com:8443",
+        "https://mcp.example.com/mcp",
+        "MCP.EXAMPLE.COM",
+    ):
+        inspection = inspect_url("https://github.example.com/", server_host=server)
+        assert inspection.verdict == "ok"
+    assert inspect_url("https://github.example.com/", server_host="no host at all").verdict == "warn"
+
+
 def test_brands_can_be_added() -> None:
     url = "https://acme-login.example/"
     assert inspect_url(url).verdict == "ok"

@@ -32,11 +32,15 @@ class Asker:
 
 @lru_cache(maxsize=256)
 def asker_of(transport: Transport, server_host: str | None) -> Asker:
-    """Who asks. `server_host` may carry a port; one that cannot be read vouches for nothing."""
-    link = parse_url(read_written(f"https://{server_host}/")) if server_host else None
+    """Who asks. `server_host` may carry a port, or be a URL; one that cannot be read vouches for nothing."""
+    link = _link_to(server_host) if server_host else None
     if link is None:
         local = transport == "stdio"
         return Asker(local=local, nearby=local, host=None, domain=None)
     address = address_of(link)
     local = transport == "stdio" or is_loopback(link, address)
     return Asker(local=local, nearby=local or is_private(link, address), host=link.host, domain=link.domain)
+
+
+def _link_to(server_host: str) -> Link | None:
+    return parse_url(read_written(server_host if "://" in server_host else f"https://{server_host}/"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from handraise.display import for_line
 from handraise.urls.asker import Asker, Transport, asker_of
@@ -61,7 +62,7 @@ def inspect_url(
         href=link.href,
         registrable_domain=link.domain,
         host=link.host or None,
-        host_display=for_line(link.unicode_host) or None,
+        host_display=_fit_to_show(link.unicode_host) or None,
         pieces=pieces_of(link),
     )
 
@@ -77,6 +78,11 @@ def _check_web(link: Link, asker: Asker, brands: Brands) -> Iterator[str]:
         yield from check_site(link)
     yield from check_parameters(link, parameters)
     yield from check_redirects(link, parameters, asker, brands)
+
+
+@lru_cache(maxsize=1024)
+def _fit_to_show(unicode_host: str) -> str:
+    return for_line(unicode_host)
 
 
 def _unreadable(reasons: tuple[str, ...]) -> Inspection:
