@@ -106,11 +106,11 @@ class Call:
     def raisable(self, error: HandraiseError) -> HandraiseError:
         """An error as it has to be raised so that it leaves this call well, if the author lets it."""
         if isinstance(error, NotSupported) and self.revision.modern:
-            return as_protocol_error(error)
+            return as_protocol_error(error, self.revision)
         if self.ctx.method == "tools/call":
             self.ending = error
             return as_tool_error(error, self.runtime.tool_error)
-        return as_protocol_error(error)
+        return as_protocol_error(error, self.revision)
 
     def end_with(self, error: MCPError) -> NoReturn:
         """End the call with a JSON-RPC error, also where the framework would hide it."""

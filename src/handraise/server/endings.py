@@ -16,6 +16,7 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, ErrorData
 
 from handraise.conversation import SettledError
 from handraise.errors import HandraiseError, NotSupported, StateRefused, Stopped, WireError
+from handraise.revisions import Revision
 from handraise.wire import MISSING_CAPABILITY, dump_missing_capability
 
 _FRAMEWORKS = ("mcp.server.", "fastmcp.")
@@ -34,10 +35,10 @@ def as_tool_error(error: HandraiseError, framework_error: type[Exception] | None
     return error
 
 
-def as_protocol_error(error: HandraiseError) -> HandraiseError:
+def as_protocol_error(error: HandraiseError, revision: Revision) -> HandraiseError:
     """The same error, which reaches the client as a JSON-RPC error."""
     if not isinstance(error, MCPError):
-        described = describe(error)
+        described = describe(error, revision)
         error.__class__ = _mixed(type(error), MCPError)  # type: ignore[arg-type]
         error.__dict__["error"] = ErrorData(**described)
     return error
@@ -49,13 +50,13 @@ def _mixed(ours: type[HandraiseError], theirs: type[Exception]) -> type[Handrais
     return type(ours.__name__, (ours, theirs), namespace)
 
 
-def describe(error: BaseException) -> dict[str, Any]:
-    """The JSON-RPC error object for what a body raised."""
+def describe(error: BaseException, revision: Revision = Revision.JULY_2026) -> dict[str, Any]:
+    """The JSON-RPC error object for what a body raised; -32021 is known on 2026-07-28 only."""
     if isinstance(error, MCPError):
         return error.error.model_dump(exclude_none=True)
     if isinstance(error, SettledError):
         return dict(error.error)
-    if isinstance(error, NotSupported):
+    if isinstance(error, NotSupported) and revision.modern:
         return {
             "code": MISSING_CAPABILITY,
             "message": error.public,

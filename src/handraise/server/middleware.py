@@ -55,7 +55,7 @@ class AskingMiddleware:
                 return await self._resume(ctx, state, call_next, revision)
             return await self._start(ctx, call_next, revision, fresh=state is None)
         except HandraiseError as error:
-            raise _protocol_error(error) from error
+            raise _protocol_error(error, revision) from error
 
     async def _serve_legacy(self, call: LegacyCall, call_next: CallNext) -> HandlerResult:
         before = CURRENT.set(call)
@@ -168,12 +168,12 @@ async def _ended_well(call: Call, call_next: CallNext) -> HandlerResult:
     raise ending
 
 
-def _protocol_error(error: HandraiseError) -> Exception:
+def _protocol_error(error: HandraiseError, revision: Revision) -> MCPError:
     """The JSON-RPC error for an error of ours; the reason goes to the log, the frozen sentence to the wire."""
     if isinstance(error, MCPError):
-        return error
+        return MCPError.from_error_data(error.error)
     logger.warning("%s: %s", error.code, error)
-    return MCPError(**describe(error))
+    return MCPError(**describe(error, revision))
 
 
 Carrier = Callable[[contextvars.Context, Context], None]
