@@ -126,7 +126,7 @@ def run_python(page: Page, index: int) -> ModuleType:
             exec(compile(source, str(ROOT / page.name), "exec", dont_inherit=True), module.__dict__)
     expected = page.printed(index)
     if expected is not None:
-        assert printed.getvalue() == expected
+        assert printed.getvalue() == expected, f"it prints:\n{printed.getvalue()}"
     return module
 
 
@@ -142,8 +142,9 @@ def commands(block: Block) -> Iterator[tuple[str, str]]:
 
 
 def run_console(page: Page, index: int, folder: Path) -> None:
-    """Run a block's commands in a folder with the page's files, and compare what they say."""
+    """Run a block's commands in a folder with the page's files and the examples; compare what they say."""
     block = page.blocks[index]
+    (folder / "examples").symlink_to(ROOT / "examples")
     for name, text in page.files.items():
         (folder / name).write_text(text, encoding="utf-8")
     scripts = sysconfig.get_path("scripts")
@@ -159,12 +160,16 @@ def run_console(page: Page, index: int, folder: Path) -> None:
         done = subprocess.run(
             command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=60
         )
-        assert done.returncode == code, done.stderr or done.stdout
+        assert done.returncode == code, (
+            f"{command} ends with {done.returncode}:\n{done.stderr or done.stdout}"
+        )
+        assert "Traceback" not in done.stderr, done.stderr
         if output:
-            assert same_output(done.stdout, output), done.stdout
+            assert same_output(done.stdout, output), f"{command} prints:\n{done.stdout}"
 
 
 def same_output(actual: str, expected: str) -> bool:
-    """Whether the output is the expected one; a line `...` stands for any lines."""
+    """Whether the output is the expected one, but for blanks at the ends of lines; `...` stands for any lines."""
+    actual = re.sub(r" +$", "", actual, flags=re.MULTILINE)
     pieces = re.split(r"^\.\.\.\n", expected, flags=re.MULTILINE)
     return re.fullmatch(r"(?:.*\n)*".join(re.escape(piece) for piece in pieces), actual) is not None
