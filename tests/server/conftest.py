@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from mcp import Client
-
-from handraise.revisions import Revision
 from tests.server.kitchen import make_kitchen
 from tests.server.peers import REVISIONS, connect, http_kitchen, stdio_kitchen
+
+from handraise.revisions import Revision
 
 _RUNS = count()
 
@@ -65,4 +65,3 @@ def place(request: pytest.FixtureRequest, revision: Revision) -> Place:
         return Place(transport, revision, stdio_kitchen)
     url = request.getfixturevalue("kitchen_url")
     return Place(transport, revision, lambda: url)
-

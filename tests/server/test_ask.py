@@ -7,10 +7,10 @@ from typing import Any
 import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
-
-from handraise.revisions import Revision
 from tests.server.conftest import Place
 from tests.server.peers import CANCEL, DECLINE, Person, accept, connect, text_of
+
+from handraise.revisions import Revision
 
 ORDER = accept(item="tea", count=2, gift=False)
 

@@ -68,9 +68,10 @@ class Lot:
         answers = {key: responses[key] for key in shown if key in responses}
         if shown and not answers:
             return await self._show_again(token, binding)
-        taken = await self._consume(token, binding, answers)
+        said = digest(responses)
+        taken = await self._consume(token, binding, answers, said)
         if taken.verdict == "again" and taken.outcome is None and conversation is None:
-            taken = await self._leave_to_others(token, binding, answers, taken)
+            taken = await self._leave_to_others(token, binding, said, taken)
         if taken.outcome is not None:
             return _reply(taken.outcome)
         if conversation is None or round_ is None:
@@ -86,10 +87,8 @@ class Lot:
             raise StateRefused("unknown token")
         return record
 
-    async def _consume(self, token: str, binding: Binding, answers: dict[str, Json]) -> Consumption:
-        taken = await self.store.consume(
-            token, binding=binding, answers=answers, digest=digest(answers), now=time.time()
-        )
+    async def _consume(self, token: str, binding: Binding, answers: dict[str, Json], said: str) -> Consumption:
+        taken = await self.store.consume(token, binding=binding, answers=answers, digest=said, now=time.time())
         if taken.verdict == "refused":
             raise StateRefused(taken.reason)
         return taken
@@ -102,13 +101,13 @@ class Lot:
         return self.wire(record.questions, token)
 
     async def _leave_to_others(
-        self, token: str, binding: Binding, answers: dict[str, Json], taken: Consumption
+        self, token: str, binding: Binding, said: str, taken: Consumption
     ) -> Consumption:
         """Give the process that took the round its time, and wait for the outcome that it writes."""
         since = taken.since
         while taken.outcome is None and time.time() < since + self.terms.lease and token not in self.live:
             await asyncio.sleep(0.1)
-            taken = await self._consume(token, binding, answers)
+            taken = await self._consume(token, binding, {}, said)
         return taken
 
     async def _revive(

@@ -90,10 +90,8 @@ async def complete(elicitation_id: str, *, person: Person, store: Store | None =
     if not isinstance(person, Person):
         raise CompletionRefused("a flow is finished by a verified person; none was given")
     known: Iterable[Flows] = tuple(_KNOWN) if store is None else (Flows(store),)
-    for flows in known:
-        if await flows.complete(elicitation_id, person):
-            return
-    raise CompletionRefused("this person has no open question with that id")
+    if not any([await flows.complete(elicitation_id, person) for flows in known]):
+        raise CompletionRefused("this person has no open question with that id")
 
 
 async def _set_within(event: asyncio.Event, seconds: float) -> None:

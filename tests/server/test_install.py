@@ -1,0 +1,237 @@
+"""Installing into the three kinds of servers, and what the SDK must be for it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import inspect
+from typing import Any
+from unittest import mock
+
+import mcp_types as types
+import pytest
+from fastmcp import Context as FastContext
+from fastmcp import FastMCP
+from mcp.server.connection import Connection
+from mcp.server.lowlevel import Server
+from mcp.server.mcpserver import MCPServer
+from mcp.server.session import ServerSession
+from mcp.shared.exceptions import MCPError
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher, _JSONRPCDispatchContext
+from tests.server.peers import DECLINE, Person, accept, connect, text_of
+
+from handraise import Accepted, Handraise, UrlQuestion, ask
+from handraise.errors import SetupError
+from handraise.revisions import Revision
+
+EFFECTS: list[str] = []
+
+
+def lowlevel() -> Server[Any]:
+    async def list_tools(_ctx: Any, _params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(
+            tools=[types.Tool(name=name, input_schema={"type": "object"}) for name in ("pay", "stop")]
+        )
+
+    async def call_tool(_ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        text = await (pay() if params.name == "pay" else stop())
+        return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
+
+    server: Server[Any] = Server("low", on_list_tools=list_tools, on_call_tool=call_tool)
+    return Handraise().install(server)
+
+
+def mcpserver() -> MCPServer:
+    server = Handraise().install(MCPServer("high"))
+    server.add_tool(pay)
+    server.add_tool(stop)
+    return server
+
+
+def fastmcp() -> Any:
+    server: FastMCP[Any] = FastMCP("fast", mask_error_details=True)
+    Handraise().install(server)
+    server.tool(pay)
+    server.tool(stop)
+    return server
+
+
+async def pay() -> str:
+    EFFECTS.append("before")
+    first = await ask.text("To whom?")
+    EFFECTS.append("between")
+    second = await ask.confirm("Really?")
+    return f"{first.or_stop()} {second.action}"
+
+
+async def stop() -> str:
+    return (await ask.text("Go on?")).or_stop()
+
+
+KINDS = {"lowlevel": lowlevel, "mcpserver": mcpserver, "fastmcp": fastmcp}
+
+
+def target_of(server: Any) -> Any:
+    """What the SDK's client connects to."""
+    return getattr(server, "_mcp_server", server)
+
+
+@pytest.fixture(params=KINDS)
+def server(request: pytest.FixtureRequest) -> Any:
+    EFFECTS.clear()
+    return target_of(KINDS[request.param]())
+
+
+async def test_a_body_asks_twice_on_every_kind_of_server(server: Any, revision: Revision) -> None:
+    async with connect(server, revision, Person(accept(answer="Ada"), accept(confirm=True))) as client:
+        assert text_of(await client.call_tool("pay")) == "Ada accept"
+    assert EFFECTS == ["before", "between"]
+
+
+async def test_a_polite_end_says_the_sentence_and_nothing_else(server: Any, revision: Revision) -> None:
+    async with connect(server, revision, Person(DECLINE)) as client:
+        result = await client.call_tool("stop")
+        assert result.is_error
+        assert text_of(result) == "The person declined. Nothing was done."
+
+
+@pytest.mark.shows("N5")
+async def test_a_client_that_cannot_be_asked_gets_the_right_error_from_every_kind(
+    server: Any, revision: Revision
+) -> None:
+    async with connect(server, revision) as client:
+        if revision.modern:
+            with pytest.raises(MCPError) as refused:
+                await client.call_tool("stop")
+            assert refused.value.code == -32021
+        else:
+            result = await client.call_tool("stop")
+            assert result.is_error
+            assert "cannot be asked" in text_of(result)
+
+
+@pytest.mark.shows("L3")
+async def test_32042_reaches_the_client_also_through_fastmcp() -> None:
+    server: FastMCP[Any] = Handraise().install(FastMCP("fast"))
+
+    @server.tool
+    async def files() -> str:
+        await ask.require(UrlQuestion("Permission, please.", "https://mcp.example.com/connect", "flow"))
+        return "files"
+
+    async with connect(target_of(server), Revision.NOVEMBER_2025, Person()) as client:
+        with pytest.raises(MCPError) as needed:
+            await client.call_tool("files")
+        assert needed.value.code == -32042
+
+
+async def test_fastmcp_context_prompts_resources_and_time_limits(revision: Revision) -> None:
+    import anyio
+
+    server: FastMCP[Any] = Handraise().install(FastMCP("fast"))
+
+    @server.tool(timeout=0.15)
+    async def limited(ctx: FastContext) -> str:
+        first = ctx.request_id
+        answer = await ask.text("Slowly?")
+        await ctx.report_progress(1, 1)
+        return f"{answer.or_stop()} {first == ctx.request_id}"
+
+    @server.prompt
+    async def hello() -> str:
+        return f"Greet {(await ask.text('Whom?')).or_stop()}"
+
+    @server.resource("note://{name}")
+    async def note(name: str) -> str:
+        return f"{name} {(await ask.text('Version?')).or_stop()}"
+
+    async def slow(_params: Any) -> types.ElicitResult:
+        await anyio.sleep(0.3)
+        return accept(answer="slow")
+
+    person = Person(slow, accept(answer="Ada"), accept(answer="2"))
+    async with connect(target_of(server), revision, person) as client:
+        assert text_of(await client.call_tool("limited")) == f"slow {revision.legacy}"
+        prompt = await client.get_prompt("hello")
+        assert prompt.messages[0].content.text == "Greet Ada"  # type: ignore[union-attr]
+        read = await client.read_resource("note://x")
+        assert read.contents[0].text == "x 2"  # type: ignore[union-attr]
+
+
+async def test_the_authors_own_middleware_sees_every_round_and_the_lifespan_stays() -> None:
+    from contextlib import asynccontextmanager
+
+    log: list[str] = []
+
+    @asynccontextmanager
+    async def lifespan(_server: Any) -> Any:
+        log.append("up")
+        yield {"db": 1}
+        log.append("down")
+
+    async def observe(ctx: Any, call_next: Any) -> Any:
+        if ctx.method == "tools/call":
+            log.append("round")
+        return await call_next(ctx)
+
+    server: MCPServer[Any] = Handraise().install(MCPServer("m", lifespan=lifespan))
+    server.middleware.append(observe)
+    server.add_tool(pay)
+    EFFECTS.clear()
+    async with connect(
+        server, Revision.JULY_2026, Person(accept(answer="A"), accept(confirm=True))
+    ) as client:
+        await client.call_tool("pay")
+    assert log == ["up", "round", "round", "round", "down"]
+
+
+def test_installing_twice_is_refused() -> None:
+    server = MCPServer("twice")
+    Handraise().install(server)
+    with pytest.raises(SetupError, match="already"):
+        Handraise().install(server)
+
+
+def test_installing_into_something_else_says_what_to_give() -> None:
+    with pytest.raises(SetupError, match="MCPServer, a lowlevel Server or a FastMCP"):
+        Handraise().install(object())
+
+
+@pytest.mark.shows("N8")
+@pytest.mark.parametrize("version", ["1.27.0", "2.2.0"])
+def test_an_older_sdk_is_refused_with_the_version_it_needs(version: str) -> None:
+    with mock.patch.object(importlib.metadata, "version", lambda _name: version):
+        with pytest.raises(SetupError, match=r"mcp>=2\.3,<3"):
+            Handraise().install(MCPServer("old"))
+
+
+@pytest.mark.parametrize("options", [{"timeout": -1}, {"hold": float("nan")}, {"keys": [b"x" * 32]}])
+def test_options_that_make_no_sense_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(SetupError):
+        Handraise(**options)
+
+
+def test_the_private_names_of_the_sdk_that_we_touch_are_where_we_expect_them() -> None:
+    """When this fails, the SDK has moved something: mend `server/rebind.py` (the body's view of its request)
+    or `server/express.py` (the short way of a request), then the version range in pyproject.toml."""
+    session = inspect.getsource(ServerSession.__init__)
+    assert "self._request_outbound = request_outbound" in session
+    assert "self._connection = connection" in session
+    assert "self._allowed_log_levels" in session
+    connection = Connection.for_loop(mock.Mock())
+    assert {"client_capabilities", "state", "session_id", "outbound"} <= set(vars(connection))
+    context = {"_dispatcher", "_request_id"}
+    assert context <= {field for field in _JSONRPCDispatchContext.__dataclass_fields__}
+    dispatcher = inspect.getsource(JSONRPCDispatcher)
+    for name in ("self._pending", "self._running", "async def _write(", "async def _cancel_outbound("):
+        assert name in dispatcher
+    assert "pending.send.send_nowait(outcome)" in dispatcher
+    assert "_lowlevel_server" in vars(MCPServer("x"))
+    assert "_mcp_server" in vars(FastMCP("x"))
+
+
+async def test_accepted_is_the_only_answer_with_data() -> None:
+    from handraise import Cancelled, Declined
+
+    assert Accepted(1).data == 1
+    assert not hasattr(Declined(), "data")
+    assert not hasattr(Cancelled(), "data")

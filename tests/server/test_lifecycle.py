@@ -1,0 +1,396 @@
+"""How conversations end when nobody answers: deadlines, callers that leave, servers that stop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import mcp_types as types
+import pytest
+from mcp import Client
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.shared.exceptions import MCPError
+from tests.server.kitchen import EFFECTS, make_kitchen
+from tests.server.peers import Person, accept, connect, text_of
+from tests.server.rounds import accepted, by_hand
+
+from handraise import Accepted, Expired, Failed, Handraise, NotSupported, Stale, Withdrawn, ask
+from handraise.revisions import Revision
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for something to become true, not longer than a few seconds."""
+    with anyio.fail_after(5):
+        while not condition():
+            await anyio.sleep(0.01)
+
+
+def never(_params: Any) -> Any:
+    return anyio.sleep(60)
+
+
+@pytest.mark.shows("O2", "C8")
+async def test_nobody_answering_in_time_is_expired_and_the_body_tidies_up(revision: Revision) -> None:
+    EFFECTS.pop("late", None)
+    arguments = {"run": "late", "timeout": 0.1}
+    if revision.modern:
+        async with by_hand(make_kitchen()) as rounds:
+            first = await rounds.call("uncaught", arguments)
+            await until(lambda: EFFECTS["late"] == ["finally"])
+            retry = {"state": first["requestState"], "responses": accepted(first, confirm=True)}
+            result = await rounds.call("uncaught", arguments, **retry)
+            text = result["content"][0]["text"]
+            assert result["isError"]
+    else:
+        async with connect(make_kitchen(), revision, Person(never)) as client:
+            called = await client.call_tool("uncaught", arguments)
+            text = text_of(called)
+            assert called.is_error
+    assert "did not answer in time" in text
+    assert EFFECTS["late"] == ["finally"]
+
+
+@pytest.mark.shows("O7")
+@pytest.mark.parametrize("revision", [Revision.JUNE_2025, Revision.NOVEMBER_2025], ids=str)
+async def test_cancelling_the_call_withdraws_its_question(revision: Revision) -> None:
+    """On 2026-07-28 a question ends the round, so there is no call to cancel while it is open."""
+    seen: list[str] = []
+    shown = anyio.Event()
+
+    async def person(_context: Any, _params: Any) -> types.ElicitResult:
+        shown.set()
+        try:
+            await anyio.sleep(60)
+        except BaseException:
+            seen.append("withdrawn")
+            raise
+        raise AssertionError
+
+    EFFECTS.pop("gone", None)
+    async with connect(make_kitchen(), revision, person) as client:
+        async with anyio.create_task_group() as calls:
+            calls.start_soon(client.call_tool, "uncaught", {"run": "gone", "timeout": 30})
+            await shown.wait()
+            calls.cancel_scope.cancel()
+        await until(lambda: seen == ["withdrawn"])
+        await until(lambda: EFFECTS["gone"] == ["finally"])
+
+
+async def test_a_body_whose_caller_left_before_any_answer_is_cancelled() -> None:
+    server = MCPServer("busy")
+    Handraise().install(server)
+    started, log = anyio.Event(), []
+
+    @server.tool()
+    async def work() -> str:
+        try:
+            started.set()
+            await anyio.sleep(60)
+        finally:
+            log.append("finally")
+        return ""
+
+    async with Client(server, mode="2026-07-28") as client:
+        async with anyio.create_task_group() as calls:
+            calls.start_soon(client.call_tool, "work")
+            await started.wait()
+            calls.cancel_scope.cancel()
+        await until(lambda: log == ["finally"])
+
+
+async def test_a_caller_that_comes_back_after_leaving_gets_its_outcome() -> None:
+    server = MCPServer("lingering")
+    Handraise(linger=5).install(server)
+    release, working, log = anyio.Event(), anyio.Event(), []
+
+    @server.tool()
+    async def work() -> str:
+        await ask.text("Go?")
+        log.append("working")
+        working.set()
+        await release.wait()
+        return "done"
+
+    async with by_hand(server) as rounds:
+        first = await rounds.call("work", {})
+        retry = {"state": first["requestState"], "responses": accepted(first, answer="yes")}
+        async with anyio.create_task_group() as calls:
+
+            async def left_alone() -> None:
+                await rounds.call("work", {}, **retry)
+
+            calls.start_soon(left_alone)
+            await working.wait()
+            calls.cancel_scope.cancel()
+        release.set()
+        result = await rounds.call("work", {}, **retry)
+        assert result["content"][0]["text"] == "done"
+        assert log == ["working"]
+
+
+async def test_a_caller_that_stays_away_ends_the_body_after_a_while() -> None:
+    server = MCPServer("lonely")
+    Handraise(linger=0.05).install(server)
+    working, log = anyio.Event(), []
+
+    @server.tool()
+    async def work() -> str:
+        await ask.text("Go?")
+        try:
+            working.set()
+            await anyio.sleep(60)
+        finally:
+            log.append("finally")
+        return ""
+
+    async with by_hand(server) as rounds:
+        first = await rounds.call("work", {})
+        async with anyio.create_task_group() as calls:
+
+            async def leave() -> None:
+                await rounds.call(
+                    "work", {}, state=first["requestState"], responses=accepted(first, answer="yes")
+                )
+
+            calls.start_soon(leave)
+            await working.wait()
+            calls.cancel_scope.cancel()
+        await until(lambda: log == ["finally"])
+
+
+@pytest.mark.shows("O2")
+async def test_a_server_that_stops_withdraws_its_questions() -> None:
+    server = MCPServer("stopping")
+    Handraise().install(server)
+    log: list[str] = []
+
+    @server.tool()
+    async def work() -> str:
+        try:
+            await ask.text("Go?")
+        except Withdrawn:
+            log.append("withdrawn")
+            raise
+        finally:
+            log.append("finally")
+        return ""
+
+    async with by_hand(server) as rounds:
+        await rounds.call("work", {})
+        assert log == []
+    assert log == ["withdrawn", "finally"]
+    assert not [task for task in asyncio.all_tasks() if "Conversation" in repr(task)]
+
+
+@pytest.mark.shows("O2")
+@pytest.mark.parametrize(
+    ("code", "expected"), [(-32601, NotSupported), (-32602, NotSupported), (-32603, Failed), (-1, Failed)]
+)
+async def test_an_error_as_an_answer_ends_the_wait_at_once(code: int, expected: type[Exception]) -> None:
+    server = MCPServer("errors")
+    Handraise().install(server)
+
+    @server.tool()
+    async def work() -> str:
+        try:
+            await ask.text("Go?")
+        except expected as error:
+            return type(error).__name__
+        return "answered"
+
+    async def person(_context: Any, _params: Any) -> types.ErrorData:
+        return types.ErrorData(code=code, message="no")
+
+    for revision in (Revision.JUNE_2025, Revision.NOVEMBER_2025):
+        async with connect(server, revision, person) as client:
+            with anyio.fail_after(5):
+                assert text_of(await client.call_tool("work")) == expected.__name__
+
+
+async def test_waiting_sends_progress_with_the_callers_token_and_never_backwards() -> None:
+    server = MCPServer("awake")
+    Handraise(keep_awake=0.02).install(server)
+
+    @server.tool()
+    async def work(ctx: Context) -> str:
+        await ctx.report_progress(1)
+        await ask.text("Go?")
+        await ctx.report_progress(2)
+        return "done"
+
+    for revision in (Revision.JUNE_2025, Revision.NOVEMBER_2025):
+        seen: list[float] = []
+        enough = anyio.Event()
+
+        async def progress(value: float, _total: Any, _message: Any) -> None:
+            seen.append(value)
+            if len(seen) > 3:
+                enough.set()
+
+        async def person(_context: Any, _params: Any) -> types.ElicitResult:
+            await enough.wait()
+            return accept(answer="yes")
+
+        async with connect(server, revision, person) as client:
+            result = await client.call_tool("work", progress_callback=progress)
+            assert text_of(result) == "done"
+        assert seen == sorted(set(seen))
+        assert (seen[0], seen[-1]) == (1, 2)
+
+
+async def test_the_persons_time_is_kept_out_of_the_tools_own_time_limit(revision: Revision) -> None:
+    server = MCPServer("limits")
+    Handraise().install(server)
+
+    @server.tool()
+    async def work() -> str:
+        with anyio.fail_after(0.15):
+            await ask.text("Go?")
+            await anyio.sleep(0.01)
+        try:
+            with anyio.fail_after(0.05):
+                await anyio.sleep(5)
+        except TimeoutError:
+            return "limits work again"
+        return "no limit"
+
+    async def slow(_params: Any) -> types.ElicitResult:
+        await anyio.sleep(0.3)
+        return accept(answer="yes")
+
+    async with connect(server, revision, Person(slow)) as client:
+        assert text_of(await client.call_tool("work")) == "limits work again"
+
+
+@pytest.mark.shows("O6")
+async def test_what_changed_while_the_person_thought_is_not_acted_upon(revision: Revision) -> None:
+    server = MCPServer("stale")
+    Handraise().install(server)
+    notes = {"plans"}
+
+    @server.tool()
+    async def delete() -> str:
+        def still_there() -> str | None:
+            return None if "plans" in notes else "The note is gone."
+
+        try:
+            answer = await ask.confirm("Delete the note?", still=still_there)
+        except Stale as changed:
+            return f"stale: {changed.args[0]}"
+        return "deleted" if isinstance(answer, Accepted) else "kept"
+
+    def gone(_params: Any) -> types.ElicitResult:
+        notes.clear()
+        return accept(confirm=True)
+
+    async with connect(server, revision, Person(gone)) as client:
+        assert text_of(await client.call_tool("delete")) == "stale: The note is gone."
+    notes.add("plans")
+    async with connect(server, revision, Person(accept(confirm=True))) as client:
+        assert text_of(await client.call_tool("delete")) == "deleted"
+
+
+async def test_a_question_may_be_sent_first_and_waited_for_later(revision: Revision) -> None:
+    server = MCPServer("early")
+    Handraise().install(server)
+
+    @server.tool()
+    async def work() -> str:
+        prepared = ask.text("Go?").prepare()
+        assert prepared.request["params"]["message"] == "Go?"
+        await anyio.sleep(0.01)
+        return (await prepared).or_stop()
+
+    async with connect(server, revision, Person(accept(answer="went"))) as client:
+        assert text_of(await client.call_tool("work")) == "went"
+
+
+async def test_a_question_that_is_made_and_never_asked_is_reported() -> None:
+    with pytest.warns(RuntimeWarning, match="never asked"):
+        ask.text("Nobody hears this")
+
+
+async def test_asking_outside_of_a_request_says_where_to_ask() -> None:
+    from handraise.errors import UsageError
+
+    with pytest.raises(UsageError, match="outside of a request"):
+        await ask.text("Hello?")
+
+
+async def test_a_legacy_session_of_the_authors_own_may_be_asked_outside_of_a_request() -> None:
+    server = MCPServer("sessions")
+    Handraise().install(server)
+    kept: list[Any] = []
+
+    @server.tool()
+    async def keep(ctx: Context) -> str:
+        kept.append(ctx.session)
+        return ""
+
+    async with connect(server, Revision.NOVEMBER_2025, Person(accept(answer="here"))) as client:
+        await client.call_tool("keep")
+        answer = await ask.text("Still there?", session=kept[0])
+        assert answer == Accepted("here")
+
+
+@pytest.mark.shows("C8", "C9")
+async def test_nothing_is_left_behind_when_the_retry_window_is_over() -> None:
+    server = MCPServer("clean")
+    handraise = Handraise(retry_window=0.05)
+    handraise.install(server)
+
+    @server.tool()
+    async def work() -> str:
+        return (await ask.text("Go?")).or_stop()
+
+    store: Any = handraise.store
+    async with by_hand(server) as rounds:
+        first = await rounds.call("work", {})
+        assert len(store._rows) == 1
+        await rounds.call("work", {}, state=first["requestState"], responses=accepted(first, answer="yes"))
+        await until(lambda: not store._rows and not store._tokens and not store._journals)
+
+
+async def test_too_many_parked_questions_are_refused_with_a_sentence() -> None:
+    server = MCPServer("full")
+    Handraise(max_parked=1).install(server)
+
+    @server.tool()
+    async def work() -> str:
+        return (await ask.text("Go?")).or_stop()
+
+    async with by_hand(server) as rounds:
+        await rounds.call("work", {})
+        second = await rounds.call("work", {})
+        assert second["isError"]
+
+
+async def test_a_body_that_never_asks_raises_as_it_would_without_us() -> None:
+    server = MCPServer("raising")
+    Handraise().install(server)
+
+    @server.tool()
+    async def work() -> str:
+        raise MCPError(code=-32099, message="my own")
+
+    async with Client(server, mode="2026-07-28") as client:
+        with pytest.raises(MCPError, match="my own"):
+            await client.call_tool("work")
+
+
+async def test_expired_can_be_caught_and_the_body_goes_on() -> None:
+    server = MCPServer("patient")
+    Handraise().install(server)
+
+    @server.tool()
+    async def work() -> str:
+        try:
+            await ask.text("Quick?", timeout=0.05)
+        except Expired:
+            return "went on without"
+        return "answered"
+
+    async with connect(server, Revision.NOVEMBER_2025, Person(never)) as client:
+        assert text_of(await client.call_tool("work")) == "went on without"

@@ -1,0 +1,253 @@
+"""URL questions: consent, completion, and the call that cannot start before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import mcp_types as types
+import pytest
+from mcp.server.mcpserver import MCPServer
+from mcp.shared.exceptions import MCPError
+from tests.server.peers import CANCEL, DECLINE, Person, connect, text_of
+from tests.server.rounds import by_hand, sign_in
+
+from handraise import Handraise, SqliteStore, UrlQuestion, ask, complete
+from handraise import Person as Somebody
+from handraise.errors import CompletionRefused, UnsafeUrl
+from handraise.revisions import Revision
+
+URL = "https://mcp.example.com/connect?e=Zk3q"
+WITH_URL = [Revision.NOVEMBER_2025, Revision.JULY_2026]
+ACCEPT = types.ElicitResult(action="accept")
+
+
+def bank(**options: Any) -> MCPServer:
+    server = MCPServer("bank")
+    Handraise(**options).install(server)
+    people: dict[str, Somebody] = {}
+    server.people = people  # type: ignore[attr-defined]
+
+    @server.tool()
+    async def link(flow: str, wait: bool = True) -> str:
+        people[flow] = ask.person()
+        answer = await ask.open("Allow access.", URL, flow, wait=wait, timeout=5)
+        return answer.action
+
+    @server.tool()
+    async def files(flow: str) -> str:
+        people[flow] = ask.person()
+        await ask.require(UrlQuestion("Your files need your permission.", URL, flow), timeout=5)
+        return "files"
+
+    return server
+
+
+@pytest.mark.shows("L1", "L2")
+@pytest.mark.parametrize("revision", WITH_URL, ids=str)
+async def test_accepting_is_consent_and_completion_ends_the_wait(revision: Revision) -> None:
+    server, log = bank(), []
+
+    async def finish(_params: Any) -> types.ElicitResult:
+        async def later() -> None:
+            await anyio.sleep(0.05)
+            log.append("completed")
+            await complete("flow", person=server.people["flow"])  # type: ignore[attr-defined]
+
+        background.start_soon(later)
+        return ACCEPT
+
+    notices: list[str] = []
+
+    async def noticed(message: Any) -> None:
+        if isinstance(message, types.ElicitCompleteNotification):
+            notices.append(message.params.elicitation_id)
+
+    person = Person(finish)
+    async with (
+        anyio.create_task_group() as background,
+        connect(server, revision, person, message_handler=noticed) as client,
+    ):
+        result = await client.call_tool("link", {"flow": "flow"})
+        assert text_of(result) == "accept"
+        assert log == ["completed"]
+    asked = person.asked[0]
+    assert (asked.mode, asked.url) == ("url", URL)  # type: ignore[union-attr]
+    if revision.legacy:
+        assert asked.elicitation_id == "flow"  # type: ignore[union-attr]
+        assert notices == ["flow"]
+    else:
+        assert notices == []
+
+
+@pytest.mark.shows("L1")
+@pytest.mark.parametrize("revision", WITH_URL, ids=str)
+async def test_completion_may_come_before_the_accept_and_content_on_it_is_dropped(revision: Revision) -> None:
+    server = bank()
+
+    async def first_finish(_params: Any) -> types.ElicitResult:
+        await complete("early", person=server.people["early"])  # type: ignore[attr-defined]
+        return types.ElicitResult(action="accept", content={"token": "never used"})
+
+    async with connect(server, revision, Person(first_finish)) as client:
+        assert text_of(await client.call_tool("link", {"flow": "early"})) == "accept"
+
+
+@pytest.mark.shows("L1", "L4")
+async def test_content_on_an_accept_never_counts_as_completion() -> None:
+    async with by_hand(bank(hold=0.05)) as rounds:
+        first = await rounds.call("link", {"flow": "forged"})
+        key = next(iter(first["inputRequests"]))
+        forged = {key: {"action": "accept", "content": {"completed": True, "callback": URL}}}
+        again = await rounds.call("link", {"flow": "forged"}, state=first["requestState"], responses=forged)
+        assert again["resultType"] == "input_required"
+
+
+@pytest.mark.shows("L4")
+async def test_the_retry_waits_for_the_browser_and_then_shows_the_same_link_again() -> None:
+    server = bank(hold=0.05)
+    async with by_hand(server) as rounds:
+        first = await rounds.call("link", {"flow": "slow"})
+        key, request = next(iter(first["inputRequests"].items()))
+        assert "elicitationId" not in request["params"]
+        consent = {key: {"action": "accept"}}
+        second = await rounds.call("link", {"flow": "slow"}, state=first["requestState"], responses=consent)
+        assert second["inputRequests"][key]["params"]["url"] == URL
+        assert "not finished yet" in second["inputRequests"][key]["params"]["message"]
+        await complete("slow", person=server.people["slow"])  # type: ignore[attr-defined]
+        last = await rounds.call("link", {"flow": "slow"}, state=second["requestState"], responses=consent)
+        assert last["content"][0]["text"] == "accept"
+
+
+@pytest.mark.parametrize("revision", WITH_URL, ids=str)
+@pytest.mark.parametrize(("answer", "told"), [(DECLINE, "decline"), (CANCEL, "cancel")])
+async def test_a_link_may_be_declined_or_dismissed(
+    revision: Revision, answer: types.ElicitResult, told: str
+) -> None:
+    async with connect(bank(), revision, Person(answer)) as client:
+        assert text_of(await client.call_tool("link", {"flow": "no"})) == told
+
+
+@pytest.mark.parametrize("revision", WITH_URL, ids=str)
+async def test_consent_alone_is_enough_when_nobody_waits(revision: Revision) -> None:
+    async with connect(bank(), revision, Person(ACCEPT)) as client:
+        assert text_of(await client.call_tool("link", {"flow": "look", "wait": False})) == "accept"
+
+
+@pytest.mark.shows("N2", "N5")
+async def test_a_link_is_never_sent_on_a_revision_or_to_a_client_without_url_mode(revision: Revision) -> None:
+    async with connect(bank(), revision, Person(), modes="form") as client:
+        for tool in ("link", "files"):
+            if revision.modern:
+                with pytest.raises(MCPError) as refused:
+                    await client.call_tool(tool, {"flow": "x"})
+                assert refused.value.code == -32021
+                assert refused.value.data == {"requiredCapabilities": {"elicitation": {"url": {}}}}
+            else:
+                assert (await client.call_tool(tool, {"flow": "x"})).is_error
+
+
+@pytest.mark.shows("L3", "N5")
+async def test_what_is_required_first_is_told_by_32042_and_the_next_call_goes_through() -> None:
+    server = bank()
+    async with connect(server, Revision.NOVEMBER_2025, Person()) as client:
+        with pytest.raises(MCPError) as needed:
+            await client.call_tool("files", {"flow": "first"})
+        assert needed.value.code == -32042
+        assert needed.value.data == {
+            "elicitations": [
+                {
+                    "mode": "url",
+                    "message": "Your files need your permission.",
+                    "url": URL,
+                    "elicitationId": "first",
+                }
+            ]
+        }
+        await complete("first", person=server.people["first"])  # type: ignore[attr-defined]
+        assert text_of(await client.call_tool("files", {"flow": "first"})) == "files"
+
+
+@pytest.mark.shows("L3", "L4")
+async def test_what_is_required_first_is_a_round_on_the_modern_revision() -> None:
+    server = bank()
+
+    async def finish(_params: Any) -> types.ElicitResult:
+        await complete("modern", person=server.people["modern"])  # type: ignore[attr-defined]
+        return ACCEPT
+
+    async with connect(server, Revision.JULY_2026, Person(finish)) as client:
+        assert text_of(await client.call_tool("files", {"flow": "modern"})) == "files"
+    async with connect(server, Revision.JULY_2026, Person(DECLINE)) as client:
+        declined = await client.call_tool("files", {"flow": "never"})
+        assert declined.is_error
+        assert text_of(declined) == "The person declined. Nothing was done."
+
+
+@pytest.mark.shows("L2", "L7")
+async def test_only_the_person_who_was_asked_can_finish() -> None:
+    server = bank()
+    async with by_hand(server) as rounds:
+        sign_in("ada")
+        await rounds.call("link", {"flow": "hers"})
+        ada = server.people["hers"]  # type: ignore[attr-defined]
+        mallory = Somebody("https://id.example", "mallory", "token")
+        for nobody in (mallory, Somebody("", "", "anonymous"), None):
+            with pytest.raises(CompletionRefused):
+                await complete("hers", person=nobody)  # type: ignore[arg-type]
+        with pytest.raises(CompletionRefused):
+            await complete("unknown", person=ada)
+        await complete("hers", person=ada)
+        sign_in(None)
+
+
+@pytest.mark.shows("L2")
+async def test_a_flow_can_be_finished_through_the_store_by_another_process(tmp_path: Any) -> None:
+    path = tmp_path / "store.db"
+    server = bank(store=path, hold=5)
+    async with by_hand(server) as rounds:
+        first = await rounds.call("link", {"flow": "elsewhere"})
+        key = next(iter(first["inputRequests"]))
+        other_process = SqliteStore(path)
+        async with anyio.create_task_group() as calls:
+
+            async def finish() -> None:
+                await complete("elsewhere", person=server.people["elsewhere"], store=other_process)  # type: ignore[attr-defined]
+
+            calls.start_soon(finish)
+            last = await rounds.call(
+                "link",
+                {"flow": "elsewhere"},
+                state=first["requestState"],
+                responses={key: {"action": "accept"}},
+            )
+        assert last["content"][0]["text"] == "accept"
+        await other_process.aclose()
+
+
+@pytest.mark.shows("L6")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://ada:secret@example.com/",
+        "https://example.com/?access_token=abcdefghijklmnop",
+        "https://example.com/?email=ada@example.com",
+        "http://example.com/",
+        "javascript:alert(1)",
+    ],
+)
+async def test_an_unsafe_link_is_refused_where_the_question_is_made(revision: Revision, url: str) -> None:
+    server = MCPServer("unsafe")
+    Handraise().install(server)
+
+    @server.tool()
+    async def go() -> str:
+        try:
+            await ask.open("Look", url)
+        except UnsafeUrl as refused:
+            return f"refused {bool(refused.reasons)}"
+        return "sent"
+
+    if revision.url_mode:
+        async with connect(server, revision, Person()) as client:
+            assert text_of(await client.call_tool("go")) == "refused True"
