@@ -209,8 +209,13 @@ def _install_oddities(server: MCPServer) -> None:
     @server.tool()
     async def paid_once(run: str) -> str:
         """A step that runs once."""
-        receipt = await once("charge", lambda: EFFECTS[run].append("charged") or "receipt 1")
-        again = await once("charge", lambda: EFFECTS[run].append("charged") or "receipt 2")
+
+        def charge(receipt: str) -> str:
+            EFFECTS[run].append("charged")
+            return receipt
+
+        receipt = await once("charge", charge, "receipt 1")
+        again = await once("charge", charge, "receipt 2")
         await ask.text("Anything else?")
         return f"{receipt} {again}"
 

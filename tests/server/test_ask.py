@@ -195,11 +195,11 @@ async def test_structured_output_after_a_question_and_a_polite_end_without(place
 async def test_progress_goes_to_the_request_that_is_live(place: Place) -> None:
     seen: list[tuple[float, str | None]] = []
 
-    async def progress(value: float, total: float | None, message: str | None) -> None:
-        seen.append((value, message))
+    async def watch(progress: float, total: float | None, message: str | None) -> None:
+        seen.append((progress, message))
 
     async with place.client(Person(accept(answer="y"), accept(answer="y"))) as client:
-        result = await client.call_tool("with_progress", {"run": place.run}, progress_callback=progress)
+        result = await client.call_tool("with_progress", {"run": place.run}, progress_callback=watch)
         first, last = text_of(result).split()
     assert [message for _, message in seen] == ["before", "between", "after"]
     assert (first != last) == place.revision.modern

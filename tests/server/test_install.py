@@ -199,9 +199,9 @@ def test_installing_into_something_else_says_what_to_give() -> None:
 @pytest.mark.shows("N8")
 @pytest.mark.parametrize("version", ["1.27.0", "2.2.0"])
 def test_an_older_sdk_is_refused_with_the_version_it_needs(version: str) -> None:
-    with mock.patch.object(importlib.metadata, "version", lambda _name: version):
-        with pytest.raises(SetupError, match=r"mcp>=2\.3,<3"):
-            Handraise().install(MCPServer("old"))
+    old = mock.patch.object(importlib.metadata, "version", return_value=version)
+    with old, pytest.raises(SetupError, match=r"mcp>=2\.3,<3"):
+        Handraise().install(MCPServer("old"))
 
 
 @pytest.mark.parametrize("options", [{"timeout": -1}, {"hold": float("nan")}, {"keys": [b"x" * 32]}])
@@ -220,7 +220,7 @@ def test_the_private_names_of_the_sdk_that_we_touch_are_where_we_expect_them() -
     connection = Connection.for_loop(mock.Mock())
     assert {"client_capabilities", "state", "session_id", "outbound"} <= set(vars(connection))
     context = {"_dispatcher", "_request_id"}
-    assert context <= {field for field in _JSONRPCDispatchContext.__dataclass_fields__}
+    assert context <= set(_JSONRPCDispatchContext.__dataclass_fields__)
     dispatcher = inspect.getsource(JSONRPCDispatcher)
     for name in ("self._pending", "self._running", "async def _write(", "async def _cancel_outbound("):
         assert name in dispatcher
