@@ -87,8 +87,12 @@ class Lot:
             raise StateRefused("unknown token")
         return record
 
-    async def _consume(self, token: str, binding: Binding, answers: dict[str, Json], said: str) -> Consumption:
-        taken = await self.store.consume(token, binding=binding, answers=answers, digest=said, now=time.time())
+    async def _consume(
+        self, token: str, binding: Binding, answers: dict[str, Json], said: str
+    ) -> Consumption:
+        taken = await self.store.consume(
+            token, binding=binding, answers=answers, digest=said, now=time.time()
+        )
         if taken.verdict == "refused":
             raise StateRefused(taken.reason)
         return taken

@@ -21,11 +21,17 @@ class Store(Protocol):
         ...
 
     async def open_round(self, record: RoundRecord) -> None:
-        """Keep a round that is about to be sent. A token that exists is an error."""
+        """Keep a round that is about to be sent; its journal is the whole journal of its conversation from now on.
+
+        A token that exists is an error.
+        """
         ...
 
     async def find_round(self, token: str) -> RoundRecord | None:
-        """The round with its journal as it stands now, or None."""
+        """The round with its journal as it stands now, or None.
+
+        While it is the newest of its conversation, its own answers are the end of the journal.
+        """
         ...
 
     async def consume(
@@ -33,7 +39,14 @@ class Store(Protocol):
     ) -> Consumption:
         """Use the round up, once.
 
-        The owner is checked before anything changes, then the deadline, then whether it was used before.
+        The owner is checked before anything changes, then whether it was used before, then whether it still waits.
+        """
+        ...
+
+    async def hold_round(self, token: str, *, since: float, now: float) -> bool:
+        """Work on a consumed round from `now`: go on with it, or take it over from a process that is gone.
+
+        True for one of all who saw it consumed at `since`; False when it went on, or somebody else was first.
         """
         ...
 
@@ -54,7 +67,7 @@ class Store(Protocol):
         ...
 
     async def pending(self, person: str | None = None) -> list[RoundRecord]:
-        """The rounds that still wait for an answer, oldest first."""
+        """The rounds that still wait for an answer, oldest first, without their journals."""
         ...
 
     async def open_flow(self, flow: Flow) -> None:

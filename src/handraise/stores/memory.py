@@ -41,13 +41,17 @@ class MemoryStore:
             tokens.append(record.token)
         if record.journal:
             self._journals[record.conversation] = list(record.journal)
+        else:
+            self._journals.pop(record.conversation, None)
 
     async def find_round(self, token: str) -> RoundRecord | None:
         row = self._rows.get(token)
         if row is None:
             return None
-        journal = self._journals.get(row.record.conversation, ())
-        return row.record._replace(journal=(*journal, *_answers_of(row)))
+        conversation = row.record.conversation
+        newest = self._tokens[conversation][-1] == token
+        journal = self._journals.get(conversation, ())
+        return row.record._replace(journal=(*journal, *(_answers_of(row) if newest else ())))
 
     async def consume(
         self, token: str, *, binding: Binding, answers: dict[str, Json], digest: str, now: float
@@ -60,13 +64,20 @@ class MemoryStore:
         if row.digest is None:
             if row.outcome is not None:
                 return Consumption("again", outcome=row.outcome)
-            if now >= row.record.deadline:
+            if now >= row.record.deadline or row.until is not None:
                 return Consumption("refused", "expired")
             row.digest, row.answers, row.since = digest, answers, now
-            return Consumption("first")
+            return Consumption("first", since=now)
         if row.digest != digest:
             return Consumption("refused", "used already, with other answers")
         return Consumption("again", outcome=row.outcome, since=row.since)
+
+    async def hold_round(self, token: str, *, since: float, now: float) -> bool:
+        row = self._rows.get(token)
+        if row is None or row.digest is None or row.outcome is not None or row.since != since:
+            return False
+        row.since = now
+        return True
 
     async def close_round(self, token: str) -> bool:
         row = self._rows.get(token)
@@ -88,11 +99,11 @@ class MemoryStore:
         for token in self._tokens.get(conversation, ()):
             row = self._rows[token]
             row.answers, row.until = None, until
-            row.record = row.record._replace(questions={}, journal=())
+            row.record = row.record._replace(questions={}, pins={}, journal=())
 
     async def pending(self, person: str | None = None) -> list[RoundRecord]:
         return [
-            row.record
+            row.record._replace(journal=())
             for row in self._rows.values()
             if row.digest is None
             and row.until is None

@@ -82,6 +82,16 @@ class SqliteStore:
             lambda db, sealer: _consume(db, sealer, token, binding, answers, digest, now)
         )
 
+    async def hold_round(self, token: str, *, since: float, now: float) -> bool:
+        def hold(db: sqlite3.Connection, _: Sealer) -> bool:
+            held = db.execute(
+                "UPDATE rounds SET since = ? WHERE token = ? AND since = ? AND outcome IS NULL",
+                (now, token, since),
+            )
+            return held.rowcount == 1
+
+        return await self._write(hold)
+
     async def close_round(self, token: str) -> bool:
         def close(db: sqlite3.Connection, _: Sealer) -> bool:
             closed = db.execute(
@@ -121,7 +131,7 @@ class SqliteStore:
                 " ORDER BY rowid",
                 (person,),
             )
-            return [_record(sealer, row, ()) for row in rows]
+            return [_record(sealer, row) for row in rows]
 
         return await self._read(pending)
 
@@ -264,19 +274,21 @@ def _find_round(db: sqlite3.Connection, sealer: Sealer, token: str) -> RoundReco
     row = db.execute("SELECT * FROM rounds WHERE token = ?", (token,)).fetchone()
     if row is None:
         return None
-    conversation = row[1]
+    conversation, number = row[1:3]
     steps = db.execute(
         "SELECT position, entry FROM journal WHERE conversation = ? ORDER BY position", (conversation,)
     )
     journal = tuple(Entry(*_load(sealer, entry, f"journal/{conversation}/{at}")) for at, entry in steps)
-    return _record(sealer, row, journal)
+    record = _record(sealer, row)
+    later = db.execute("SELECT 1 FROM rounds WHERE conversation = ? AND number > ?", (conversation, number))
+    given = () if later.fetchone() else _answers(sealer, row, record.pins)
+    return record._replace(journal=(*journal, *given))
 
 
-def _record(sealer: Sealer, row: Any, journal: tuple[Entry, ...]) -> RoundRecord:
+def _record(sealer: Sealer, row: Any) -> RoundRecord:
     token, conversation, number, person, method, target, arguments, deadline, handler, first_id = row[:10]
-    shown, answers = row[10], row[13]
+    shown = row[10]
     questions, pins = ({}, {}) if shown is None else _load(sealer, shown, f"rounds/{token}/questions")
-    given = {} if answers is None else _load(sealer, answers, f"rounds/{token}/answers")
     return RoundRecord(
         token=token,
         conversation=conversation,
@@ -285,10 +297,15 @@ def _record(sealer: Sealer, row: Any, journal: tuple[Entry, ...]) -> RoundRecord
         deadline=deadline,
         questions=questions,
         pins=pins,
-        journal=(*journal, *(Entry("answer", key, pins.get(key, ""), value) for key, value in given.items())),
         handler=handler,
         first_id=first_id,
     )
+
+
+def _answers(sealer: Sealer, row: Any, pins: dict[str, str]) -> tuple[Entry, ...]:
+    token, answers = row[0], row[13]
+    given = {} if answers is None else _load(sealer, answers, f"rounds/{token}/answers")
+    return tuple(Entry("answer", key, pins.get(key, ""), value) for key, value in given.items())
 
 
 def _consume(
@@ -301,7 +318,7 @@ def _consume(
     now: float,
 ) -> Consumption:
     row = db.execute(
-        "SELECT person, method, target, arguments, deadline, digest, since, outcome, outcome_value"
+        "SELECT person, method, target, arguments, deadline, until, digest, since, outcome, outcome_value"
         " FROM rounds WHERE token = ?",
         (token,),
     ).fetchone()
@@ -309,19 +326,19 @@ def _consume(
         return Consumption("refused", "unknown token")
     if Binding(*row[:4]) != binding:
         return Consumption("refused", "bound to another person or call")
-    deadline, used, since, kind, value = row[4:]
+    deadline, until, used, since, kind, value = row[4:]
     outcome = None if kind is None else Outcome(kind, _load(sealer, value, f"rounds/{token}/outcome"))
     if used is None:
         if outcome is not None:
             return Consumption("again", outcome=outcome)
-        if now >= deadline:
+        if now >= deadline or until is not None:
             return Consumption("refused", "expired")
         sealed = _dump(sealer, answers, f"rounds/{token}/answers")
         db.execute(
             "UPDATE rounds SET digest = ?, since = ?, answers = ? WHERE token = ?",
             (digest, now, sealed, token),
         )
-        return Consumption("first")
+        return Consumption("first", since=now)
     if used != digest:
         return Consumption("refused", "used already, with other answers")
     return Consumption("again", outcome=outcome, since=since)
