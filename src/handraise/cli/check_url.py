@@ -1,0 +1,123 @@
+"""`handraise check url`: what a link is, before anyone opens it. Nothing is fetched."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+import typer
+
+from handraise.cli.check import AsJson, AsLines
+from handraise.cli.reading import read_document, read_lines
+
+if TYPE_CHECKING:
+    from handraise.urls import Inspection
+
+EXAMPLES = """Examples:
+
+\b
+  handraise check url https://github.com@evil.example/login
+  handraise check url http://127.0.0.1:8765/ --transport stdio
+  handraise check url https://connect.example.com/ --server-host mcp.example.com
+  handraise check url '{"url": "https://example.com/", "context": {"transport": "http", "server_host": null}}'
+  handraise check url --jsonl < links.jsonl
+"""
+Input: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="URL|FILE|JSON|-", help="The link, or JSON with it: given, in a file, on standard input."
+    ),
+]
+OnTransport: TypeAlias = Annotated[
+    Literal["stdio", "http"],
+    typer.Option(
+        "--transport", help="How the server is reached: on this computer (stdio) or elsewhere (http)."
+    ),
+]
+OfServer: TypeAlias = Annotated[
+    str | None, typer.Option("--server-host", help="The host of the server that sends the link.")
+]
+_URL = re.compile(r"[\x00-\x20]*[a-z][\w+.\-\s]+:", re.IGNORECASE)
+
+
+def url(
+    source: Input = None,
+    as_json: AsJson = False,
+    as_lines: AsLines = False,
+    transport: OnTransport = "http",
+    server_host: OfServer = None,
+) -> None:
+    """Is this link what it seems?
+
+    Says ok, warn or danger, why, and the form in which a browser would open it. The JSON is
+    {"url", "context": {"transport", "server_host"}}; the options stand in for a missing context.
+
+    Exit status: 0 when nothing is a danger, 1 when something is, 2 for wrong use.
+    """
+    if as_json and as_lines:
+        raise typer.BadParameter("choose one of --json and --jsonl")
+    context = {"transport": transport, "server_host": server_host}
+    show = _print_json if as_json or as_lines else _print_text
+    found_danger = False
+    for link in _links(source, as_lines):
+        inspection = _inspect(link, context)
+        found_danger |= inspection.verdict == "danger"
+        show(inspection)
+    raise typer.Exit(1 if found_danger else 0)
+
+
+def _links(source: str | None, as_lines: bool) -> Iterator[dict[str, Any]]:
+    if as_lines:
+        yield from map(_read_link, read_lines(source))
+    elif source is not None and _URL.match(source):
+        yield {"url": source}
+    else:
+        yield _read_link(read_document(source))
+
+
+def _read_link(text: bytes) -> dict[str, Any]:
+    try:
+        link = json.loads(text)
+    except ValueError:
+        raise typer.BadParameter(f"not JSON: {text[:60]!r}") from None
+    if not isinstance(link, dict) or not isinstance(link.get("url"), str):
+        raise typer.BadParameter('JSON with a "url" is needed')
+    return link
+
+
+def _inspect(link: dict[str, Any], default: dict[str, Any]) -> Inspection:
+    from handraise.urls import inspect_url
+
+    context = link.get("context", default)
+    if not isinstance(context, dict) or context.get("transport") not in ("stdio", "http"):
+        raise typer.BadParameter('the "transport" of a context is "stdio" or "http"')
+    server_host = context.get("server_host")
+    if not isinstance(server_host, str | None):
+        raise typer.BadParameter('the "server_host" of a context is a string or null')
+    return inspect_url(link["url"], transport=context["transport"], server_host=server_host)
+
+
+def _print_json(inspection: Inspection) -> None:
+    fields = ("verdict", "reasons", "href", "registrable_domain", "host")
+    typer.echo(json.dumps({field: getattr(inspection, field) for field in fields}))
+
+
+def _print_text(inspection: Inspection) -> None:
+    from handraise.display import for_line
+    from handraise.urls import REASONS
+
+    typer.echo(inspection.verdict)
+    if inspection.href is not None:
+        pieces = (
+            typer.style(for_line(text, limit=len(text)), bold=kind == "domain")
+            for kind, text in inspection.pieces
+        )
+        typer.echo(f"  {''.join(pieces)}")
+    if inspection.host is not None:
+        typer.echo(f"  site: {inspection.registrable_domain or inspection.host}")
+    if inspection.host_display != inspection.host:
+        typer.echo(f"  reads as: {inspection.host_display}")
+    for reason in inspection.reasons:
+        typer.echo(f"  {REASONS[reason].sentence} ({reason})")
