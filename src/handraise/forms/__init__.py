@@ -1,6 +1,6 @@
 """Forms: fields, made from Python types or by hand, to and from the wire, and checking an answer."""
 
-from handraise.forms.check import check_answer
+from handraise.forms.check import check_answer, read_answer
 from handraise.forms.dump import dump_form
 from handraise.forms.fields import (
     UNSET,
@@ -40,5 +40,6 @@ __all__ = [
     "load_json",
     "measure",
     "parse_form",
+    "read_answer",
     "require_bounded",
 ]

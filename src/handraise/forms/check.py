@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from math import isfinite
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from handraise.forms.fits import (
     Rule,
@@ -25,14 +25,21 @@ from handraise.forms.fits import (
 from handraise.forms.form import Form
 from handraise.forms.problem import Problem, kind_of
 
+T = TypeVar("T")
+
 Finding = tuple[str, str]
 """A rule, and a sentence for the person."""
 
 
 def check_answer(form: Form[Any], content: object) -> tuple[Problem, ...]:
     """Everything that is wrong with the content of an accepted form; nothing when it is good."""
+    return read_answer(form, content)[1]
+
+
+def read_answer(form: Form[T], content: object) -> tuple[T | None, tuple[Problem, ...]]:
+    """The typed result of the content of an accepted form, or everything that is wrong with it."""
     if not isinstance(content, dict):
-        return (Problem(None, "content", "The answer must be a JSON object.", kind_of(content)),)
+        return None, (Problem(None, "content", "The answer must be a JSON object.", kind_of(content)),)
     rules = form.rules
     try:
         for name, value in content.items():
@@ -42,10 +49,10 @@ def check_answer(form: Form[Any], content: object) -> tuple[Problem, ...]:
         else:
             for name in form.required:
                 content[name]
-            return () if form.result is None else form.refusals(content)
+            return form.take(content)
     except KeyError:  # a field that is unknown, or required and missing
         pass
-    return tuple(_explain(form, content))
+    return None, tuple(_explain(form, content))
 
 
 def _explain(form: Form[Any], content: Mapping[Any, object]) -> Iterator[Problem]:

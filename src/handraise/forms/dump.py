@@ -73,6 +73,4 @@ def _choices(
         dumped["items"] = {**schema["items"], "anyOf": listing_of(options)}
     else:
         dumped["items"] = {**schema["items"], "enum": list(options)}
-    if "default" in schema:
-        dumped["default"] = list(schema["default"])
     return dumped

@@ -108,14 +108,12 @@ class Form(Generic[T_co]):
         except Refused as error:
             raise WireError("validator", str(error)) from None
 
-    def refusals(self, content: Mapping[str, Value]) -> tuple[Problem, ...]:
-        """What the author's own type has against an answer that follows all rules."""
-        if self.result is not None:
-            try:
-                self._result(content)
-            except Refused as error:
-                return error.problems
-        return ()
+    def take(self, content: Mapping[str, Value]) -> tuple[T_co | None, tuple[Problem, ...]]:
+        """The typed result of an answer that follows all rules, or what the author's own type has against it."""
+        try:
+            return self._result(content), ()
+        except Refused as error:
+            return None, error.problems
 
     def _result(self, content: Mapping[str, Value]) -> T_co:
         """JSON knows one 2: a 2.0 that answers an integer field becomes the int it is."""
@@ -125,6 +123,12 @@ class Form(Generic[T_co]):
             if name in content
         }
         return answers if self.result is None else self.result(answers)  # type: ignore[return-value]
+
+    def __eq__(self, other: object) -> bool:
+        return self.fields == other.fields if isinstance(other, Form) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.fields)
 
     def __repr__(self) -> str:
         return f"Form({', '.join(self.rules)})"

@@ -222,7 +222,9 @@ def _advice(base: Any) -> str:
         return "a secret does not belong in a form; ask for it on a page, with ask.secret"
     if base in _LISTS or get_origin(base) in _LISTS:
         return "a list must be a multiple choice: use list[…] of a Literal or of an Enum"
-    if isinstance(base, type) and (issubclass(base, dict | Mapping) or hasattr(base, "__annotations__")):
+    if isinstance(base, type) and (
+        issubclass(base, dict | Mapping) or getattr(base, "__annotations__", None)
+    ):
         return "a form is flat; put the inner fields into the form itself, or ask a second question"
     if get_origin(base) in (dict, Mapping):
         return "a form is flat; name each field, or ask for text"

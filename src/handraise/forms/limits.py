@@ -22,8 +22,8 @@ class Limits:
     """For each choice."""
     message: int = 2_000
     """Characters."""
-    pattern: int = 500
-    """Characters; a short regular expression can be expensive to compile, a long one more so."""
+    patterns: int = 2_000
+    """Characters in all patterns of a form together, with their counted repeats written out."""
     depth: int = 8
     answers: int = 64
     """Entries in `inputResponses`."""

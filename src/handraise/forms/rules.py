@@ -38,7 +38,7 @@ from handraise.forms.keywords import (
     refuse_kind,
 )
 from handraise.forms.limits import Limits
-from handraise.forms.pattern import compile_pattern
+from handraise.forms.pattern import compile_pattern, weigh_pattern
 from handraise.revisions import Revision
 
 Schema: TypeAlias = dict[str, Any]
@@ -48,11 +48,13 @@ Schema: TypeAlias = dict[str, Any]
 class Reader:
     """One pass over the properties of one schema."""
 
-    __slots__ = ("limits", "revision")
+    __slots__ = ("limits", "patterns", "revision")
 
     def __init__(self, revision: Revision, limits: Limits) -> None:
         self.revision = revision
         self.limits = limits
+        self.patterns = 0
+        """What the patterns weigh that were met so far."""
 
     def read(self, properties: Mapping[str, Any]) -> dict[str, Rule]:
         """The rules for all properties, in order; WireError if the protocol has no such field."""
@@ -94,8 +96,12 @@ class Reader:
         return (fits_text, schema, low, high, form, matches)
 
     def pattern(self, name: str, pattern: str) -> Callable[[object], bool]:
-        if len(pattern) > self.limits.pattern:
-            raise WireError("pattern", f"A pattern has at most {self.limits.pattern} characters.", field=name)
+        bounded = pattern[: self.limits.patterns + 1]
+        self.patterns += max(len(bounded), weigh_pattern(bounded))
+        if self.patterns > self.limits.patterns:
+            raise WireError(
+                "pattern", "The patterns of this form are too long, or repeat too often.", field=name
+            )
         try:
             return compile_pattern(pattern)
         except ValueError as error:
@@ -198,3 +204,5 @@ class Reader:
         default = rule[1]["default"]
         if not rule[0](default, rule):
             raise WireError("default", "The default is not a possible answer.", field=name)
+        if type(default) is list:
+            rule[1]["default"] = default.copy()

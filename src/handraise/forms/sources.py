@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, TypeAlias, get_type_hints, is_typeddict
+from typing import Any, NotRequired, Required, TypeAlias, get_origin, get_type_hints, is_typeddict
 
 from handraise.errors import FormError
 from handraise.forms.fields import UNSET, Choice, Field, Value
@@ -96,9 +96,15 @@ def _from_dataclass(cls: type) -> Source:
 
 def _from_typed_dict(cls: Any) -> Source:
     hints = _hints(cls)
-    optional = cls.__optional_keys__
+    optional = {name for name, hint in hints.items() if _not_required(cls, name, hint)}
     parts = [part_of(name, hint, None if name in optional else UNSET) for name, hint in hints.items()]
     return _fields(parts), _construct(parts, optional, dict)
+
+
+def _not_required(cls: Any, name: str, hint: object) -> bool:
+    """The class cannot tell by itself where annotations are strings: NotRequired is inside them."""
+    marked = get_origin(hint)
+    return marked is NotRequired or (name in cls.__optional_keys__ and marked is not Required)
 
 
 def _construct(

@@ -10,6 +10,9 @@ from handraise.forms import Form
 from handraise.questions import Action
 
 
+_ACTIONS = frozenset(get_args(Action))
+
+
 @dataclass(frozen=True, slots=True)
 class WireAnswer:
     """What the client sent back: the action, and content only on an accepted form. Not checked yet."""
@@ -26,7 +29,7 @@ def parse_answer(raw: object, mode: Mode, form: Form[Any] | None = None) -> Wire
     `form` is given and requires nothing: some clients leave it out then.
     """
     action = raw.get("action") if isinstance(raw, dict) else None
-    if not isinstance(action, str) or action not in get_args(Action):
+    if not isinstance(action, str) or action not in _ACTIONS:
         raise WireError("action", "An answer is accept, decline or cancel.")
     if action != "accept" or mode != "form":
         return WireAnswer(action)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from handraise.errors import WireError
 from handraise.forms import DEFAULT_LIMITS, Limits, measure
 from handraise.wire.codes import ELICIT, LIST_ROOTS, SAMPLE
 
-_METHODS: Final = frozenset({ELICIT, LIST_ROOTS, SAMPLE})
+_METHODS: Final = (ELICIT, LIST_ROOTS, SAMPLE)
 
 
 @dataclass(frozen=True, slots=True)

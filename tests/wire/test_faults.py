@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+from mcp_types import INVALID_PARAMS as SDK_INVALID_PARAMS
+from mcp_types import METHOD_NOT_FOUND as SDK_METHOD_NOT_FOUND
+from mcp_types import ErrorData
+from mcp_types.jsonrpc import MISSING_REQUIRED_CLIENT_CAPABILITY, URL_ELICITATION_REQUIRED
+
+from handraise.errors import WireError
+from handraise.wire import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    MISSING_CAPABILITY,
+    URL_REQUIRED,
+    Fault,
+    dump_fault,
+    parse_fault,
+    undeclared_mode,
+)
+
+
+def test_the_codes_are_the_sdks() -> None:
+    assert (INVALID_PARAMS, METHOD_NOT_FOUND) == (SDK_INVALID_PARAMS, SDK_METHOD_NOT_FOUND)
+    assert (MISSING_CAPABILITY, URL_REQUIRED) == (
+        MISSING_REQUIRED_CLIENT_CAPABILITY,
+        URL_ELICITATION_REQUIRED,
+    )
+
+
+@pytest.mark.shows("N3")
+def test_an_undeclared_mode_is_answered_with_invalid_params() -> None:
+    fault = undeclared_mode("url")
+    assert fault.code == -32602
+    assert ErrorData.model_validate(dump_fault(fault)).code == -32602
+
+
+@pytest.mark.parametrize("fault", [Fault(-32000, "x"), Fault(1, "", {"a": []}), Fault(-32042, "x", 0)])
+def test_an_error_comes_back_as_it_was(fault: Fault) -> None:
+    assert parse_fault(dump_fault(fault)) == fault
+
+
+@pytest.mark.parametrize(
+    "raw", [None, {}, {"code": "1", "message": "x"}, {"code": True, "message": "x"}, {"code": 1}]
+)
+def test_garbage_is_no_error(raw: object) -> None:
+    with pytest.raises(WireError):
+        parse_fault(raw)
