@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 
 from mcp.server.mcpserver import Context, MCPServer
 
@@ -47,7 +48,7 @@ server = MCPServer("asking", version="1.0.0")
 Handraise().install(server)
 
 
-def content(answer: Answer[dict[str, object]]) -> str:
+def content(answer: Answer[Mapping[str, object]]) -> str:
     """What the person sent, as the suite's documents want to read it."""
     return json.dumps(answer.data) if isinstance(answer, Accepted) else "{}"
 
