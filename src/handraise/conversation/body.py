@@ -18,15 +18,13 @@ from handraise.conversation.digest import digest
 from handraise.conversation.journal import Journal
 from handraise.conversation.records import Binding, Entry, Json, Outcome, RoundRecord
 from handraise.conversation.rounds import TOKEN_PREFIX, Asked, Round
-from handraise.conversation.states import Event, State, step
+from handraise.conversation.states import State, step
 from handraise.errors import ConversationError, Expired, Withdrawn
 
 if TYPE_CHECKING:
     from handraise.conversation.lot import Lot
 
 _FORGOTTEN = "handraise: let go at its question, to be replayed"
-_TIMER_SLACK = 0.05
-"""Timers fire a moment after the deadline, so that a retry which the store still takes always wins."""
 
 
 class Conversation:
@@ -59,7 +57,7 @@ class Conversation:
         self.journal: Journal | None = None
         self.handler: str | None = None
         self.current = Round(0)
-        self.state = State.WORKING
+        self.state: State = "working"
         self.first_id = ""
         self.on_pause: Callable[[], None] | None = None
 
@@ -83,6 +81,7 @@ class Conversation:
         if journal is not None and (known := journal.recall(key, digest(request))) is not None:
             return known.value
         asked = self._ask(key, request, timeout)
+        deadline = self._lot.deadlines.add(timeout, lambda: self._give_up(asked, Expired()))
         try:
             await self._send_round()
             answer = await asked.future
@@ -91,6 +90,7 @@ class Conversation:
             raise
         finally:
             asked.drop()
+            self._lot.deadlines.drop(deadline)
             del self._open[key]
         if journal is not None:
             journal.answered(key, digest(request), answer)
@@ -104,19 +104,15 @@ class Conversation:
     def _ask(self, key: str, request: Json, timeout: float) -> Asked:
         if key in self._open:
             raise ConversationError(f"the question {key!r} is being asked already")
-        loop = asyncio.get_running_loop()
-        asked = self._open[key] = Asked(request, loop.create_future(), time.time() + timeout)
-        asked.timer = loop.call_later(timeout + _TIMER_SLACK, self._expire, key)
+        asked = self._open[key] = Asked(
+            request, asyncio.get_running_loop().create_future(), time.time() + timeout
+        )
         return asked
-
-    def _expire(self, key: str) -> None:
-        if (asked := self._open.get(key)) is not None:
-            self._give_up(asked, Expired())
 
     def _give_up(self, asked: Asked, error: Exception) -> None:
         asked.fail(error)
-        if self.state is State.ASKING and not any(a.waiting for a in self._open.values()):
-            self.state = step(self.state, Event.GIVE_UP)
+        if self.state == "asking" and not any(a.waiting for a in self._open.values()):
+            self.state = step(self.state, "give up")
 
     async def _require_unanswered(self) -> None:
         """Our time is over; but another process may have taken the answer, and then the call is its."""
@@ -131,7 +127,7 @@ class Conversation:
 
     async def _send_round(self) -> None:
         """End the round with the open questions, unless one is out: then they go with the next one."""
-        if self._gathering or self.state is State.ASKING:
+        if self._gathering or self.state == "asking":
             return
         if asyncio.current_task() is not self._task:
             self._gathering = True
@@ -140,7 +136,7 @@ class Conversation:
             finally:
                 self._gathering = False
         questions = {key: asked.request for key, asked in self._open.items() if asked.waiting}
-        if questions and self.state is State.WORKING:
+        if questions and self.state == "working":
             await self._end_round(questions)
 
     async def _end_round(self, questions: dict[str, Json]) -> None:
@@ -150,7 +146,7 @@ class Conversation:
         after = Round(before.number + 1, token, lot.wire(questions, token))
         self.id = self.id or token[:16]
         await lot.store.open_round(self._record(after, questions))
-        self.current, self.state = after, step(self.state, Event.ASK)
+        self.current, self.state = after, step(self.state, "ask")
         lot.live[token] = (self, after)
         await self._finish(before, Outcome("round", after.wire))
         if self.on_pause is not None:
@@ -164,7 +160,7 @@ class Conversation:
             conversation=self.id,
             number=after.number,
             binding=self.binding,
-            deadline=max(asked.deadline for asked in self._open.values()),
+            deadline=max(asked.until for asked in self._open.values()),
             questions=questions,
             pins={key: digest(request) for key, request in questions.items()} if self.handler else {},
             journal=tuple(self.journal.entries) if self.journal is not None else (),
@@ -199,7 +195,7 @@ class Conversation:
         except Exception as failure:  # noqa: BLE001 - the outermost handler of a body
             error = failure
             outcome = Outcome("error", self._lot.describe(failure))
-        self.state = step(self.state, Event.END)
+        self.state = step(self.state, "end")
         try:
             await self._finish(self.current, outcome, error)
             if self.id:
@@ -221,7 +217,7 @@ class Conversation:
         A replayable body in a store that outlives the process is let go instead: its questions stay open.
         """
         waiting = [asked for asked in self._open.values() if asked.waiting]
-        if self.handler is not None and self._lot.store.durable and self.state is State.ASKING:
+        if self.handler is not None and self._lot.store.durable and self.state == "asking":
             self.forget()
         elif waiting:
             for asked in waiting:
@@ -233,8 +229,8 @@ class Conversation:
 
     def take(self, answers: Mapping[str, Json]) -> None:
         """Hand the answers of a retry to the questions that wait for them."""
-        if self.state is State.ASKING:
-            self.state = step(self.state, Event.ANSWER)
+        if self.state == "asking":
+            self.state = step(self.state, "answer")
         for key, answer in answers.items():
             if (asked := self._open.get(key)) is not None:
                 asked.answer(answer)

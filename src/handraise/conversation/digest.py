@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 
-_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_circular=False).encode
 
 
 def canonical(value: object) -> bytes:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from handraise.conversation.body import Conversation
+from handraise.conversation.deadlines import Deadlines
 from handraise.conversation.digest import digest
 from handraise.conversation.records import Binding, Consumption, Json, Outcome, RoundRecord
 from handraise.conversation.rounds import Round, Terms
@@ -45,6 +46,7 @@ class Lot:
         self.live: dict[str, tuple[Conversation, Round]] = {}
         """The bodies that are here, by the token of the round they wait at or work on."""
         self.bodies: dict[asyncio.Task[None], Conversation] = {}
+        self.deadlines = Deadlines()
         self._chores: set[asyncio.Task[Any]] = set()
         self._pruning: asyncio.TimerHandle | None = None
         self._busy_until = 0.0
@@ -169,6 +171,7 @@ class Lot:
         for task in list(self.bodies):
             task.cancel()
         await self._let_go(self.terms.grace)
+        self.deadlines.clear()
         for chore in list(self._chores):
             chore.cancel()
         await self.store.prune(time.time())

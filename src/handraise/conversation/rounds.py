@@ -33,13 +33,13 @@ class Terms:
 class Asked:
     """One open question: what was sent, and the future that its body waits on."""
 
-    __slots__ = ("deadline", "future", "request", "timer")
+    __slots__ = ("future", "request", "until")
 
-    def __init__(self, request: Json, future: asyncio.Future[Json], deadline: float) -> None:
+    def __init__(self, request: Json, future: asyncio.Future[Json], until: float) -> None:
         self.request = request
         self.future = future
-        self.deadline = deadline
-        self.timer: asyncio.TimerHandle | None = None
+        self.until = until
+        """Wall clock, for the store."""
 
     @property
     def waiting(self) -> bool:
@@ -48,26 +48,18 @@ class Asked:
 
     def answer(self, value: Json) -> None:
         """Give the body its answer."""
-        self._stop()
         if not self.future.done():
             self.future.set_result(value)
 
     def fail(self, error: Exception) -> None:
         """Tell the body that there will be no answer."""
-        self._stop()
         if not self.future.done():
             self.future.set_exception(error)
 
     def drop(self) -> None:
         """Nobody waits for this question any more."""
-        self._stop()
         if not self.future.cancel() and not self.future.cancelled():
             self.future.exception()  # seen, so that asyncio does not report it as lost
-
-    def _stop(self) -> None:
-        if self.timer is not None:
-            self.timer.cancel()
-            self.timer = None
 
 
 class Round:

@@ -5,36 +5,26 @@ A conversation works, asks, works again, and is over. Whatever is not in the tab
 
 from __future__ import annotations
 
-from enum import Enum
+from typing import Literal
 
+State = Literal["working", "asking", "over"]
+"""Where a conversation stands.
 
-class State(Enum):
-    """Where a conversation stands."""
+- working: the body runs, and a request waits for it
+- asking: the round went out, and the body is suspended at its question
+- over: the body has ended
+"""
 
-    WORKING = "working"
-    """The body runs; a request waits for it."""
-    ASKING = "asking"
-    """The round went out; the body is suspended at its question."""
-    OVER = "over"
-    """The body has ended."""
-
-
-class Event(Enum):
-    """What can happen to a conversation."""
-
-    ASK = "ask"
-    ANSWER = "answer"
-    GIVE_UP = "give_up"
-    """The last open question of the round ended without an answer: its time is over, or it was withdrawn."""
-    END = "end"
-
+Event = Literal["ask", "answer", "give up", "end"]
+"""What can happen to a conversation. It gives up when the last open question of a round ends without an
+answer: its time is over, or it was withdrawn."""
 
 TRANSITIONS: dict[tuple[State, Event], State] = {
-    (State.WORKING, Event.ASK): State.ASKING,
-    (State.WORKING, Event.END): State.OVER,
-    (State.ASKING, Event.ANSWER): State.WORKING,
-    (State.ASKING, Event.GIVE_UP): State.WORKING,
-    (State.ASKING, Event.END): State.OVER,
+    ("working", "ask"): "asking",
+    ("working", "end"): "over",
+    ("asking", "answer"): "working",
+    ("asking", "give up"): "working",
+    ("asking", "end"): "over",
 }
 
 

@@ -6,11 +6,11 @@ import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from handraise.errors import Expired, Failed, Mode, Stale, WireError
-from handraise.forms import Form, check_answer
+from handraise.forms import Form, read_answer
 from handraise.policy.secrets import require_no_secrets
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion, Question, UrlQuestion
 from handraise.revisions import Revision
@@ -96,12 +96,13 @@ class FormInquiry(Generic[T]):
             return Declined()
         if answer.action == "cancel":
             return Cancelled()
-        if problems := check_answer(self.question.form, answer.content):
-            return Unusable(tuple(problem.message for problem in problems))
-        data: T = self.question.form.read(answer.content or {})
+        data: Any
+        data, problems = read_answer(self.question.form, answer.content)
+        if problems:
+            return Unusable(tuple(f"{p.field}: {p.message}" if p.field else p.message for p in problems))
         if self.convert is not None:
             data = self.convert(data)
-        if self.check is not None and (reason := await _refusal(lambda: self.check(data))) is not None:  # type: ignore[misc]
+        if self.check is not None and (reason := await _refusal(partial(self.check, data))) is not None:
             return Unusable((reason,))
         if self.declined_when is not None and self.declined_when(data):
             return Declined(by="answer")
@@ -226,8 +227,17 @@ class ModelInquiry:
         return ModelReply(text, raw["model"], raw.get("stopReason"), content)
 
 
-_require_no_secrets = lru_cache(maxsize=1024)(require_no_secrets)
-"""Judged once for each message and form: most questions are asked many times in the same words."""
+_judged: dict[tuple[str, int], Form[Any]] = {}
+"""What was judged already: most questions are asked many times in the same words."""
+
+
+def _require_no_secrets(message: str, form: Form[Any]) -> None:
+    key = (message, id(form))
+    if key not in _judged:
+        require_no_secrets(message, form)
+        if len(_judged) >= 1024:
+            _judged.clear()
+        _judged[key] = form  # kept, so that its id stays its own
 
 
 def _parsed(raw: Any, mode: Mode, form: Form[Any] | None = None) -> WireAnswer:

@@ -1,0 +1,85 @@
+"""When questions end unanswered: one timer for all of them.
+
+A timer of the event loop for each question costs more than the rest of parking it, because the loop keeps
+cancelled timers for a while and compares them in Python.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections.abc import Callable
+from itertools import count
+
+_SLACK = 0.05
+"""Deadlines are called a moment late, so that a retry which the store still takes always wins."""
+_MANY = 64
+
+
+class Deadline:
+    """A question's time. `call` is made when it is over, unless it was dropped before."""
+
+    __slots__ = ("call",)
+
+    def __init__(self, call: Callable[[], None]) -> None:
+        self.call: Callable[[], None] | None = call
+
+
+class Deadlines:
+    """The deadlines of one lot, soonest first."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, int, Deadline]] = []
+        self._dropped = 0
+        self._numbers = count()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def add(self, seconds: float, call: Callable[[], None]) -> Deadline:
+        """Make a call when the seconds are over."""
+        loop = asyncio.get_running_loop()
+        when = loop.time() + seconds + _SLACK
+        deadline = Deadline(call)
+        heapq.heappush(self._heap, (when, next(self._numbers), deadline))
+        if self._timer is None or when < self._timer.when():
+            self._set_timer(loop, when)
+        return deadline
+
+    def drop(self, deadline: Deadline) -> None:
+        """Forget a deadline."""
+        if deadline.call is None:
+            return
+        deadline.call = None
+        self._dropped += 1
+        if self._dropped > _MANY and self._dropped * 2 > len(self._heap):
+            self._heap = [entry for entry in self._heap if entry[2].call is not None]
+            heapq.heapify(self._heap)
+            self._dropped = 0
+
+    def clear(self) -> None:
+        """Forget all of them; for a lot that closes."""
+        self._heap.clear()
+        self._dropped = 0
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _set_timer(self, loop: asyncio.AbstractEventLoop, when: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = loop.call_at(when, self._ring, loop)
+
+    def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._timer = None
+        now = loop.time()
+        while self._heap and self._heap[0][0] <= now:
+            deadline = heapq.heappop(self._heap)[2]
+            call, deadline.call = deadline.call, None
+            if call is None:
+                self._dropped -= 1
+            else:
+                call()
+        if self._heap:
+            self._set_timer(loop, self._heap[0][0])
