@@ -64,7 +64,7 @@ SCHEMAS = ANYTHING | st.fixed_dictionaries(
 REVISIONS = st.sampled_from(list(Revision))
 
 
-@settings(max_examples=500)
+@settings(max_examples=500, deadline=None)
 @given(SCHEMAS, ANYTHING, REVISIONS)
 def test_any_schema_and_any_answer_are_read_or_refused(
     schema: object, answer: Any, revision: Revision
@@ -80,6 +80,7 @@ def test_any_schema_and_any_answer_are_read_or_refused(
     assert parse_form(dump_form(form, revision), revision) == form
 
 
+@settings(deadline=None)
 @given(ANYTHING)
 def test_any_answer_to_an_authors_form_is_checked(answer: object) -> None:
     form = Form.from_fields(name=str, day=Text("day", format="date"), many=["a", "b"], count=(int, 0))
@@ -87,7 +88,7 @@ def test_any_answer_to_an_authors_form_is_checked(answer: object) -> None:
     check_answer(form, {"name": answer, "day": answer, "many": answer, "count": answer})
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.dictionaries(KEYWORDS | st.text(max_size=3), NEARLY, max_size=3), REVISIONS)
 def test_a_form_that_an_author_could_send_comes_back_equal(
     properties: dict[str, object], revision: Revision

@@ -4,7 +4,7 @@ import json
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handraise.errors import WireError
@@ -94,12 +94,14 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(JSON)
 def test_any_json_within_bounds_comes_back_as_it_was(value: object) -> None:
     with suppress(WireError):
         assert load_json(json.dumps(value)) == value
 
 
+@settings(deadline=None)
 @given(st.text() | st.binary())
 def test_any_text_is_read_or_refused(text: str | bytes) -> None:
     with suppress(WireError):

@@ -75,7 +75,7 @@ PARSERS: list[Callable[[object], object]] = [
 
 
 @pytest.mark.shows("F8", "O3")
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(SHAPED)
 def test_any_message_is_read_or_refused(raw: object) -> None:
     for parse in PARSERS:

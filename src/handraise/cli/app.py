@@ -1,0 +1,37 @@
+"""The tree of commands. Each loads what it needs only when it runs: a quick start is part of the job."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from handraise.cli import check, check_url
+
+app = typer.Typer(
+    name="handraise",
+    help="Ask the person instead of guessing: questions in the Model Context Protocol, checked and carried.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+check.app.command(epilog=check_url.EXAMPLES)(check_url.url)
+app.add_typer(check.app, name="check")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"handraise {version('handraise')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass

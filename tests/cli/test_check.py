@@ -1,0 +1,174 @@
+"""`handraise check form` and `handraise check answer` in anyone's CI."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from handraise.cli.app import app
+
+SIZE = {
+    "type": "object",
+    "properties": {"size": {"type": "string", "enum": ["s", "m"]}},
+    "required": ["size"],
+}
+GOOD_FORM = json.dumps({"mode": "form", "message": "Which size?", "requestedSchema": SIZE})
+BAD_FORM = json.dumps(
+    {"message": "Who?", "requestedSchema": {"type": "object", "properties": {"a": {"type": "object"}}}}
+)
+SECRET_FORM = json.dumps(
+    {
+        "message": "Sign in",
+        "requestedSchema": {"type": "object", "properties": {"password": {"type": "string"}}},
+    }
+)
+GOOD_ANSWER = json.dumps({"requestedSchema": SIZE, "content": {"size": "s"}})
+BAD_ANSWER = json.dumps({"requestedSchema": SIZE, "content": {"size": "xl", "colour": "red"}})
+
+
+def check(*arguments: str, given: str | None = None) -> Result:
+    return CliRunner().invoke(app, ["check", *arguments], input=given)
+
+
+def told(result: Result) -> list[Any]:
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("how", ["argument", "file", "stdin", "dash"])
+def test_the_input_is_an_argument_a_file_or_standard_input(how: str, tmp_path: Path) -> None:
+    file = tmp_path / "question.json"
+    file.write_text(GOOD_FORM)
+    source = {"argument": [GOOD_FORM], "file": [str(file)], "stdin": [], "dash": ["-"]}[how]
+    result = check("form", *source, "--json", given=GOOD_FORM)
+    assert told(result) == [{"verdict": "allow", "problems": [], "secrets": []}]
+    assert result.exit_code == 0
+
+
+@pytest.mark.shows("F1")
+def test_a_form_that_the_protocol_does_not_allow_is_refused_and_exit_status_is_one() -> None:
+    result = check("form", BAD_FORM, "--json")
+    assert told(result) == [
+        {
+            "verdict": "refuse",
+            "problems": [
+                {"rule": "nested", "field": "a", "message": "A form is flat; a field cannot be an object."}
+            ],
+            "secrets": [],
+        }
+    ]
+    assert result.exit_code == 1
+
+
+@pytest.mark.shows("S1")
+def test_a_form_that_asks_for_a_secret_is_refused() -> None:
+    result = check("form", SECRET_FORM, "--json")
+    (report,) = told(result)
+    assert report["verdict"] == "refuse"
+    assert [(secret["field"], secret["tier"]) for secret in report["secrets"]] == [("password", 1)]
+    assert result.exit_code == 1
+
+
+@pytest.mark.shows("F6")
+def test_an_answer_is_checked_and_all_problems_are_listed() -> None:
+    result = check("answer", GOOD_ANSWER, "--json")
+    assert told(result) == [{"ok": True, "problems": [], "secrets": []}]
+    assert result.exit_code == 0
+    result = check("answer", BAD_ANSWER, "--json")
+    (report,) = told(result)
+    assert report["ok"] is False
+    assert [(problem["field"], problem["rule"]) for problem in report["problems"]] == [
+        ("size", "option"),
+        ("colour", "unknown_field"),
+    ]
+    assert result.exit_code == 1
+
+
+def test_lines_come_out_in_the_order_they_went_in_and_a_bad_one_stops_nothing() -> None:
+    lines = [GOOD_FORM, "{", BAD_FORM, "", '{"a": 1, "a": 2}', "[" * 5000, GOOD_FORM]
+    result = check("form", "--jsonl", given="\n".join(lines) + "\n")
+    reports = told(result)
+    assert [report["verdict"] for report in reports] == ["allow", *["refuse"] * 5, "allow"]
+    rules = [[problem["rule"] for problem in report["problems"]] for report in reports]
+    assert rules == [[], ["json"], ["nested"], ["json"], ["duplicate_key"], ["depth"], []]
+    assert result.exit_code == 1
+
+
+def test_lines_of_answers_work_the_same() -> None:
+    result = check("answer", "--jsonl", given=f"{BAD_ANSWER}\nnull\n{GOOD_ANSWER}")
+    assert [report["ok"] for report in told(result)] == [False, False, True]
+
+
+def test_people_read_text() -> None:
+    result = check("form", BAD_FORM)
+    assert result.stdout == "refuse\n  a: A form is flat; a field cannot be an object. (nested)\n"
+    assert check("form", GOOD_FORM).stdout == "allow\n"
+    assert check("answer", GOOD_ANSWER).stdout == "ok\n"
+    assert check("answer", BAD_ANSWER).stdout.splitlines()[0] == "not ok"
+    assert "  password: a secret (password)\n" in check("form", SECRET_FORM).stdout
+
+
+@pytest.mark.shows("D7")
+def test_a_hostile_name_is_shown_inert() -> None:
+    schema = {"type": "object", "properties": {"\x1b]0;owned\x07": {"type": "object"}}}
+    stdout = check("form", json.dumps({"message": "x", "requestedSchema": schema})).stdout
+    assert "\x1b" not in stdout
+    assert "owned" in stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["form", "no-such-file.json"],
+        ["form", "--json", "--jsonl"],
+        ["form", "--nonsense"],
+        ["answer", "--revision", "1999-01-01"],
+        ["nothing"],
+    ],
+)
+def test_wrong_use_is_exit_status_two(arguments: list[str]) -> None:
+    result = check(*arguments, given="{}")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+
+
+def test_a_link_is_no_form() -> None:
+    params = {"mode": "url", "message": "x", "url": "https://example.org/", "elicitationId": "1"}
+    (report,) = told(check("form", json.dumps(params), "--json"))
+    assert [problem["rule"] for problem in report["problems"]] == ["mode"]
+
+
+@pytest.mark.shows("F3")
+def test_the_rules_of_another_revision_can_be_asked_for() -> None:
+    titled = {"type": "string", "oneOf": [{"const": "a", "title": "A"}]}
+    params = json.dumps({"message": "x", "requestedSchema": {"type": "object", "properties": {"x": titled}}})
+    assert check("form", params).exit_code == 0
+    assert check("form", params, "--revision", "2025-06-18").exit_code == 1
+
+
+@pytest.mark.parametrize("command", [["form"], ["answer"], []])
+def test_help_teaches_with_examples(command: list[str]) -> None:
+    result = check(*command, "--help")
+    assert result.exit_code == 0
+    assert ("Examples:" in result.stdout) == bool(command)
+
+
+@pytest.mark.parametrize("kind", ["form", "answer"])
+def test_every_example_of_the_help_works(kind: str, tmp_path: Path) -> None:
+    """The literal JSON of the help, run as it stands."""
+    text = check(kind, "--help").stdout.split("Examples:")[1]
+    literal = text[text.index("'") + 1 : text.rindex("'")]
+    assert check(kind, literal).exit_code in {0, 1}
+    assert "json" not in {problem["rule"] for problem in told(check(kind, literal, "--json"))[0]["problems"]}
+
+
+def test_the_command_is_installed_and_reads_many_lines_in_one_go() -> None:
+    command = [str(Path(sys.executable).with_name("handraise")), "check", "form", "--jsonl"]
+    done = subprocess.run(command, input=f"{GOOD_FORM}\n" * 300, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count('"allow"') == 300
