@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import math
 import os
@@ -57,6 +58,7 @@ class Runtime:
         store: Store,
         terms: Terms,
         tool_error: type[Exception] | None,
+        id_key: bytes,
     ) -> None:
         self.options = options
         self.flows = Flows(store)
@@ -64,7 +66,8 @@ class Runtime:
         self.tool_error = tool_error
         """What the framework around tools shows to the model instead of reporting a crash."""
         self.carriers: list[Carrier] = []
-        self.id_key = secrets.token_bytes(32)
+        self.id_key = id_key
+        """What question ids are made with, so that the same request dispatched twice asks the same question."""
         self._stamp = server.server_info_stamp
         self._running = 0
 
@@ -126,6 +129,8 @@ class Handraise:
             store = SqliteStore(store, keys=keys)
         elif keys is not None:
             raise SetupError("keys= seals the file that store= names; give a path, or keys to your own store")
+        shared = keys[0] if keys else secrets.token_bytes(32)
+        self._id_key = hashlib.sha256(shared.encode() if isinstance(shared, str) else shared).digest()
         self.store: Store = store if store is not None else MemoryStore()
         chosen = timeout or (_STORE_TIMEOUT if self.store.durable else _MEMORY_TIMEOUT)
         for name, value in {"timeout": chosen, "hold": hold, "keep_awake": keep_awake}.items():
@@ -145,7 +150,7 @@ class Handraise:
         low, tool_error = _lowlevel(server)
         if any(isinstance(middleware, AskingMiddleware) for middleware in low.middleware):
             raise SetupError("Handraise is installed on this server already")
-        runtime = Runtime(low, self._options, self.store, self._terms, tool_error)
+        runtime = Runtime(low, self._options, self.store, self._terms, tool_error, self._id_key)
         if tool_error is not None and tool_error is not ToolError:
             from handraise.server.fastmcp import carry_request
 

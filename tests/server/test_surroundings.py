@@ -1,0 +1,161 @@
+"""What a body sees around its questions: context variables, tokens, injected parameters, duplicates."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from contextvars import ContextVar
+from typing import Any
+
+import anyio
+import mcp_types as types
+import pytest
+from fastmcp import FastMCP
+from fastmcp.dependencies import Depends
+from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.lowlevel import Server
+from mcp.server.mcpserver import MCPServer
+from mcp.shared.message import SessionMessage
+from tests.server.peers import Person, accept, connect, text_of
+from tests.server.rounds import accepted, by_hand, sign_in
+
+from handraise import Handraise, ask
+from handraise.revisions import Revision
+
+MINE: ContextVar[str] = ContextVar("mine", default="nothing")
+
+
+async def test_the_authors_context_variables_survive_a_question(revision: Revision) -> None:
+    server = Handraise().install(MCPServer("variables"))
+
+    @server.tool()
+    async def work() -> str:
+        MINE.set("kept")
+        await ask.text("Go?")
+        return MINE.get()
+
+    async with connect(server, revision, Person(accept(answer="yes"))) as client:
+        assert text_of(await client.call_tool("work")) == "kept"
+    assert MINE.get() == "nothing"
+
+
+async def test_a_body_sees_the_access_token_of_the_round_that_is_live() -> None:
+    server = Handraise().install(MCPServer("tokens"))
+    seen: list[Any] = []
+
+    @server.tool()
+    async def work() -> str:
+        seen.append(get_access_token())
+        await ask.text("Go?")
+        seen.append(get_access_token())
+        return "done"
+
+    async with by_hand(server) as rounds:
+        sign_in("ada")
+        first = await rounds.call("work", {})
+        sign_in("ada")
+        await rounds.call("work", {}, state=first["requestState"], responses=accepted(first, answer="y"))
+        sign_in(None)
+    assert seen[0] is not seen[1]
+    assert seen[0].subject == seen[1].subject == "ada"
+
+
+async def test_injected_parameters_of_fastmcp_stay_what_they_were(revision: Revision) -> None:
+    server: FastMCP[Any] = Handraise().install(FastMCP("injected"))
+    made: list[int] = []
+
+    def connection() -> str:
+        made.append(1)
+        return f"connection {len(made)}"
+
+    @server.tool
+    async def work(db: str = Depends(connection)) -> str:
+        return f"{(await ask.text('Go?')).or_stop()} {db}"
+
+    async with connect(server._mcp_server, revision, Person(accept(answer="yes"))) as client:
+        assert text_of(await client.call_tool("work")) == "yes connection 1"
+    assert made == [1]
+
+
+class Wire:
+    """A legacy client that writes its own messages, ids included."""
+
+    def __init__(self, send: Any, receive: Any) -> None:
+        self.send_stream, self.receive_stream = send, receive
+
+    async def send(self, **message: Any) -> None:
+        parsed = types.jsonrpc_message_adapter.validate_python({"jsonrpc": "2.0", **message})
+        await self.send_stream.send(SessionMessage(parsed))
+
+    async def receive(self) -> dict[str, Any]:
+        with anyio.fail_after(5):
+            got = await self.receive_stream.receive()
+        dumped: dict[str, Any] = got.message.model_dump(by_alias=True, exclude_none=True)
+        return dumped
+
+    async def initialize(self, revision: Revision) -> None:
+        params = {
+            "protocolVersion": str(revision),
+            "capabilities": {"elicitation": {}},
+            "clientInfo": {"name": "wire", "version": "1"},
+        }
+        await self.send(id=0, method="initialize", params=params)
+        assert (await self.receive())["result"]["protocolVersion"] == revision
+        await self.send(method="notifications/initialized")
+
+
+@pytest.mark.shows("X4")
+@pytest.mark.parametrize("revision", [Revision.JUNE_2025, Revision.NOVEMBER_2025], ids=str)
+async def test_a_call_that_is_dispatched_twice_asks_once(revision: Revision) -> None:
+    server = Handraise().install(MCPServer("twice"))
+
+    @server.tool()
+    async def work() -> str:
+        return (await ask.text("Go?")).or_stop()
+
+    low: Server[Any] = server._lowlevel_server
+    to_server, from_client = anyio.create_memory_object_stream[Any](10)
+    to_client, from_server = anyio.create_memory_object_stream[Any](10)
+    async with to_server, from_client, to_client, from_server, anyio.create_task_group() as tasks:
+        tasks.start_soon(low.run, from_client, to_client, low.create_initialization_options())
+        wire = Wire(to_server, from_server)
+        await wire.initialize(revision)
+        for _ in range(2):
+            await wire.send(id="same", method="tools/call", params={"name": "work", "arguments": {}})
+        question = await wire.receive()
+        assert question["method"] == "elicitation/create"
+        answer = {"action": "accept", "content": {"answer": "once"}}
+        await wire.send(id=question["id"], result=answer)
+        results = [await wire.receive(), await wire.receive()]
+        assert [r["id"] for r in results] == ["same", "same"]
+        assert [r["result"]["content"][0]["text"] for r in results] == ["once", "once"]
+        await wire.send(id="deliberate", method="tools/call", params={"name": "work", "arguments": {}})
+        assert (await wire.receive())["id"] != question["id"]
+        tasks.cancel_scope.cancel()
+
+
+@pytest.mark.shows("L2")
+async def test_a_flow_is_finished_by_a_real_other_process(tmp_path: Any) -> None:
+    path = tmp_path / "store.db"
+    server = Handraise(store=path, hold=20).install(MCPServer("flows"))
+
+    @server.tool()
+    async def link() -> str:
+        answer = await ask.open("Allow access.", "https://mcp.example.com/connect", "flow", timeout=30)
+        return f"{answer.action}"
+
+    finish = (
+        "import asyncio, sys; from handraise import Person, SqliteStore, complete;"
+        "asyncio.run(complete('flow', person=Person(*sys.argv[2:5]), store=SqliteStore(sys.argv[1])))"
+    )
+
+    async def in_another_process(_params: Any) -> types.ElicitResult:
+        from handraise.server.person import local_person
+
+        who = local_person()
+        command = [sys.executable, "-c", finish, str(path), who.issuer, who.subject, who.how]
+        await anyio.run_process(command, stderr=subprocess.STDOUT)
+        return types.ElicitResult(action="accept")
+
+    async with connect(server, Revision.JULY_2026, Person(in_another_process)) as client:
+        assert text_of(await client.call_tool("link")) == "accept"
