@@ -1,0 +1,119 @@
+"""The one queue behind all desks: questions wait in it, and the first answer wins."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from handraise.desks.fill import Entries
+from handraise.desks.waiting import Decision, Waiting
+from handraise.questions import Accepted, Cancelled
+
+ARMED_AFTER = 0.5
+"""Seconds for which a question cannot be accepted after it was first shown: typing ahead is no consent."""
+
+Verdict = Literal["taken", "too late", "too soon"]
+
+
+@dataclass(slots=True)
+class _Place:
+    waiting: Waiting
+    decided: asyncio.Future[Decision]
+    shown_at: float | None = None
+    draft: Entries = field(default_factory=dict)
+
+
+class Queue:
+    """The questions that wait for a person, oldest first."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._places: dict[str, _Place] = {}
+        self._past: dict[str, tuple[Waiting, Decision]] = {}
+        self._changed = asyncio.Event()
+        self._clock = clock
+
+    async def put(self, waiting: Waiting) -> Decision:
+        """Have a question answered. Cancelling this withdraws it from every desk at once."""
+        place = _Place(waiting, asyncio.get_running_loop().create_future())
+        self._places[waiting.id] = place
+        self._wake()
+        try:
+            async with asyncio.timeout(self._left(waiting)):
+                decision = await place.decided
+        except TimeoutError:
+            decision = Decision(Cancelled(), by="timeout", reason="nobody answered in time")
+        except asyncio.CancelledError:
+            self._leave(waiting, Decision(Cancelled(), by="agent", reason="the asker went away"))
+            raise
+        self._leave(waiting, decision)
+        return decision
+
+    def waiting(self) -> tuple[Waiting, ...]:
+        """What waits now."""
+        return tuple(place.waiting for place in self._places.values())
+
+    def find(self, question_id: str) -> Waiting | None:
+        """The question with this id, while it waits."""
+        place = self._places.get(question_id)
+        return None if place is None else place.waiting
+
+    def outcome(self, question_id: str) -> tuple[Waiting, Decision] | None:
+        """How a question that waited here ended, for a desk that comes too late."""
+        return self._past.get(question_id)
+
+    def show(self, question_id: str) -> None:
+        """A desk shows the question now. From the first time on its disarmed moment runs."""
+        place = self._places.get(question_id)
+        if place is not None and place.shown_at is None:
+            place.shown_at = self._clock()
+
+    def draft(self, question_id: str) -> Entries:
+        """What was typed so far, on whichever desk."""
+        place = self._places.get(question_id)
+        return {} if place is None else dict(place.draft)
+
+    def keep_draft(self, question_id: str, entries: Entries) -> None:
+        """Keep what was typed, so that an interruption or a reload loses nothing."""
+        place = self._places.get(question_id)
+        if place is not None:
+            place.draft = dict(entries)
+
+    def decide(self, question_id: str, decision: Decision) -> Verdict:
+        """Decide a question, unless somebody did before, or accepts it before it can have been read."""
+        place = self._places.get(question_id)
+        if place is None or place.decided.done():
+            return "too late"
+        if isinstance(decision.answer, Accepted) and decision.by == "human" and not self._armed(place):
+            return "too soon"
+        place.decided.set_result(decision)
+        return "taken"
+
+    async def changes(self) -> AsyncIterator[tuple[Waiting, ...]]:
+        """What waits, now and whenever it changes."""
+        while True:
+            changed = self._changed
+            yield self.waiting()
+            await changed.wait()
+
+    def _armed(self, place: _Place) -> bool:
+        return place.shown_at is not None and self._clock() - place.shown_at >= ARMED_AFTER
+
+    def _left(self, waiting: Waiting) -> float | None:
+        return None if waiting.deadline is None else max(0.0, waiting.deadline - time.time())
+
+    def _leave(self, waiting: Waiting, decision: Decision) -> None:
+        del self._places[waiting.id]
+        self._past[waiting.id] = (waiting, decision)
+        while len(self._past) > _REMEMBERED:
+            del self._past[next(iter(self._past))]
+        self._wake()
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+
+_REMEMBERED = 200

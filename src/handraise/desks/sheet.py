@@ -1,0 +1,180 @@
+"""What a desk shows of a question, in the order in which it shows it. Every desk lays out the same sheet.
+
+Who asks comes first and from the user's own configuration; what the server says of itself is a claim. Text
+from the other side stays `UntrustedText` until a desk makes it fit for its own place.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from handraise.desks.waiting import Cause, Waiting
+from handraise.display import UntrustedText
+from handraise.forms import UNSET, Choice, Choices, Field, Flag, Integer, Number, Text
+from handraise.policy.secrets import SecretFinding
+from handraise.questions import FormQuestion, Origin
+from handraise.urls import REASONS, Inspection
+
+Kind = Literal["text", "email", "uri", "date", "date-time", "number", "integer", "flag", "choice", "choices"]
+
+
+@dataclass(frozen=True, slots=True)
+class SheetOption:
+    """One option: what is sent, and what the person reads."""
+
+    value: str
+    label: UntrustedText
+
+
+@dataclass(frozen=True, slots=True)
+class SheetField:
+    """One field as a person sees it."""
+
+    name: str
+    kind: Kind
+    label: UntrustedText
+    description: UntrustedText | None
+    required: bool
+    hint: str
+    """Our own words about what fits."""
+    options: tuple[SheetOption, ...] = ()
+    suggested: bool = False
+    """Whether what stands in it is the server's suggestion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """Everything that is shown of one question, from top to bottom."""
+
+    asker: str
+    target: str
+    claim: UntrustedText | None
+    cause: tuple[UntrustedText, ...]
+    cause_is_certain: bool
+    consequences: tuple[str, ...]
+    message: UntrustedText
+    fields: tuple[SheetField, ...]
+    link: Inspection | None
+    warnings: tuple[str, ...]
+
+
+def lay_out(waiting: Waiting) -> Sheet:
+    """The sheet of a question."""
+    question, origin = waiting.question, waiting.origin
+    form = question.form if isinstance(question, FormQuestion) else None
+    return Sheet(
+        asker=origin.name,
+        target=origin.target,
+        claim=_claim(origin),
+        cause=_cause(waiting.cause),
+        cause_is_certain=waiting.cause is None or waiting.cause.certain,
+        consequences=_consequences(origin, is_form=form is not None),
+        message=UntrustedText(question.message),
+        fields=() if form is None else tuple(_field(field) for field in form.fields),
+        link=waiting.link,
+        warnings=(*waiting.warnings, *_about_secrets(waiting.secrets), *_about_link(waiting.link)),
+    )
+
+
+def _claim(origin: Origin) -> UntrustedText | None:
+    if origin.claimed_name is None:
+        return None
+    return UntrustedText(" ".join(filter(None, (origin.claimed_name, origin.claimed_version))))
+
+
+def _cause(cause: Cause | None) -> tuple[UntrustedText, ...]:
+    if cause is None:
+        return ()
+    return tuple(UntrustedText(f"{name}({_arguments(arguments)})") for name, arguments in cause.calls)
+
+
+def _arguments(arguments: Any) -> str:
+    return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items())
+
+
+def _consequences(origin: Origin, *, is_form: bool) -> tuple[str, ...]:
+    if is_form:
+        return (
+            f"What you send goes to {origin.name} ({origin.target}). The model may see it.",
+            "Decline tells the server no. Cancel says nothing was decided.",
+        )
+    return (
+        "Accepting opens the link in your browser. What you do there goes to that site, not through this program.",
+        f"{origin.name} is told that you agreed to open it, and nothing else.",
+    )
+
+
+def _about_secrets(findings: tuple[SecretFinding, ...]) -> tuple[str, ...]:
+    return tuple(finding.reason for finding in findings)
+
+
+def _about_link(link: Inspection | None) -> tuple[str, ...]:
+    return () if link is None else tuple(REASONS[reason].sentence for reason in link.reasons)
+
+
+def _field(field: Field) -> SheetField:
+    options: tuple[SheetOption, ...] = ()
+    if isinstance(field, Choice | Choices):
+        options = tuple(SheetOption(option.value, UntrustedText(option.label)) for option in field.options)
+    return SheetField(
+        name=field.name,
+        kind=_kind(field),
+        label=UntrustedText(field.title or field.name),
+        description=None if field.description is None else UntrustedText(field.description),
+        required=field.required,
+        hint=_hint(field),
+        options=options,
+        suggested=field.default is not UNSET,
+    )
+
+
+def _kind(field: Field) -> Kind:
+    match field:
+        case Text():
+            return field.format or "text"
+        case Number():
+            return "number"
+        case Integer():
+            return "integer"
+        case Flag():
+            return "flag"
+        case Choice():
+            return "choice"
+        case Choices():
+            return "choices"
+
+
+_FORMAT_HINTS: dict[str, str] = {
+    "email": "an e-mail address",
+    "uri": "a full address, like https://example.org/",
+    "date": "a date, like 2026-07-28",
+    "date-time": "a date and time with its offset, like 2026-07-28T14:30:00Z",
+}
+
+
+def _hint(field: Field) -> str:
+    match field:
+        case Text():
+            length = _between(field.min_length, field.max_length, "characters")
+            return "; ".join(filter(None, (_FORMAT_HINTS.get(field.format or "", ""), length)))
+        case Number() | Integer():
+            what = "a whole number" if isinstance(field, Integer) else "a number"
+            return " ".join(filter(None, (what, _between(field.minimum, field.maximum, ""))))
+        case Choices():
+            return _between(field.min_items, field.max_items, "options")
+        case _:
+            return ""
+
+
+def _between(low: float | None, high: float | None, unit: str) -> str:
+    if low is not None and high is not None:
+        text = f"from {low:g} to {high:g} {unit}"
+    elif low is not None:
+        text = f"at least {low:g} {unit}"
+    elif high is not None:
+        text = f"at most {high:g} {unit}"
+    else:
+        return ""
+    return text.strip()

@@ -1,0 +1,66 @@
+"""A question that waits at a desk, and what somebody decided about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from handraise.policy.secrets import SecretFinding
+from handraise.questions import Accepted, Cancelled, Declined, Origin, Person, Question
+from handraise.urls import Inspection
+
+Content: TypeAlias = dict[str, Any]
+"""What an accepted form sends. A link sends nothing: accepting it is consent to open it."""
+
+DeskAnswer: TypeAlias = Accepted[Content | None] | Declined | Cancelled
+
+Decider = Literal["human", "policy", "agent", "timeout"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Which call asks.
+
+    `certain` is False when the host cannot tell: then `calls` are all that are under way.
+    """
+
+    calls: tuple[tuple[str, Mapping[str, Any]], ...]
+    """Tool (or prompt, or resource) and arguments, as the host sent them."""
+    certain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A question that waits for a person, with everything that a desk has to show of it."""
+
+    id: str
+    question: Question
+    origin: Origin
+    person: Person
+    cause: Cause | None = None
+    secrets: tuple[SecretFinding, ...] = ()
+    """What its form asks for that a form should not."""
+    link: Inspection | None = None
+    """What is known about its link."""
+    warnings: tuple[str, ...] = ()
+    """Sentences of the policy's."""
+    asked_at: float = 0.0
+    deadline: float | None = None
+    """Wall clock, both."""
+    group: str | None = None
+    """Questions that came together have the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was decided about a question, by whom and where."""
+
+    answer: DeskAnswer
+    by: Decider = "human"
+    desk: str = ""
+    reason: str = ""
+    block: Literal["session", "always"] | None = None
+    """The person's own rule against the server, made with the same button."""
+    edited: tuple[str, ...] = field(default=())
+    """The fields in which the person changed the server's suggestion."""
