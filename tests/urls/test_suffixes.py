@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handraise.urls.suffixes import is_shared_host, public_suffix, registrable_domain
+from handraise.urls.suffixes import is_shared, public_suffix, registrable_domain
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,9 @@ def test_it_follows_the_public_suffix_list(host: str, domain: str | None) -> Non
 
 
 def test_suffixes_that_a_company_opened_are_told_from_the_others() -> None:
-    assert is_shared_host("octocat.github.io")
-    assert not is_shared_host("github.com")
-    assert not is_shared_host("example.co.uk")
+    assert is_shared("github.io")
+    assert is_shared("s3.amazonaws.com")
+    assert not is_shared("com")
+    assert not is_shared("co.uk")
+    assert not is_shared("kawasaki.jp")
     assert public_suffix("example.co.uk") == "co.uk"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from unicodedata import combining, normalize
 
 from handraise.urls.tables import read_data
@@ -32,6 +32,7 @@ def _tables() -> _Tables:
     return _Tables(same, sections["similar"] | same, frozenset(map(chr, sections["punctuation"])))
 
 
+@lru_cache(maxsize=4096)
 def skeleton(label: str) -> str:
     """A form that is equal for labels which a person may take for one another."""
     if not label.isascii():

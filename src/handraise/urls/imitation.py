@@ -9,12 +9,12 @@ from itertools import pairwise
 from handraise.urls.brand_list import Brands, one_letter_left_out
 from handraise.urls.confusables import skeleton
 from handraise.urls.parse import Link
+from handraise.urls.spelling import name_behind_at
 from handraise.urls.suffixes import public_suffix, registrable_domain
 
 _SHORTEST_TYPO = 6
 """Shorter names have too many honest neighbours: they count only under their own ending."""
 _BETWEEN_WORDS = re.compile(r"[^a-z0-9]+")
-_BEHIND_AT = re.compile(r"/?[?#][^/=&]*@([^/?#&]*)")
 
 
 def check_imitation(link: Link, brands: Brands, own_domain: str | None) -> Iterator[str]:
@@ -103,7 +103,6 @@ def _one_slip_apart(first: str, second: str) -> bool:
 
 
 def _is_named_behind_host(link: Link, brands: Brands) -> bool:
-    names = [segment.lstrip("@") for segment in link.path.split("/") if "." in segment]
-    if behind := _BEHIND_AT.match(link.path + link.query + link.fragment):
-        names.append(behind[1])
+    names = [segment.lstrip("@") for segment in link.parts.path.split("/") if "." in segment]
+    names.append(name_behind_at(link) or "")
     return any(registrable_domain(name.lower()) in brands.domains for name in names)

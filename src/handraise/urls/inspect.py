@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from handraise.display import for_line
 from handraise.urls.asker import Asker, Transport, asker_of
@@ -13,7 +12,7 @@ from handraise.urls.imitation import check_imitation
 from handraise.urls.international import check_international
 from handraise.urls.network import check_network
 from handraise.urls.parameters import check_parameters, read_parameters
-from handraise.urls.parse import Link, parse_url, read_written
+from handraise.urls.parse import Link, parse_url, read_written, unicode_host
 from handraise.urls.pieces import Piece, pieces_of
 from handraise.urls.reasons import Verdict, in_order, verdict_of
 from handraise.urls.redirects import check_redirects
@@ -33,9 +32,16 @@ class Inspection:
     href: str | None = field(repr=False)
     registrable_domain: str | None
     host: str | None
-    host_display: str | None
-    """The host with international names decoded, fit to be shown."""
-    pieces: tuple[Piece, ...] = field(repr=False)
+
+    @property
+    def host_display(self) -> str | None:
+        """The host with international names decoded, fit to be shown."""
+        return None if self.host is None else for_line(unicode_host(self.host))
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The link in pieces, with the domain to be emphasised; joined together they are `href`."""
+        return () if self.href is None else pieces_of(self.href, self.registrable_domain)
 
 
 def inspect_url(
@@ -51,7 +57,7 @@ def inspect_url(
     if link is None:
         return _unreadable(in_order(("parse_failure", *check_spelling(written))))
     found = list(check_spelling(written))
-    if link.is_web:
+    if link.parts.scheme in ("https:", "http:"):
         found += _check_web(link, asker_of(transport, server_host), brand_list(frozenset(brands)))
     else:
         found.append("scheme_not_allowed")
@@ -62,8 +68,6 @@ def inspect_url(
         href=link.href,
         registrable_domain=link.domain,
         host=link.host or None,
-        host_display=_fit_to_show(link.unicode_host) or None,
-        pieces=pieces_of(link),
     )
 
 
@@ -80,10 +84,5 @@ def _check_web(link: Link, asker: Asker, brands: Brands) -> Iterator[str]:
     yield from check_redirects(link, parameters, asker, brands)
 
 
-@lru_cache(maxsize=1024)
-def _fit_to_show(unicode_host: str) -> str:
-    return for_line(unicode_host)
-
-
 def _unreadable(reasons: tuple[str, ...]) -> Inspection:
-    return Inspection("danger", reasons, None, None, None, None, ())
+    return Inspection("danger", reasons, None, None, None)

@@ -21,7 +21,7 @@ def check_network(link: Link, asker: Asker) -> Iterator[str]:
     if is_loopback(link, address):
         yield "loopback" if asker.local else "loopback_from_remote"
         return
-    if link.scheme == "http":
+    if link.parts.scheme == "http:":
         yield "insecure_http"
     if is_metadata(link, address):
         yield "metadata_address"
@@ -29,7 +29,8 @@ def check_network(link: Link, asker: Asker) -> Iterator[str]:
         yield from _check_elsewhere(
             link, bare=address is not None, private=is_private(link, address), asker=asker
         )
-    if link.port and not (asker.owns(link) and link.port in words("hosts.toml", "usual_ports")):
+    port = link.parts.port.removeprefix(":")
+    if port and not (asker.owns(link) and port in words("hosts.toml", "usual_ports")):
         yield "odd_port"
 
 

@@ -48,9 +48,9 @@ _HOOK = re.compile(r"https://(?:hooks\.slack\.com/services|discord(?:app)?\.com/
 
 def read_parameters(link: Link) -> list[Parameter]:
     """The parameters of the query, then those of the fragment (`#access_token=…`, `#/page?token=…`)."""
-    pairs = link.query[1:].split("&") + link.fragment[1:].rpartition("?")[2].split("&")
+    pairs = link.parts.query[1:].split("&") + link.parts.fragment[1:].rpartition("?")[2].split("&")
     return [
-        Parameter(_KEY_SEPARATORS.sub("", unquote(name).lower()), unquote_plus(value))
+        Parameter(_KEY_SEPARATORS.sub("", unquote_plus(name).lower()), unquote_plus(value))
         for name, sign, value in (pair.partition("=") for pair in pairs)
         if sign
     ]
@@ -64,11 +64,11 @@ def check_parameters(link: Link, parameters: list[Parameter]) -> Iterator[str]:
     ]
     if any(together <= keys for together in _signed()):
         yield "presigned_url"
-    if not keys.isdisjoint(_named("signs_in")) or _LINK_THAT_SIGNS_IN.search(link.path):
+    if not keys.isdisjoint(_named("signs_in")) or _LINK_THAT_SIGNS_IN.search(link.parts.path):
         yield "preauthenticated_url"
     if any(map(_is_credential, telling)) or _HOOK.match(link.href):
         yield "credentials_in_url"
-    if any(map(_is_personal, telling)) or any(map(_is_personal_value, unquote(link.path).split("/"))):
+    if any(map(_is_personal, telling)) or any(map(_is_personal_value, unquote(link.parts.path).split("/"))):
         yield "pii_in_url"
 
 

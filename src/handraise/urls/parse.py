@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ada_url import idna_to_unicode, normalize_url
 
@@ -17,16 +17,26 @@ from handraise.urls.suffixes import registrable_domain
 HostKind = Literal["name", "ipv4", "ipv6", "none"]
 
 _SERIALISED = re.compile(
-    r"(?P<scheme>[^:]*):"
-    r"(?://(?:(?P<userinfo>[^/?#@]*)@)?(?P<host>\[[^\]]*\]|[^/?#:]*)(?::(?P<port>\d+))?)?"
-    r"(?P<path>[^?#]*)(?P<query>\?[^#]*)?(?P<fragment>#.*)?",
-    re.DOTALL,
+    r"([^:]*:)(?:(//)([^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)(:\d+)?)?([^?#]*)(\?[^#]*)?(#.*)?", re.DOTALL
 )
 _WRITTEN = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:(?P<slashes>[/\\]*)(?P<authority>[^/\\?#]*)", re.DOTALL)
 _IPV4 = re.compile(r"\d+\.\d+\.\d+\.\d+")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _C0_AND_SPACE = "".join(map(chr, range(0x21)))
-_REMOVED = str.maketrans("", "", "\t\n\r")
+_REMOVED = re.compile(r"[\t\n\r]")
+
+
+class Parts(NamedTuple):
+    """A serialised URL, each part with its marks; joined together they are the URL again."""
+
+    scheme: str
+    slashes: str
+    userinfo: str
+    host: str
+    port: str
+    path: str
+    query: str
+    fragment: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +58,11 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A URL that a browser can read. `query` and `fragment` keep their mark."""
+    """A URL that a browser can read, and what is known of its host."""
 
     written: Written
     href: str
-    scheme: str
-    userinfo: str
-    host: str
-    port: str
-    path: str
-    query: str
-    fragment: str
+    parts: Parts
     kind: HostKind
     domain: str | None
     """The registrable domain; None for numbers, single words and bare suffixes."""
@@ -66,13 +70,14 @@ class Link:
     """The host with its encoded labels decoded. Not yet fit to be shown."""
 
     @property
-    def is_web(self) -> bool:
-        return self.scheme in ("http", "https")
+    def host(self) -> str:
+        """The host as it is opened: encoded, without user name and port."""
+        return self.parts.host
 
 
 def read_written(text: str) -> Written:
     """Split the text as it stands, whether or not it can be parsed."""
-    match = _WRITTEN.match(text.strip(_C0_AND_SPACE).translate(_REMOVED))
+    match = _WRITTEN.match(_REMOVED.sub("", text.strip(_C0_AND_SPACE)))
     if match is None:
         return Written(text, "//", "")
     return Written(text, match["slashes"], match["authority"])
@@ -81,24 +86,24 @@ def read_written(text: str) -> Written:
 def parse_url(written: Written) -> Link | None:
     """The URL as a browser understands it, or None when it does not."""
     href = parse_href(written.text)
-    if href is None or (match := _SERIALISED.fullmatch(href)) is None:
+    if href is None:
         return None
-    host = match["host"] or ""
-    kind = _kind(host)
-    return Link(
-        written=written,
-        href=href,
-        scheme=match["scheme"],
-        userinfo=match["userinfo"] or "",
-        host=host,
-        port=match["port"] or "",
-        path=match["path"],
-        query=match["query"] or "",
-        fragment=match["fragment"] or "",
-        kind=kind,
-        domain=registrable_domain(host) if kind == "name" else None,
-        unicode_host=idna_to_unicode(host) if "xn--" in host else host,
-    )
+    parts = split_href(href)
+    kind = _kind(parts.host)
+    domain = registrable_domain(parts.host) if kind == "name" else None
+    return Link(written, href, parts, kind, domain, unicode_host(parts.host))
+
+
+def split_href(href: str) -> Parts:
+    """Take the browser's own serialisation apart again."""
+    match = _SERIALISED.fullmatch(href)
+    assert match is not None  # whatever was serialised has a scheme
+    return Parts(*match.groups(""))
+
+
+def unicode_host(host: str) -> str:
+    """The host with its encoded labels decoded."""
+    return str(idna_to_unicode(host)) if "xn--" in host else host
 
 
 def parse_href(text: str) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from handraise.urls.parse import Link
+from handraise.urls.parse import split_href
 
 PieceKind = Literal["scheme", "userinfo", "subdomain", "domain", "port", "path", "query", "fragment"]
 
@@ -16,18 +16,18 @@ class Piece(NamedTuple):
     text: str
 
 
-def pieces_of(link: Link) -> tuple[Piece, ...]:
-    """The pieces in order; joined together they are `href` again."""
-    has_authority = link.href.startswith("//", len(link.scheme) + 1)
-    registered = len(link.host.rstrip(".")) - len(link.domain) if link.domain else 0
+def pieces_of(href: str, domain: str | None) -> tuple[Piece, ...]:
+    """The pieces of a serialised link in order; joined together they are the link again."""
+    parts = split_href(href)
+    registered = len(parts.host.rstrip(".")) - len(domain) if domain else 0
     pieces = (
-        Piece("scheme", f"{link.scheme}://" if has_authority else f"{link.scheme}:"),
-        Piece("userinfo", link.userinfo and f"{link.userinfo}@"),
-        Piece("subdomain", link.host[:registered]),
-        Piece("domain", link.host[registered:]),
-        Piece("port", link.port and f":{link.port}"),
-        Piece("path", link.path),
-        Piece("query", link.query),
-        Piece("fragment", link.fragment),
+        Piece("scheme", parts.scheme + parts.slashes),
+        Piece("userinfo", parts.userinfo),
+        Piece("subdomain", parts.host[:registered]),
+        Piece("domain", parts.host[registered:]),
+        Piece("port", parts.port),
+        Piece("path", parts.path),
+        Piece("query", parts.query),
+        Piece("fragment", parts.fragment),
     )
     return tuple(piece for piece in pieces if piece.text)

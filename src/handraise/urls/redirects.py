@@ -48,7 +48,7 @@ def _targets(link: Link, parameters: list[Parameter]) -> Iterator[Parameter]:
     yield from (
         parameter for parameter in parameters if parameter.key in words("parameters.toml", "sends_on")
     )
-    if inner := _LINK_IN_PATH.search(link.path):
+    if inner := _LINK_IN_PATH.search(link.parts.path):
         yield Parameter("path", inner[1])
 
 
@@ -63,7 +63,7 @@ def _decoded(value: str) -> str:
 def _leads_elsewhere(value: str, link: Link, asker: Asker) -> bool:
     if not _LEADS_AWAY.match(value):
         return False
-    target = parse_url(read_written(value if ":" in value.partition("/")[0] else f"{link.scheme}:{value}"))
+    target = parse_url(read_written(value if ":" in value.partition("/")[0] else link.parts.scheme + value))
     if target is None or target.kind == "none":
         return False
     return not (asker.owns(target) or _same_site(link, target))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from handraise.urls.parse import Link
-from handraise.urls.suffixes import is_shared_host
+from handraise.urls.suffixes import is_shared, public_suffix
 from handraise.urls.tables import words
 
 _FILE_ENDINGS = (".zip", ".mov")
@@ -18,7 +18,7 @@ def check_site(link: Link) -> Iterator[str]:
     """What is to be said about a domain that nobody vouches for."""
     if link.domain in words("hosts.toml", "shorteners"):
         yield "shortener"
-    elif link.domain is not None and is_shared_host(link.domain):
+    elif link.domain is not None and is_shared(public_suffix(link.domain)):
         yield "shared_host"
     if link.host.endswith(_FILE_ENDINGS):
         yield "file_like_tld"

@@ -21,7 +21,7 @@ _ENCODED_CONTROL = re.compile(r"%(?:[01][0-9A-F]|7F)", re.IGNORECASE)
 _DOTS = str.maketrans("\u3002\uff0e\uff61", "...")
 _ODD_IN_NAME = re.compile(r"[^a-z0-9._\-]")
 _LONG = 2000
-_AT_BEHIND_HOST = re.compile(r"/?[?#][^/=&]*@")
+_AT_BEHIND_HOST = re.compile(r"/?[?#][^/=&]*@([^/?#&]*)")
 
 
 def check_spelling(written: Written) -> Iterator[str]:
@@ -54,16 +54,22 @@ def check_host_spelling(link: Link) -> Iterator[str]:
     """Tricks that show when the host as written is held against the host that is meant."""
     if "@" in link.written.authority:
         yield "userinfo"
-    if _AT_BEHIND_HOST.match(link.path + link.query + link.fragment):
+    if name_behind_at(link) is not None:
         yield "userinfo_lookalike"
     if len(link.href) > _LONG:
         yield "long_url"
     if _ENCODED_BIDI.search(link.written.text):
         yield "encoded_bidi"
-    if _ENCODED_CONTROL.search(link.path):
+    if _ENCODED_CONTROL.search(link.parts.path):
         yield "encoded_control"
     if link.kind == "name":
         yield from _check_name_spelling(link)
+
+
+def name_behind_at(link: Link) -> str | None:
+    """What an @ behind the host makes look like the host: `https://github.com#@this`."""
+    match = _AT_BEHIND_HOST.match(link.parts.path + link.parts.query + link.parts.fragment)
+    return match[1] if match else None
 
 
 def _check_name_spelling(link: Link) -> Iterator[str]:

@@ -33,6 +33,6 @@ def public_suffix(domain: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def is_shared_host(domain: str) -> bool:
-    """Whether the domain lies under a suffix that a company opened to everyone."""
-    return bool(_suffixes(only_icann=True).privatesuffix(domain) != domain)
+def is_shared(suffix: str) -> bool:
+    """Whether a public suffix is one that a company opened to everyone."""
+    return bool(_suffixes(only_icann=True).publicsuffix(suffix) != suffix)
