@@ -16,7 +16,8 @@ _LONGEST_RUN = {"\n": 2, " ": 8}
 """More of these in a row only push something out of sight."""
 _TAB = "    "
 _NOTHING_TO_DO = re.compile(r"(?!.* {9})(?!.*\n{3})[ -~\n]*", re.DOTALL)
-_RUN = re.compile(r"(.)\1*", re.DOTALL)
+_RUN = re.compile(r"[!-~]+(?: {1,8}[!-~]+)*|(.)\1*", re.DOTALL)
+"""Plain words, which need no second look, or one character as often as it stands in a row."""
 
 
 class _Part(NamedTuple):
@@ -62,8 +63,10 @@ def _parts(text: str) -> Iterator[_Part]:
     marks = _MARKS_ON_ONE  # a mark at the very start would be drawn onto our own frame
     for run in _RUN.finditer(text):
         character, count = run[1], len(run[0])
-        # Only what clings depends on its neighbours, and a second one of it is never needed.
-        if not all(may_be_shown(text, place) for place in range(run.start(), run.end())[:2]):
+        if character is None:
+            yield _Part(run[0], True, count)
+            marks = 0
+        elif not _may_stay(text, run.start(), run.end()):
             yield _Part(_by_number(character, count), False, count)
             marks = _MARKS_ON_ONE
         elif clings(character):
@@ -74,6 +77,11 @@ def _parts(text: str) -> Iterator[_Part]:
             kept = min(count, _LONGEST_RUN.get(character, count))
             yield from _shortened(character, kept, count)
             marks = _MARKS_ON_ONE if character in _LONGEST_RUN else 0
+
+
+def _may_stay(text: str, start: int, end: int) -> bool:
+    """Only what clings depends on its neighbours, and a second one of it in a row is never needed."""
+    return may_be_shown(text, start) and (end - start == 1 or may_be_shown(text, start + 1))
 
 
 def _shortened(character: str, kept: int, count: int) -> Iterator[_Part]:
