@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import logging
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,10 +20,12 @@ from handraise.conversation.journal import Journal
 from handraise.conversation.records import Binding, Entry, Json, Outcome, RoundRecord
 from handraise.conversation.rounds import TOKEN_PREFIX, Asked, Round
 from handraise.conversation.states import State, step
-from handraise.errors import ConversationError, Expired, Withdrawn
+from handraise.errors import ConversationError, Expired, StoreError, Withdrawn
 
 if TYPE_CHECKING:
     from handraise.conversation.lot import Lot
+
+logger = logging.getLogger(__name__)
 
 _FORGOTTEN = "handraise: let go at its question, to be replayed"
 
@@ -32,9 +35,9 @@ class Conversation:
 
     __slots__ = (
         "_binding",
-        "_gathering",
         "_lot",
         "_open",
+        "_sending",
         "_task",
         "context",
         "current",
@@ -50,7 +53,7 @@ class Conversation:
         self._lot = lot
         self._binding: Binding | Callable[[], Binding] | None = binding
         self._open: dict[str, Asked] = {}
-        self._gathering = False
+        self._sending = False
         self._task: asyncio.Task[None] | None = None
         self.context: contextvars.Context | None = None
         self.id = ""
@@ -81,12 +84,13 @@ class Conversation:
         if journal is not None and (known := journal.recall(key, digest(request))) is not None:
             return known.value
         asked = self._ask(key, request, timeout)
-        deadline = self._lot.deadlines.add(timeout, lambda: self._give_up(asked, Expired()))
+        deadline = self._lot.deadlines.add(timeout, lambda: self._expire(asked))
         try:
             await self._send_round()
             answer = await asked.future
         except Expired:
             await self._require_unanswered()
+            self._send_rest()
             raise
         finally:
             asked.drop()
@@ -102,6 +106,8 @@ class Conversation:
             await self._lot.store.append(self.id, (entry,))
 
     def _ask(self, key: str, request: Json, timeout: float) -> Asked:
+        if self.state == "over":
+            raise Withdrawn("the call is over; nobody waits for this question")
         if key in self._open:
             raise ConversationError(f"the question {key!r} is being asked already")
         asked = self._open[key] = Asked(
@@ -109,15 +115,27 @@ class Conversation:
         )
         return asked
 
+    def _expire(self, asked: Asked) -> None:
+        if self.current.taking and asked.waiting:  # a retry is at the store, which may still take it
+            self._lot.deadlines.add(0, lambda: self._expire(asked))
+        else:
+            self._give_up(asked, Expired())
+
     def _give_up(self, asked: Asked, error: Exception) -> None:
         asked.fail(error)
-        if self.state == "asking" and not any(a.waiting for a in self._open.values()):
+        if self.state == "asking" and not self._is_awaited():
             self.state = step(self.state, "give up")
+
+    def _is_awaited(self) -> bool:
+        """Whether somebody waits for an answer that the round which is out can bring."""
+        return any(asked.waiting for key, asked in self._open.items() if key in self.current.shown)
 
     async def _require_unanswered(self) -> None:
         """Our time is over; but another process may have taken the answer, and then the call is its."""
-        store = self._lot.store
-        if store.durable and self.current.token and not await store.close_round(self.current.token):
+        store, token = self._lot.store, self.current.token
+        if not store.durable or not token or self._is_awaited():
+            return
+        if not await store.close_round(token):
             self._disown()
             raise Withdrawn("the question was answered, and the call goes on in another process")
 
@@ -126,18 +144,37 @@ class Conversation:
         self.id, self.current = "", Round(self.current.number)
 
     async def _send_round(self) -> None:
-        """End the round with the open questions, unless one is out: then they go with the next one."""
-        if self._gathering or self.state == "asking":
+        """End the round with the open questions. While one is out or on its way, they wait for the next one."""
+        if self._sending or self.state == "asking":
             return
-        if asyncio.current_task() is not self._task:
-            self._gathering = True
-            try:
-                await asyncio.sleep(0)  # questions that sibling tasks ask in the same breath share the round
-            finally:
-                self._gathering = False
+        if asyncio.current_task() is self._task and not self._lot.store.durable:
+            await self._send()
+        else:
+            await asyncio.shield(self._send_beside())
+
+    def _send_beside(self) -> asyncio.Task[None]:
+        """Send in a task of its own: questions that sibling tasks ask in the same breath share the round, and
+        whoever asks may be stopped without leaving a round half written."""
+        self._sending = True
+        return self._lot.spawn(self._send())
+
+    def _send_rest(self) -> None:
+        """Send what was asked while another round was out."""
+        if self.state == "working" and not self._sending and any(a.waiting for a in self._open.values()):
+            self._send_beside()
+
+    async def _send(self) -> None:
+        self._sending = True
         questions = {key: asked.request for key, asked in self._open.items() if asked.waiting}
-        if questions and self.state == "working":
-            await self._end_round(questions)
+        try:
+            if questions and self.state == "working":
+                await self._end_round(questions)
+        except Exception as error:  # noqa: BLE001 - it is raised where each question was asked
+            for asked in [self._open[key] for key in questions if key in self._open]:
+                asked.fail(error)
+        finally:
+            self._sending = False
+        self._send_rest()
 
     async def _end_round(self, questions: dict[str, Json]) -> None:
         lot, before = self._lot, self.current
@@ -146,6 +183,9 @@ class Conversation:
         after = Round(before.number + 1, token, lot.wire(questions, token))
         self.id = self.id or token[:16]
         await lot.store.open_round(self._record(after, questions))
+        if self.state == "over":  # the body was stopped meanwhile
+            await lot.store.end(self.id, until=time.time() + lot.terms.retry_window)
+            return
         self.current, self.state = after, step(self.state, "ask")
         lot.live[token] = (self, after)
         await self._finish(before, Outcome("round", after.wire))
@@ -169,11 +209,13 @@ class Conversation:
         )
 
     async def _finish(self, done: Round, outcome: Outcome, error: BaseException | None = None) -> None:
-        if done.token:
-            window = self._lot.terms.retry_window
-            await self._lot.store.settle(done.token, outcome, until=time.time() + window)
+        try:
+            if done.token:
+                window = self._lot.terms.retry_window
+                await self._lot.store.settle(done.token, outcome, until=time.time() + window)
+        finally:
             self._lot.live.pop(done.token, None)
-        done.finish(outcome, error)
+            done.finish(outcome, error)
 
     # The task.
 
@@ -196,12 +238,16 @@ class Conversation:
             error = failure
             outcome = Outcome("error", self._lot.describe(failure))
         self.state = step(self.state, "end")
+        for asked in self._open.values():  # of tasks that the body left behind
+            asked.drop()
         try:
             await self._finish(self.current, outcome, error)
             if self.id:
                 await self._lot.store.end(self.id, until=time.time() + self._lot.terms.retry_window)
+                self._lot.prune_later()
+        except StoreError as failure:
+            logger.error("the end of a call could not be kept: %s", failure)
         finally:
-            self.current.finish(outcome, error)
             self._lot.bodies.pop(self._task, None)  # type: ignore[arg-type]
             self._task = self.context = self.on_pause = self._binding = None
 
@@ -227,15 +273,17 @@ class Conversation:
 
     # The requests' side.
 
+    def waits_at(self, round_: Round) -> bool:
+        """Whether the body is suspended at this round and has not been given its answers."""
+        return self.state == "asking" and self.current is round_
+
     def take(self, answers: Mapping[str, Json]) -> None:
         """Hand the answers of a retry to the questions that wait for them."""
-        if self.state == "asking":
-            self.state = step(self.state, "answer")
+        self.state = step(self.state, "answer")
         for key, answer in answers.items():
             if (asked := self._open.get(key)) is not None:
                 asked.answer(answer)
-        if any(asked.waiting for asked in self._open.values()):
-            self._lot.spawn(self._send_round())
+        self._send_rest()
 
     async def wait(self, round_: Round) -> Json:
         """Wait until the round goes on, and give its wire result. Raises what the body raised."""
@@ -253,13 +301,17 @@ class Conversation:
 
     def _abandoned(self, round_: Round) -> None:
         """The caller left. A body that used no answer yet ends with it; otherwise it lingers."""
-        if round_.waiters or round_ is not self.current or self._task is None:
+        if round_.waiters or round_ is not self.current or self.state == "over":
             return
         if round_.number == 0:
-            self._task.cancel()
+            self._cancel()
         else:
             asyncio.get_running_loop().call_later(self._lot.terms.linger, self._end_if_alone, round_)
 
     def _end_if_alone(self, round_: Round) -> None:
-        if round_ is self.current and not round_.waiters and self._task is not None:
+        if round_ is self.current and not round_.waiters and self.state != "over":
+            self._cancel()
+
+    def _cancel(self) -> None:
+        if self._task is not None:
             self._task.cancel()

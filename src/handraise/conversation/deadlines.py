@@ -21,8 +21,8 @@ class Deadline:
 
     __slots__ = ("call",)
 
-    def __init__(self, call: Callable[[], None]) -> None:
-        self.call: Callable[[], None] | None = call
+    def __init__(self, call: Callable[[], object]) -> None:
+        self.call: Callable[[], object] | None = call
 
 
 class Deadlines:
@@ -37,7 +37,7 @@ class Deadlines:
     def __len__(self) -> int:
         return len(self._heap)
 
-    def add(self, seconds: float, call: Callable[[], None]) -> Deadline:
+    def add(self, seconds: float, call: Callable[[], object]) -> Deadline:
         """Make a call when the seconds are over."""
         loop = asyncio.get_running_loop()
         when = loop.time() + seconds + _SLACK

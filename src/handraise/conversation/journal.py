@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import deepcopy
 
 from handraise.conversation.records import Entry, Json
 
@@ -10,33 +11,30 @@ from handraise.conversation.records import Entry, Json
 class Journal:
     """The steps of one conversation.
 
-    While a body replays, answers are handed out in the order in which they were given, each only to
-    the question it was given to. The first question that differs ends the replay: it and
-    everything after it is asked. `once` results are found by their key, whatever the order.
+    While a body replays, each answer is handed out once, and only to the question it was given to. The first
+    question that differs ends the replay: it and everything after it is asked. (Sibling questions may have
+    been answered in another order than they are asked in.) `once` results are found by their key.
     """
 
-    __slots__ = ("_once", "_position", "_replay", "entries")
+    __slots__ = ("_once", "_replay", "entries")
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.entries: list[Entry] = list(entries)
         self._once: dict[str, Json] = {e.key: e.value for e in self.entries if e.kind == "once"}
         self._replay: list[Entry] = [e for e in self.entries if e.kind == "answer"]
-        self._position = 0
 
     def recall(self, key: str, pin: str) -> Entry | None:
         """The answer that this question got before, or None when it has to be asked."""
-        if self._position >= len(self._replay):
-            return None
-        entry = self._replay[self._position]
-        if entry.key != key or entry.pin != pin:
-            self._forget_answers()
-            return None
-        self._position += 1
-        return entry
+        for at, entry in enumerate(self._replay):
+            if entry.key == key and entry.pin == pin:
+                del self._replay[at]
+                return entry._replace(value=deepcopy(entry.value))  # the body may change what it is given
+        self._forget_answers()
+        return None
 
     def answered(self, key: str, pin: str, value: Json) -> Entry:
         """Write down an answer that just came."""
-        entry = Entry("answer", key, pin, value)
+        entry = Entry("answer", key, pin, deepcopy(value))
         self.entries.append(entry)
         return entry
 
@@ -56,6 +54,6 @@ class Journal:
         return entry
 
     def _forget_answers(self) -> None:
-        stale = set(map(id, self._replay[self._position :]))
+        stale = set(map(id, self._replay))
         self.entries = [e for e in self.entries if id(e) not in stale]
-        self._replay = self._replay[: self._position]
+        self._replay.clear()

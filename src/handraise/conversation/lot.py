@@ -13,7 +13,11 @@ from handraise.conversation.digest import digest
 from handraise.conversation.records import Binding, Consumption, Json, Outcome, RoundRecord
 from handraise.conversation.rounds import Round, Terms
 from handraise.conversation.store import Store
-from handraise.errors import ConversationError, NotReplayable, StateRefused
+from handraise.errors import ConversationError, NotReplayable, StateRefused, StoreError
+
+_LONGEST = 64
+_POLL = 0.1
+"""How often a round that another process took is looked at."""
 
 
 class SettledError(ConversationError):
@@ -65,23 +69,29 @@ class Lot:
         Raises `StateRefused` for a retry that does not belong here, and `NotReplayable` for one whose body
         is gone and may not run again. Owner, deadline and single use are the store's to check.
         """
-        conversation, round_ = self.live.get(token, (None, None))
-        shown = round_.shown if round_ is not None else (await self._find(token)).questions
+        if not token.isascii() or len(token) > _LONGEST:
+            raise StateRefused("no token of ours")
+        live = self.live.get(token)
+        shown = live[1].shown if live is not None else (await self._find(token)).questions
         answers = {key: responses[key] for key in shown if key in responses}
         if shown and not answers:
             return await self._show_again(token, binding)
         said = digest(responses)
-        taken = await self._consume(token, binding, answers, said)
-        if taken.verdict == "again" and taken.outcome is None and conversation is None:
-            taken = await self._leave_to_others(token, binding, said, taken)
-        if taken.outcome is not None:
-            return _reply(taken.outcome)
-        if conversation is None or round_ is None:
-            conversation, round_ = await self._revive(token, replay)
-        elif taken.verdict == "first":
-            rebind(conversation)
-            conversation.take(answers)
-        return await conversation.wait(round_)
+        while True:
+            taken = await self._consume(token, binding, answers, said)
+            if taken.outcome is not None:
+                return _reply(taken.outcome)
+            if (live := self.live.get(token)) is not None:
+                conversation, round_ = live
+                if conversation.waits_at(round_):
+                    rebind(conversation)
+                    conversation.take(answers)
+                    self._hold(token, taken.since)
+                return await conversation.wait(round_)
+            if (since := await self._take_over(token, taken)) is not None:
+                conversation, round_ = await self._revive(token, since, replay)
+                return await conversation.wait(round_)
+            await asyncio.sleep(_POLL)
 
     async def _find(self, token: str) -> RoundRecord:
         record = await self.store.find_round(token)
@@ -92,9 +102,16 @@ class Lot:
     async def _consume(
         self, token: str, binding: Binding, answers: dict[str, Json], said: str
     ) -> Consumption:
-        taken = await self.store.consume(
-            token, binding=binding, answers=answers, digest=said, now=time.time()
-        )
+        _, round_ = self.live.get(token, (None, None))
+        if round_ is not None:
+            round_.taking += 1
+        try:
+            taken = await self.store.consume(
+                token, binding=binding, answers=answers, digest=said, now=time.time()
+            )
+        finally:
+            if round_ is not None:
+                round_.taking -= 1
         if taken.verdict == "refused":
             raise StateRefused(taken.reason)
         return taken
@@ -106,18 +123,34 @@ class Lot:
             raise StateRefused("expired, or bound to another person or call")
         return self.wire(record.questions, token)
 
-    async def _leave_to_others(
-        self, token: str, binding: Binding, said: str, taken: Consumption
-    ) -> Consumption:
-        """Give the process that took the round its time, and wait for the outcome that it writes."""
-        since = taken.since
-        while taken.outcome is None and time.time() < since + self.terms.lease and token not in self.live:
-            await asyncio.sleep(0.1)
-            taken = await self._consume(token, binding, {}, said)
-        return taken
+    async def _take_over(self, token: str, taken: Consumption) -> float | None:
+        """Since when it is ours to go on with a round whose body is not here; None when it is somebody else's.
+
+        A process that took it has its time; of all who wait for it in vain, one goes on.
+        """
+        now = time.time()
+        if taken.verdict == "again" and now < taken.since + self.terms.lease:
+            return None
+        return now if await self.store.hold_round(token, since=taken.since, now=now) else None
+
+    def _hold(self, token: str, since: float) -> None:
+        """Tell other processes, again and again while it lasts, that this one is at work on a round."""
+        if self.store.durable:
+            self.deadlines.add(self.terms.lease / 3, lambda: self.spawn(self._hold_on(token, since)))
+
+    async def _hold_on(self, token: str, since: float) -> None:
+        if token not in self.live:
+            return
+        now = time.time()
+        try:
+            held = await self.store.hold_round(token, since=since, now=now)
+        except StoreError:
+            held, now = True, since
+        if held:
+            self._hold(token, now)
 
     async def _revive(
-        self, token: str, replay: Callable[[RoundRecord], Conversation]
+        self, token: str, since: float, replay: Callable[[RoundRecord], Conversation]
     ) -> tuple[Conversation, Round]:
         """Run a body that is gone once more, its answers and `once` steps taken from the journal."""
         record = await self._find(token)
@@ -133,21 +166,24 @@ class Lot:
         conversation.id, conversation.first_id = record.conversation, record.first_id
         conversation.current = Round(record.number, token)
         self.live[token] = conversation, conversation.current
+        self._hold(token, since)
         return self.live[token]
 
     def require_room(self) -> None:
         """Refuse to park more bodies than there is room for."""
         if len(self.live) >= self.terms.max_parked:
             raise ConversationError(f"{len(self.live)} questions wait already; no more are taken")
-        self._prune_later()
+        self.prune_later()
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Do something beside the requests, and keep hold of it."""
         chore = asyncio.get_running_loop().create_task(work)
         self._chores.add(chore)
         chore.add_done_callback(self._chores.discard)
+        return chore
 
-    def _prune_later(self) -> None:
+    def prune_later(self) -> None:
+        """See to it that the store forgets what is over, now and when the retry windows are over too."""
         loop, window = asyncio.get_running_loop(), self.terms.retry_window
         self._busy_until = loop.time() + 2 * window
         if self._pruning is None:

@@ -65,12 +65,14 @@ class Asked:
 class Round:
     """What a request waits for: the call itself (no token), or a retry that answers questions."""
 
-    __slots__ = ("error", "number", "outcome", "token", "waiters", "wire")
+    __slots__ = ("error", "number", "outcome", "taking", "token", "waiters", "wire")
 
     def __init__(self, number: int, token: str = "", wire: Json = None) -> None:
         self.number = number
         self.token = token
         self.wire = wire
+        self.taking = 0
+        """How many retries are at the store with answers to this round."""
         self.outcome: Outcome | None = None
         self.error: BaseException | None = None
         self.waiters: list[asyncio.Future[None]] = []

@@ -228,7 +228,11 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _dump(sealer: Sealer, value: Json, place: str) -> bytes:
-    return sealer.seal(json.dumps(value, separators=(",", ":")).encode(), place)
+    try:
+        plain = json.dumps(value, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise StoreError(f"{place} is no JSON value: {error}") from error
+    return sealer.seal(plain.encode(), place)
 
 
 def _load(sealer: Sealer, sealed: bytes, place: str) -> Json:

@@ -1,0 +1,172 @@
+"""A server without an SDK: calls and their retries go straight to a lot."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from handraise.conversation import Binding, Conversation, Lot, RoundRecord, Store, Terms
+from handraise.conversation.journal import Journal
+from handraise.errors import NotReplayable, StoreError
+from handraise.stores import MemoryStore
+
+T = TypeVar("T")
+Body = Callable[[Conversation], Awaitable[Any]]
+
+ALICE = Binding("alice", "tools/call", "transfer", "arguments")
+MALLORY = ALICE._replace(person="mallory")
+
+_LIMIT = 10.0
+
+
+async def within(work: Awaitable[T], seconds: float = _LIMIT) -> T:
+    """Wait for something that has to happen soon."""
+    return await asyncio.wait_for(work, seconds)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait until something is true that has no event of its own."""
+    async with asyncio.timeout(_LIMIT):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+
+
+async def breathe(times: int = 10) -> None:
+    """Let every task that can go on go on."""
+    for _ in range(times):
+        await asyncio.sleep(0)
+
+
+async def ask(
+    conversation: Conversation, key: str, *, message: str | None = None, timeout: float = 60.0
+) -> Any:
+    """Ask a question; its answer."""
+    return await conversation.exchange(key, {"message": message or f"{key}?"}, timeout)
+
+
+async def once(conversation: Conversation, key: str, step: Callable[[], Any]) -> Any:
+    """Do a step that a replayed body does not do again."""
+    journal = conversation.journal
+    assert journal is not None
+    if journal.has_done(key):
+        return journal.result_of(key)
+    result = step()
+    await conversation.write(journal.done(key, result))
+    return result
+
+
+class Parking:
+    """One server process: its lot, and the body of the only tool that it has."""
+
+    def __init__(
+        self, body: Body, store: Store | None = None, *, replayable: bool = False, **terms: Any
+    ) -> None:
+        self.body = body
+        self.store: Store = store if store is not None else MemoryStore()
+        self.lot = Lot(
+            self.store,
+            Terms(**terms),
+            wire=lambda questions, token: {"inputRequests": dict(questions), "requestState": token},
+            describe=lambda error: {"message": f"{type(error).__name__}: {error}"},
+        )
+        self.rebound = 0
+        self._replayable = replayable
+
+    async def call(self, binding: Binding = ALICE) -> Any:
+        """What the call itself gets."""
+        conversation = Conversation(self.lot, binding)
+        if self._replayable:
+            conversation.handler, conversation.journal = "tool", Journal()
+        return await self._begin(conversation).wait(conversation.current)
+
+    async def retry(self, round_: Any, answers: Mapping[str, Any], binding: Binding = ALICE) -> Any:
+        """What a retry gets that brings answers to a round."""
+        token = round_ if isinstance(round_, str) else round_["requestState"]
+        return await self.lot.resume(token, binding, answers, rebind=self._rebind, replay=self._replay)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing of any conversation is left in the lot."""
+        return not self.lot.live and not self.lot.bodies and not self.lot._chores
+
+    def _rebind(self, conversation: Conversation) -> None:
+        self.rebound += 1
+
+    def _replay(self, record: RoundRecord) -> Conversation:
+        if not self._replayable or record.handler is None:
+            raise NotReplayable
+        conversation = Conversation(self.lot, record.binding)
+        conversation.handler, conversation.journal = record.handler, Journal(record.journal)
+        return self._begin(conversation)
+
+    def _begin(self, conversation: Conversation) -> Conversation:
+        conversation.begin(self.body(conversation), contextvars.copy_context())
+        return conversation
+
+
+class Gate:
+    """A place where a store waits until it is let through."""
+
+    def __init__(self) -> None:
+        self.reached = asyncio.Event()
+        self.opened = asyncio.Event()
+
+    async def pass_through(self) -> None:
+        self.reached.set()
+        await self.opened.wait()
+
+
+class Unsteady:
+    """A store that outlives its processes, and can be made to wait or to fail. Stands for a file or a database."""
+
+    durable = True
+
+    def __init__(self, store: Store | None = None) -> None:
+        self.inner: Any = store if store is not None else MemoryStore()
+        self.failing: set[str] = set()
+        self._before: dict[str, Gate] = {}
+        self._after: dict[str, Gate] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self.inner, name)
+
+        async def unsteady(*args: Any, **kwargs: Any) -> Any:
+            await asyncio.sleep(0)
+            await self._pass(self._before, name)
+            if name in self.failing:
+                raise StoreError("the disk is full")
+            result = await method(*args, **kwargs)
+            await asyncio.sleep(0)
+            await self._pass(self._after, name)
+            return result
+
+        return unsteady
+
+    @asynccontextmanager
+    async def held_before(self, name: str) -> AsyncIterator[Gate]:
+        """Within it, a method waits before it does anything."""
+        async with _held(self._before, name) as gate:
+            yield gate
+
+    @asynccontextmanager
+    async def held_after(self, name: str) -> AsyncIterator[Gate]:
+        """Within it, a method waits when it has done its work."""
+        async with _held(self._after, name) as gate:
+            yield gate
+
+    async def _pass(self, gates: dict[str, Gate], name: str) -> None:
+        if (gate := gates.get(name)) is not None:
+            await gate.pass_through()
+
+
+@asynccontextmanager
+async def _held(gates: dict[str, Gate], name: str) -> AsyncIterator[Gate]:
+    gate = gates[name] = Gate()
+    try:
+        yield gate
+    finally:
+        gates.pop(name, None)
+        gate.opened.set()
