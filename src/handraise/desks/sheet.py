@@ -70,7 +70,7 @@ def lay_out(waiting: Waiting) -> Sheet:
         claim=_claim(origin),
         cause=_cause(waiting.cause),
         cause_is_certain=waiting.cause is None or waiting.cause.certain,
-        consequences=_consequences(origin, is_form=form is not None),
+        consequences=_consequences(waiting),
         message=UntrustedText(question.message),
         fields=() if form is None else tuple(_field(field) for field in form.fields),
         link=waiting.link,
@@ -94,8 +94,14 @@ def _arguments(arguments: Any) -> str:
     return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items())
 
 
-def _consequences(origin: Origin, *, is_form: bool) -> tuple[str, ...]:
-    if is_form:
+def _consequences(waiting: Waiting) -> tuple[str, ...]:
+    origin = waiting.origin
+    if waiting.browsing:
+        return (
+            "Finish in your browser, then say that you are done. The call goes on by itself when the site reports it.",
+            "Cancel stops waiting.",
+        )
+    if isinstance(waiting.question, FormQuestion):
         return (
             f"What you send goes to {origin.name} ({origin.target}). The model may see it.",
             "Decline tells the server no. Cancel says nothing was decided.",

@@ -50,6 +50,8 @@ class Waiting:
     """Wall clock, both."""
     group: str | None = None
     """Questions that came together have the same."""
+    browsing: bool = False
+    """The link is open, and the person finishes in their browser: accepting says "done", and it can be cancelled."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,6 @@
+"""For host authors: a callback that asks the person safely, and a client around it."""
+
+from handraise.client.consent import Consent
+from handraise.client.guarded import ConsentClient
+
+__all__ = ["Consent", "ConsentClient"]

@@ -1,0 +1,212 @@
+"""`Consent`: the elicitation callback of a host, which never answers for the person.
+
+Every question is parsed with limits, judged by the policy, put into the queue of the desks, and its answer checked
+before it leaves. What nobody saw is cancelled, never declined, and a failure of ours is a cancel too.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from handraise.desks import Cause, Decision, Queue, Waiting
+from handraise.errors import WireError
+from handraise.forms import check_answer
+from handraise.policy.secrets import judge_form, scan_answer
+from handraise.questions import (
+    Accepted,
+    Cancelled,
+    Declined,
+    FormQuestion,
+    Origin,
+    Person,
+    Question,
+    UrlQuestion,
+)
+from handraise.revisions import Revision
+from handraise.urls import Inspection, inspect_url
+from handraise.wire import WireAnswer, dump_answer, parse_question, undeclared_mode
+
+if TYPE_CHECKING:
+    import mcp_types as types
+
+logger = logging.getLogger(__name__)
+
+DeskMode = Literal["form", "url"]
+Call = tuple[str, Mapping[str, Any]]
+
+
+class Ruling(Protocol):
+    """What a policy says: whether a question may reach the desk, and why."""
+
+    @property
+    def verdict(self) -> Literal["allow", "warn", "refuse"]: ...
+    @property
+    def reasons(self) -> tuple[str, ...]: ...
+
+
+class Gate(Protocol):
+    """What decides whether a question may reach the desk, and hears how it ended."""
+
+    def admit(self, waiting: Waiting, now: float) -> Ruling:
+        """Judge a question by the rules and the limits."""
+        ...
+
+    def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:
+        """Take note of a decision: quiet time after a decline, a person's own rule."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What became of a question, for whoever keeps a record."""
+
+    waiting: Waiting | None
+    decision: Decision
+    revision: Revision | None
+
+
+CALL: ContextVar[Call | None] = ContextVar("handraise_client_call", default=None)
+"""The call that the running task makes, where the revision lets us know."""
+
+
+class Consent:
+    """The callback: `Client(target, elicitation_callback=Consent(queue, …))`.
+
+    Without a mode it is false, and the SDK then declares that the client cannot be asked. Which modes are
+    declared otherwise is the SDK's to say (always both); `ConsentClient` declares exactly these.
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        *,
+        origin: Origin,
+        person: Person,
+        gate: Gate,
+        modes: Iterable[DeskMode] = ("form", "url"),
+        timeout: float | None = 300.0,
+        record: Callable[[Event], None] | None = None,
+        transport: Literal["stdio", "http"] = "stdio",
+        server_host: str | None = None,
+    ) -> None:
+        self.queue = queue
+        self.origin = origin
+        self.person = person
+        self.modes: frozenset[DeskMode] = frozenset(modes)
+        self.calls: list[Call] = []
+        """The calls under way, as far as the host tells."""
+        self._gate = gate
+        self._timeout = timeout
+        self._record = record
+        self._transport: Literal["stdio", "http"] = transport
+        self._server_host = server_host
+
+    def __bool__(self) -> bool:
+        return bool(self.modes)
+
+    async def __call__(
+        self, context: Any, params: types.ElicitRequestParams
+    ) -> types.ElicitResult | types.ErrorData:
+        """Answer an `elicitation/create` of the SDK's client, on any revision."""
+        from mcp_types import ElicitResult, ErrorData
+
+        revision = Revision(context.session.protocol_version)
+        raw = params.model_dump(by_alias=True, mode="json", exclude_none=True, exclude_unset=True)
+        raw.pop("_meta", None)
+        try:
+            question = parse_question(raw, revision)
+        except WireError as error:
+            logger.warning("%s asked against the rule %r: %s", self.origin.name, error.rule, error)
+            return ErrorData(code=-32602, message=f"{error.public} Rule: {error.rule}.")
+        if question.mode not in self.modes:
+            fault = undeclared_mode(question.mode)
+            return ErrorData(code=fault.code, message=fault.message)
+        decision = await self.ask(question, revision)
+        return ElicitResult.model_validate(dump_answer(_wire(decision)))
+
+    async def ask(self, question: Question, revision: Revision | None = None) -> Decision:
+        """Have a question decided: by the policy, or by the person at a desk."""
+        waiting: Waiting | None = None
+        try:
+            waiting = self._waiting(question)
+            decision = await self._decide(waiting)
+        except Exception:
+            logger.exception("a question of %s could not be shown", self.origin.name)
+            decision = Decision(Cancelled(), by="agent", reason="it could not be shown")
+        if self._record is not None:
+            self._record(Event(waiting, decision, revision))
+        return decision
+
+    async def _decide(self, waiting: Waiting) -> Decision:
+        ruling = self._gate.admit(waiting, time.time())
+        if ruling.verdict == "refuse":
+            reason = "; ".join(ruling.reasons)
+            logger.warning("a question of %s was refused: %s", self.origin.name, reason)
+            return Decision(Cancelled(), by="policy", reason=reason)
+        if ruling.verdict == "warn":
+            waiting = _warned(waiting, ruling.reasons)
+        decision = _checked(waiting, await self.queue.put(waiting))
+        self._gate.decided(waiting, decision, time.time())
+        return decision
+
+    def _waiting(self, question: Question) -> Waiting:
+        now = time.time()
+        return Waiting(
+            id=secrets.token_urlsafe(12),
+            question=question,
+            origin=self.origin,
+            person=self.person,
+            cause=self._cause(),
+            secrets=judge_form(question.message, question.form) if isinstance(question, FormQuestion) else (),
+            link=self._inspect(question.url) if isinstance(question, UrlQuestion) else None,
+            asked_at=now,
+            deadline=None if self._timeout is None else now + self._timeout,
+        )
+
+    async def wait_in_browser(self, question: UrlQuestion) -> bool:
+        """Offer "done" and "cancel" while a browser flow runs; True when the person says that it is done."""
+        decision = await self.queue.put(replace(self._waiting(question), browsing=True))
+        return isinstance(decision.answer, Accepted)
+
+    def _inspect(self, url: str) -> Inspection:
+        return inspect_url(url, transport=self._transport, server_host=self._server_host)
+
+    def _cause(self) -> Cause | None:
+        """Which call asks. On the legacy revisions nothing says so: one call under way is it, of several one."""
+        if (call := CALL.get()) is not None:
+            return Cause((call,))
+        return Cause(tuple(self.calls), certain=len(self.calls) == 1) if self.calls else None
+
+
+def _warned(waiting: Waiting, reasons: tuple[str, ...]) -> Waiting:
+    known = {finding.reason for finding in waiting.secrets}
+    return replace(waiting, warnings=tuple(reason for reason in reasons if reason not in known))
+
+
+def _checked(waiting: Waiting, decision: Decision) -> Decision:
+    """An accepted form leaves only when it fits and holds no secret, whatever desk it came from."""
+    question, answer = waiting.question, decision.answer
+    if not isinstance(question, FormQuestion) or not isinstance(answer, Accepted):
+        return decision
+    content = answer.data or {}
+    if check_answer(question.form, content):
+        return Decision(Cancelled(), by="agent", desk=decision.desk, reason="the answer did not fit the form")
+    if any(finding.tier == 1 for finding in scan_answer(content)):
+        return Decision(Cancelled(), by="policy", desk=decision.desk, reason="the answer held a secret")
+    return decision
+
+
+def _wire(decision: Decision) -> WireAnswer:
+    match decision.answer:
+        case Accepted(data):
+            return WireAnswer("accept", data)
+        case Declined():
+            return WireAnswer("decline")
+        case Cancelled():
+            return WireAnswer("cancel")

@@ -1,0 +1,79 @@
+"""A host for tests: a queue, a script for its desk, and the client kit around the official SDK's client."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from unittest import mock
+
+import anyio
+
+from handraise.client import Consent, ConsentClient
+from handraise.client.consent import Event
+from handraise.desks import Decision, Queue, Waiting
+from handraise.desks.scripted import Line, ScriptedDesk
+from handraise.questions import Origin, Person
+from handraise.revisions import Revision
+
+ADA = Person("", "ada", "system")
+NOTES = Origin("notes", "python notes.py", "Notes Server", "1.0")
+
+
+@dataclass
+class Ruled:
+    verdict: Any = "allow"
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass
+class OpenGate:
+    """Lets everything pass, and remembers."""
+
+    ruling: Ruled = field(default_factory=Ruled)
+    seen: list[Any] = field(default_factory=list)
+
+    def admit(self, waiting: Waiting, now: float) -> Ruled:
+        self.seen.append(waiting)
+        return self.ruling
+
+    def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:
+        self.seen.append(decision)
+
+
+@dataclass
+class Host:
+    client: ConsentClient
+    consent: Consent
+    desk: ScriptedDesk
+    gate: OpenGate
+    events: list[Event]
+
+
+@asynccontextmanager
+async def host(
+    target: Any,
+    revision: Revision,
+    script: Iterable[Line] = (),
+    *,
+    gate: OpenGate | None = None,
+    modes: Any = ("form", "url"),
+    **options: Any,
+) -> AsyncIterator[Host]:
+    """A connected host whose person answers from a script."""
+    queue, chosen = Queue(), gate or OpenGate()
+    events: list[Event] = []
+    consent = Consent(
+        queue, origin=NOTES, person=ADA, gate=chosen, modes=modes, record=events.append, timeout=10
+    )
+    desk = ScriptedDesk(queue, list(script))
+    mode = "2026-07-28" if revision.modern else "legacy"
+    offered = revision if revision.legacy else Revision.NOVEMBER_2025
+    with mock.patch("mcp.client.session.LATEST_HANDSHAKE_VERSION", str(offered)):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(desk.serve)
+            guarded = ConsentClient(target, consent, mode=mode, **options)
+            async with guarded:
+                yield Host(guarded, consent, desk, chosen, events)
+            tasks.cancel_scope.cancel()

@@ -1,0 +1,270 @@
+"""The kit for hosts: every question passes parser, policy, desk and checker, on every revision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import mcp_types as types
+import pytest
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.shared.exceptions import MCPError
+from tests.client.hosts import ADA, NOTES, OpenGate, Ruled, host
+from tests.server.peers import REVISIONS, text_of
+
+from handraise import Handraise, NotSupported, UrlQuestion, ask, complete
+from handraise.client import Consent
+from handraise.desks import Decision, Queue
+from handraise.desks.scripted import Line
+from handraise.questions import Accepted, Cancelled
+from handraise.revisions import Revision
+from handraise.server.person import local_person
+
+URL = "https://mcp.example.com/connect?e=Zk3q"
+
+
+@pytest.fixture(params=REVISIONS, ids=str)
+def revision(request: pytest.FixtureRequest) -> Revision:
+    return Revision(request.param)
+
+
+def server() -> MCPServer:
+    made = Handraise().install(MCPServer("asker"))
+
+    @made.tool()
+    async def greet(greeting: str = "Hello") -> str:
+        answer = await ask.text("Who are you?")
+        return f"{greeting} {answer.or_stop()}"
+
+    @made.tool()
+    async def what_you_can() -> str:
+        try:
+            await ask.open("Look", URL, wait=False)
+        except NotSupported:
+            return "forms only"
+        return "links too"
+
+    @made.tool()
+    async def files() -> str:
+        await ask.require(UrlQuestion("Permission, please.", URL, "flow"))
+        return "files"
+
+    return made
+
+
+async def test_an_accepted_answer_reaches_the_tool(revision: Revision) -> None:
+    async with host(server(), revision, [Line("accept", {"answer": "Ada"})]) as here:
+        assert text_of(await here.client.call_tool("greet")) == "Hello Ada"
+        assert here.desk.seen[0].origin == NOTES
+        assert here.events[0].decision.answer == Accepted({"answer": "Ada"})
+
+
+@pytest.mark.shows("O1")
+@pytest.mark.parametrize(
+    ("action", "sentence"), [("decline", "The person declined"), ("cancel", "The person dismissed")]
+)
+async def test_decline_and_cancel_stay_different(revision: Revision, action: str, sentence: str) -> None:
+    async with host(server(), revision, [Line(action)]) as here:
+        assert text_of(await here.client.call_tool("greet")).startswith(sentence)
+
+
+@pytest.mark.shows("D1")
+async def test_the_desk_is_told_which_tool_asks_with_which_arguments(revision: Revision) -> None:
+    async with host(server(), revision, [Line("accept", {"answer": "Ada"})]) as here:
+        await here.client.call_tool("greet", {"greeting": "Hi"})
+        cause = here.desk.seen[0].cause
+        assert cause is not None
+        assert cause.calls == (("greet", {"greeting": "Hi"}),)
+        assert cause.certain
+
+
+@pytest.mark.shows("D1")
+async def test_where_the_host_cannot_tell_which_call_asks_it_says_so() -> None:
+    consent = Consent(Queue(), origin=NOTES, person=ADA, gate=OpenGate())
+    consent.calls += [("greet", {"greeting": "one"}), ("greet", {"greeting": "two"})]
+    cause = consent._cause()
+    assert cause is not None
+    assert not cause.certain
+    assert len(cause.calls) == 2
+
+
+@pytest.mark.shows("N4")
+async def test_exactly_the_modes_of_the_desk_are_declared(revision: Revision) -> None:
+    async with host(server(), revision, modes=("form",)) as here:
+        assert text_of(await here.client.call_tool("what_you_can")) == "forms only"
+    async with host(server(), revision, [Line("accept")]) as here:
+        expected = "links too" if revision.url_mode else "forms only"
+        assert text_of(await here.client.call_tool("what_you_can")) == expected
+
+
+@pytest.mark.shows("N4")
+async def test_without_a_desk_nothing_is_declared(revision: Revision) -> None:
+    async with host(server(), revision, modes=()) as here:
+        if revision.modern:
+            with pytest.raises(MCPError) as refused:
+                await here.client.call_tool("greet")
+            assert refused.value.code == -32021
+        else:
+            assert "cannot be asked" in text_of(await here.client.call_tool("greet"))
+
+
+def asks_itself(params: dict[str, Any]) -> MCPServer:
+    """A server that sends what it is told, past every check of ours."""
+    made = MCPServer("raw")
+
+    @made.tool()
+    async def send(ctx: Context) -> str:
+        channel = ctx.session._request_outbound
+        try:
+            result = await channel.send_raw_request("elicitation/create", params)
+        except MCPError as error:
+            return f"{error.code} {error.message}"
+        return str(result["action"])
+
+    return made
+
+
+@pytest.mark.shows("N3")
+@pytest.mark.parametrize("revision", [Revision.JUNE_2025, Revision.NOVEMBER_2025], ids=str)
+async def test_a_mode_that_was_not_declared_is_answered_with_32602(revision: Revision) -> None:
+    link = {"mode": "url", "message": "Look", "url": URL, "elicitationId": "x"}
+    async with host(asks_itself(link), revision, modes=("form",)) as here:
+        assert text_of(await here.client.call_tool("send")).startswith("-32602")
+
+
+@pytest.mark.shows("N3")
+async def test_a_request_without_a_mode_is_never_a_link() -> None:
+    """It is a form. The SDK's client loses the form of one that also has a `url`, so that one is refused."""
+    schema = {"type": "object", "properties": {}}
+    async with host(
+        asks_itself({"message": "Hm?", "requestedSchema": schema}),
+        Revision.NOVEMBER_2025,
+        [Line("accept", {})],
+    ) as here:
+        assert text_of(await here.client.call_tool("send")) == "accept"
+        assert here.desk.seen[0].question.mode == "form"
+    both = {"message": "Hm?", "url": URL, "requestedSchema": schema}
+    async with host(asks_itself(both), Revision.NOVEMBER_2025) as here:
+        assert text_of(await here.client.call_tool("send")).startswith("-32602")
+        assert here.desk.seen == []
+
+
+async def test_a_form_that_the_protocol_does_not_allow_is_refused_by_rule() -> None:
+    nested = {
+        "message": "Hm?",
+        "requestedSchema": {"type": "object", "properties": {"a": {"type": "object", "properties": {}}}},
+    }
+    async with host(asks_itself(nested), Revision.NOVEMBER_2025) as here:
+        assert text_of(await here.client.call_tool("send")).startswith("-32602")
+        assert here.desk.seen == []
+
+
+@pytest.mark.shows("O2")
+async def test_what_the_policy_refuses_is_cancelled_and_nobody_sees_it(revision: Revision) -> None:
+    gate = OpenGate(Ruled("refuse", ("This server is blocked.",)))
+    async with host(server(), revision, gate=gate) as here:
+        assert text_of(await here.client.call_tool("greet")).startswith("The person dismissed")
+        assert here.desk.seen == []
+        assert here.events[0].decision == Decision(Cancelled(), by="policy", reason="This server is blocked.")
+
+
+async def test_what_the_policy_warns_of_is_shown_with_its_reasons(revision: Revision) -> None:
+    gate = OpenGate(Ruled("warn", ("It asks rather often.",)))
+    async with host(server(), revision, [Line("accept", {"answer": "Ada"})], gate=gate) as here:
+        await here.client.call_tool("greet")
+        assert here.desk.seen[0].warnings == ("It asks rather often.",)
+
+
+@pytest.mark.shows("S4")
+async def test_a_secret_that_was_typed_does_not_leave(revision: Revision) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    async with host(server(), revision, [Line("accept", {"answer": token})]) as here:
+        assert token not in text_of(await here.client.call_tool("greet"))
+        assert here.events[0].decision.reason == "the answer held a secret"
+
+
+async def test_a_gate_that_breaks_is_a_cancel_and_the_host_lives(revision: Revision) -> None:
+    class Broken(OpenGate):
+        def admit(self, waiting: Any, now: float) -> Ruled:
+            raise RuntimeError("bug")
+
+    async with host(server(), revision, gate=Broken()) as here:
+        assert text_of(await here.client.call_tool("greet")).startswith("The person dismissed")
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for something to become true, not longer than a few seconds."""
+    with anyio.fail_after(5):
+        while not condition():  # noqa: ASYNC110 - what is waited for has no event of its own
+            await anyio.sleep(0.01)
+
+
+@pytest.mark.shows("O7")
+async def test_a_cancelled_call_withdraws_its_question(revision: Revision) -> None:
+    async with host(server(), revision, [Line("leave")]) as here:
+        queue = here.consent.queue
+        async with anyio.create_task_group() as calls:
+            calls.start_soon(here.client.call_tool, "greet")
+            await until(lambda: len(queue.waiting()) == 1)
+            calls.cancel_scope.cancel()
+        await until(lambda: not queue.waiting())
+
+
+@pytest.mark.shows("L3")
+async def test_what_is_required_first_is_asked_for_and_the_call_is_made_again() -> None:
+    script = [Line("accept", message="Permission"), Line("leave", message="Permission")]
+    async with host(server(), Revision.NOVEMBER_2025, script) as here, anyio.create_task_group() as tasks:
+
+        async def finish() -> None:
+            await until(lambda: len(here.desk.seen) == 2)
+            await complete("flow", person=local_person())
+
+        tasks.start_soon(finish)
+        assert text_of(await here.client.call_tool("files")) == "files"
+        assert [waiting.browsing for waiting in here.desk.seen] == [False, True]
+        assert here.consent.queue.waiting() == ()
+
+
+@pytest.mark.shows("L3")
+async def test_a_server_that_goes_on_asking_for_more_is_left_after_a_few_times() -> None:
+    """The person says "done" each time; the server never agrees."""
+    async with host(server(), Revision.NOVEMBER_2025, [Line("accept", repeat=True)]) as here:
+        with pytest.raises(MCPError) as needed:
+            await here.client.call_tool("files")
+        assert needed.value.code == -32042
+        assert len(here.desk.seen) == 6
+
+
+@pytest.mark.shows("L3")
+@pytest.mark.parametrize("script", [[Line("decline")], [Line("accept"), Line("cancel")]])
+async def test_a_decline_or_a_cancel_in_between_ends_it(script: list[Line]) -> None:
+    async with host(server(), Revision.NOVEMBER_2025, script) as here:
+        with pytest.raises(MCPError) as needed:
+            await here.client.call_tool("files")
+        assert needed.value.code == -32042
+
+
+@pytest.mark.shows("L2")
+async def test_a_completion_notice_for_an_unknown_id_is_ignored() -> None:
+    async with host(server(), Revision.NOVEMBER_2025) as here:
+        notice = types.ElicitCompleteNotification(
+            params=types.ElicitCompleteNotificationParams(elicitation_id="who?")
+        )
+        await here.client._observe(notice)
+        assert here.client._flows == {}
+
+
+async def test_consent_works_as_the_plain_callback_of_the_sdks_client(revision: Revision) -> None:
+    from tests.server.peers import connect
+
+    from handraise.desks.scripted import ScriptedDesk
+
+    queue = Queue()
+    consent = Consent(queue, origin=NOTES, person=ADA, gate=OpenGate())
+    desk = ScriptedDesk(queue, [Line("accept", {"answer": "Ada"})])
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(desk.serve)
+        async with connect(server(), revision, consent) as client:
+            assert text_of(await client.call_tool("greet")) == "Hello Ada"
+        tasks.cancel_scope.cancel()
