@@ -32,6 +32,13 @@ def test_a_well_known_domain_in_front_of_another_is_a_danger() -> None:
             assert "brand_in_subdomain" in inspect_url(f"https://login.{domain}.evil.example/").reasons
 
 
+@pytest.mark.parametrize("server", ["mcp.acme.example", "mcp.acme-tools.example", "mcp.acme.co.uk"])
+def test_the_servers_own_domain_may_not_be_imitated_either(server: str) -> None:
+    inside = inspect_url(f"https://{server}.evil.example/", server_host=server)
+    assert inside.reasons == ("brand_in_subdomain",)
+    assert inspect_url(f"https://{server}/", server_host=server).verdict == "ok"
+
+
 @pytest.mark.parametrize("spoil", ["{}-login", "login-{}", "{}login", "secure-{}-verify"])
 def test_a_well_known_name_with_a_lure_is_warned_of(spoil: str) -> None:
     for name in NAMES:

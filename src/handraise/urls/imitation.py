@@ -14,6 +14,8 @@ from handraise.urls.suffixes import public_suffix, registrable_domain
 
 _SHORTEST_TYPO = 6
 """Shorter names have too many honest neighbours: they count only under their own ending."""
+_LONGEST_NAME = 253
+"""Longer ones do not exist in the DNS."""
 _BETWEEN_WORDS = re.compile(r"[^a-z0-9]+")
 
 
@@ -22,7 +24,7 @@ def check_imitation(link: Link, brands: Brands, own_domain: str | None) -> Itera
 
     The server's own domain may be imitated too: the person knows and trusts it.
     """
-    if link.domain is not None:
+    if link.domain is not None and len(link.host) <= _LONGEST_NAME:
         ending = public_suffix(link.domain)
         labels = link.unicode_host.rstrip(".").split(".")[: -(ending.count(".") + 1)]
         yield from _check_subdomain(labels, brands, own_domain)
@@ -33,11 +35,15 @@ def check_imitation(link: Link, brands: Brands, own_domain: str | None) -> Itera
 
 def _check_subdomain(labels: list[str], brands: Brands, own_domain: str | None) -> Iterator[str]:
     words = _BETWEEN_WORDS.split(".".join(labels))
-    own_inside = own_domain is not None and f".{own_domain}." in f".{'.'.join(words)}."
-    if own_inside or any(".".join(pair) in brands.domains for pair in pairwise(words)):
+    if any(".".join(pair) in brands.domains for pair in pairwise(words)) or _contains(words, own_domain):
         yield "brand_in_subdomain"
     elif any(part in brands.endings for label in labels[:-1] for part in _parts(label)):
         yield "brand_label_in_subdomain"
+
+
+def _contains(words: list[str], domain: str | None) -> bool:
+    inside = _BETWEEN_WORDS.sub(".", domain) if domain else None
+    return inside is not None and f".{inside}." in f".{'.'.join(words)}."
 
 
 def _check_name(labels: list[str], ending: str, brands: Brands, own_domain: str | None) -> Iterator[str]:

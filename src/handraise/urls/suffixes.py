@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
 
+_LONGEST_NAME = 253
+
 
 @cache
 def _suffixes(*, only_icann: bool) -> PublicSuffixList:
@@ -16,13 +18,19 @@ def _suffixes(*, only_icann: bool) -> PublicSuffixList:
     return PublicSuffixList(only_icann=only_icann)
 
 
-@lru_cache(maxsize=1024)
 def registrable_domain(host: str) -> str | None:
     """The name that somebody registered, under a public suffix.
 
     Suffixes that a company opened to everyone (`github.io`, `vercel.app`) count:
     the page below is somebody else's. Unknown endings count as one-word suffixes.
     """
+    if len(host) > _LONGEST_NAME:  # nothing endless is remembered
+        return _registrable_domain.__wrapped__(host)
+    return _registrable_domain(host)
+
+
+@lru_cache(maxsize=1024)
+def _registrable_domain(host: str) -> str | None:
     domain: str | None = _suffixes(only_icann=False).privatesuffix(host)
     return domain
 
