@@ -77,7 +77,7 @@ REFUSED: list[tuple[str, object]] = [
     ("ref", {"type": "string", "$ref": "#/$defs/y"}),
     ("ref", {"type": "string", "$defs": {}}),
     ("array", {"type": "array"}),
-    ("array", {"type": "array", "items": True}),
+    ("keyword_value", {"type": "array", "items": True}),
     ("array", {"type": "array", "items": {}}),
     ("array", {"type": "array", "items": {"type": "string"}}),
     ("array", {"type": "array", "items": {"type": "integer", "enum": [1]}}),

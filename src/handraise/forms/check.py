@@ -33,13 +33,21 @@ Finding = tuple[str, str]
 
 def check_answer(form: Form[Any], content: object) -> tuple[Problem, ...]:
     """Everything that is wrong with the content of an accepted form; nothing when it is good."""
-    return read_answer(form, content)[1]
+    problems = _broken_rules(form, content)
+    if problems or form.result is None:
+        return problems
+    return form.take(content)[1]  # type: ignore[arg-type]
 
 
 def read_answer(form: Form[T], content: object) -> tuple[T | None, tuple[Problem, ...]]:
     """The typed result of the content of an accepted form, or everything that is wrong with it."""
+    problems = _broken_rules(form, content)
+    return (None, problems) if problems else form.take(content)  # type: ignore[arg-type]
+
+
+def _broken_rules(form: Form[Any], content: object) -> tuple[Problem, ...]:
     if not isinstance(content, dict):
-        return None, (Problem(None, "content", "The answer must be a JSON object.", kind_of(content)),)
+        return (Problem(None, "content", "The answer must be a JSON object.", kind_of(content)),)
     rules = form.rules
     try:
         for name, value in content.items():
@@ -49,10 +57,10 @@ def read_answer(form: Form[T], content: object) -> tuple[T | None, tuple[Problem
         else:
             for name in form.required:
                 content[name]
-            return form.take(content)
+            return ()
     except KeyError:  # a field that is unknown, or required and missing
         pass
-    return None, tuple(_explain(form, content))
+    return tuple(_explain(form, content))
 
 
 def _explain(form: Form[Any], content: Mapping[Any, object]) -> Iterator[Problem]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from math import inf
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias
 
 from handraise.errors import WireError
 from handraise.forms.fits import (
@@ -43,6 +43,8 @@ from handraise.revisions import Revision
 
 Schema: TypeAlias = dict[str, Any]
 """One property, as it stands on the wire."""
+
+_NO_ITEMS: Final[Schema] = {}
 
 
 class Reader:
@@ -83,17 +85,17 @@ class Reader:
         low, high = schema.get("minLength", 0), schema.get("maxLength", sys.maxsize)
         if not 0 <= low <= high:
             raise WireError("bounds", "minLength and maxLength leave no possible answer.", field=name)
-        form, matches = schema.get("format"), None
-        if form is not None:
-            form = FORMATS.get(form)
-            if form is None:
+        is_format, matches = schema.get("format"), None
+        if is_format is not None:
+            is_format = FORMATS.get(is_format)
+            if is_format is None:
                 raise WireError("format", "The format is email, uri, date or date-time.", field=name)
         if "pattern" in schema:
             if self.revision is Revision.NOVEMBER_2025:
                 matches = self.pattern(name, schema["pattern"])
             else:  # the other two ignore it
                 schema = {key: value for key, value in schema.items() if key != "pattern"}
-        return (fits_text, schema, low, high, form, matches)
+        return (fits_text, schema, low, high, is_format, matches)
 
     def pattern(self, name: str, pattern: str) -> Callable[[object], bool]:
         bounded = pattern[: self.limits.patterns + 1]
@@ -135,15 +137,11 @@ class Reader:
     def array(self, name: str, schema: Schema) -> Rule:
         if self.revision is Revision.JUNE_2025:
             raise WireError("array", "2025-06-18 has no multiple choice.", field=name)
-        if type(schema.get("items")) is not dict:
-            raise WireError(
-                "array", "An array must be a multiple choice: its items list the options.", field=name
-            )
         schema = read_keywords(name, schema, CHOICES)
         low, high = schema.get("minItems", 0), schema.get("maxItems", sys.maxsize)
         if not 0 <= low <= high:
             raise WireError("bounds", "minItems and maxItems leave no possible answer.", field=name)
-        options = self.items(name, schema["items"])
+        options = self.items(name, schema.get("items", _NO_ITEMS))
         if low > len(options):
             raise WireError("bounds", "minItems asks for more options than there are.", field=name)
         return (fits_choices, schema, options, low, high)

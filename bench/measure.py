@@ -1,0 +1,198 @@
+"""Side by side in one run: every contender takes its turn in every round, and rounds are compared, not runs.
+
+The machine gets faster and slower while we measure, so a ratio is the median of the ratios within
+each round, where both sides met the same machine.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import platform
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+OUT = Path(__file__).parent / "out"
+OURS = "handraise"
+
+Turn = Callable[[], float]
+"""One turn of a contender: prepares, works, and returns the seconds that one piece of work took."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """Ours divided by theirs, and how much it may be."""
+
+    against: str
+    ratio: float
+    at_most: float | None
+
+    @property
+    def met(self) -> bool:
+        """Whether the bar is met; what has no bar is."""
+        return self.at_most is None or self.ratio <= self.at_most
+
+    def __str__(self) -> str:
+        shown = f"{self.ratio:.2f}" if self.ratio > 0.5 else f"1/{1 / self.ratio:,.1f}"
+        if self.at_most is None:
+            return shown
+        bar = f"{self.at_most:.2f}" if self.at_most > 0.5 else f"1/{1 / self.at_most:,.0f}"
+        return f"{shown} (bar {bar}{'' if self.met else ', MISSED'})"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What was measured under one title, in seconds."""
+
+    title: str
+    seconds: Mapping[str, float]
+    ratios: Sequence[Ratio]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Anything that is not a time: a size, a share, a count."""
+
+    name: str
+    value: float
+    unit: str = ""
+    at_most: float | None = None
+    at_least: float | None = None
+
+    @property
+    def met(self) -> bool:
+        """Whether its bars are met."""
+        within = self.at_most is None or self.value <= self.at_most
+        return within and (self.at_least is None or self.value >= self.at_least)
+
+    def __str__(self) -> str:
+        bars = [("at most", self.at_most), ("at least", self.at_least)]
+        told = ", ".join(f"bar {which} {bar:,g}" for which, bar in bars if bar is not None)
+        missed = "" if self.met else ", MISSED"
+        return f"{f'{self.value:,.2f} {self.unit}'.strip()}{f'  ({told}{missed})' if told else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Figures under one title."""
+
+    title: str
+    figures: Sequence[Figure]
+
+
+@dataclass(slots=True)
+class Bench:
+    """What one part measured. Shows progress while it runs and the figures when it has them."""
+
+    part: str
+    tables: list[Table] = field(default_factory=list)
+    figures: list[Figures] = field(default_factory=list)
+
+    def compare(
+        self,
+        title: str,
+        turns: Mapping[str, Turn],
+        *,
+        rounds: int = 30,
+        bars: Mapping[str, float] | None = None,
+    ) -> None:
+        """Let every contender take its turn in every round; `bars` bound ours against the named ones."""
+        samples: dict[str, list[float]] = {name: [] for name in turns}
+        for number in range(rounds):
+            self.progress(f"{title}: round {number + 1} of {rounds}")
+            for name, turn in turns.items():
+                samples[name].append(turn())
+        self.record(title, samples, bars=bars)
+
+    def record(
+        self, title: str, samples: Mapping[str, Sequence[float]], *, bars: Mapping[str, float] | None = None
+    ) -> None:
+        """Take samples that were measured elsewhere, in seconds, the rounds in the same order for all."""
+        ratios = [
+            Ratio(name, median(ours / theirs for ours, theirs in zip(samples[OURS], taken, strict=True)), bar)
+            for name, taken in samples.items()
+            if name != OURS
+            for bar in [(bars or {}).get(name)]
+        ]
+        self.tables.append(Table(title, {name: median(taken) for name, taken in samples.items()}, ratios))
+        self._show(self.tables[-1])
+
+    def state(self, title: str, figures: Sequence[Figure]) -> None:
+        """Take figures that are not times."""
+        self.figures.append(Figures(title, figures))
+        width = max(len(figure.name) for figure in figures)
+        self.progress("")
+        print(f"\n{self.part}: {title}")
+        for figure in figures:
+            print(f"  {figure.name:<{width}}  {figure}", flush=True)
+
+    @property
+    def met(self) -> bool:
+        """Whether every bar is met."""
+        ratios = all(ratio.met for table in self.tables for ratio in table.ratios)
+        return ratios and all(figure.met for group in self.figures for figure in group.figures)
+
+    def write(self) -> Path:
+        """Keep the figures for programs to read."""
+        OUT.mkdir(exist_ok=True)
+        file = OUT / f"{self.part}.json"
+        where = {
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+            "system": platform.system(),
+        }
+        tables: list[dict[str, Any]] = [asdict(table) for table in self.tables]
+        figures: list[dict[str, Any]] = [asdict(group) for group in self.figures]
+        file.write_text(
+            json.dumps(
+                {"part": self.part, **where, "met": self.met, "tables": tables, "figures": figures}, indent=1
+            )
+            + "\n"
+        )
+        return file
+
+    def _show(self, table: Table) -> None:
+        against = {ratio.against: str(ratio) for ratio in table.ratios}
+        width = max(map(len, table.seconds))
+        self.progress("")
+        print(f"\n{self.part}: {table.title}")
+        for name, seconds in table.seconds.items():
+            told = f"handraise takes {against[name]}" if name in against else ""
+            print(f"  {name:<{width}}  {_readable(seconds):>10}  {told}".rstrip(), flush=True)
+
+    def progress(self, text: str) -> None:
+        """Say what is going on, to whoever watches at a terminal."""
+        if sys.stderr.isatty():
+            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def per_piece(work: Callable[..., object], pieces: Iterable[tuple[Any, ...]]) -> float:
+    """The seconds that one piece of work takes.
+
+    The first tenth is not timed: the turn before left its own code and data in the caches. Garbage is
+    not collected meanwhile, as timeit does it.
+    """
+    prepared = list(pieces)
+    timed = prepared[len(prepared) // 10 :]
+    gc.disable()
+    try:
+        for piece in prepared[: len(prepared) // 10]:
+            work(*piece)
+        started = perf_counter()
+        for piece in timed:
+            work(*piece)
+        return (perf_counter() - started) / len(timed)
+    finally:
+        gc.enable()
+
+
+def _readable(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.2f} {unit}"
+    return f"{seconds / 1e-9:.0f} ns"
