@@ -44,21 +44,9 @@ async def test_simple_text() -> str:
 
 
 @server.tool()
-async def test_image_content() -> Image:
-    """Give back an image."""
-    return Image(data=PIXEL, format="png")
-
-
-@server.tool()
 async def test_audio_content() -> Audio:
     """Give back a sound."""
     return Audio(data=SILENCE, format="wav")
-
-
-@server.tool()
-async def test_embedded_resource() -> EmbeddedResource:
-    """Give back a resource inside the result."""
-    return embedded("test://embedded-resource", "text/plain", "This is an embedded resource content.")
 
 
 @server.tool(structured_output=False)
@@ -101,12 +89,6 @@ async def static_binary() -> bytes:
 async def template(id: str) -> dict[str, object]:
     """Data by its id."""
     return {"id": id, "templateTest": True, "data": f"Data for ID: {id}"}
-
-
-@server.prompt()
-async def test_simple_prompt() -> str:
-    """A prompt."""
-    return "This is a simple prompt for testing."
 
 
 @server.prompt()

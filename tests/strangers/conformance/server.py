@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections.abc import Mapping
 
+from mcp import MCPDeprecationWarning
 from mcp.server.mcpserver import Context, MCPServer
 
 from handraise import Accepted, Answer, Handraise, NotSupported, ask
@@ -194,7 +196,9 @@ async def test_missing_capability() -> str:
 @server.tool()
 async def test_logging_tool(ctx: Context) -> str:
     """Log something that only a client which wanted it may see."""
-    await ctx.info("working")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MCPDeprecationWarning)  # 2026-07-28 wants less of it, not none
+        await ctx.info("working")
     return "Done."
 
 

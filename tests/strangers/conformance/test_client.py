@@ -1,0 +1,27 @@
+"""The official conformance suite meets a client made with the kit for hosts."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from tests.strangers.conformance.test_conformance import HERE, require_success
+
+pytestmark = pytest.mark.stranger
+
+SCENARIOS = [
+    ("2025-11-25", "elicitation-sep1034-client-defaults"),
+    ("2025-11-25", "initialize"),
+    ("2025-11-25", "tools_call"),
+    ("2026-07-28", "sep-2322-client-request-state"),
+    ("2026-07-28", "request-metadata"),
+    ("2026-07-28", "tools_call"),
+]
+
+
+@pytest.mark.shows("N1", "F4")
+@pytest.mark.parametrize(("revision", "scenario"), SCENARIOS)
+def test_the_suite_is_content_with_a_client_of_ours(revision: str, scenario: str, tmp_path: Path) -> None:
+    command = f"{sys.executable} {HERE / 'client.py'}"
+    require_success(["client", "--command", command, "--timeout", "60000"], scenario, revision, tmp_path)
