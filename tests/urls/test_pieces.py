@@ -23,6 +23,11 @@ def test_the_domain_is_one_piece_and_the_subdomain_another() -> None:
     )
 
 
+def test_a_dot_at_the_end_belongs_to_the_domain() -> None:
+    pieces = inspect_url("https://login.example.com./").pieces
+    assert pieces[1:3] == (("subdomain", "login."), ("domain", "example.com."))
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "localhost", "github.io"])
 def test_a_host_without_a_registrable_domain_is_emphasised_whole(host: str) -> None:
     assert ("domain", host) in inspect_url(f"https://{host}/").pieces
