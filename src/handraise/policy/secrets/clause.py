@@ -1,0 +1,246 @@
+"""One clause: is the secret in it asked for, denied, or only part of something else?
+
+Every question looks at a bounded window around the word, so that a clause costs linear time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from functools import reduce
+from itertools import accumulate, zip_longest
+from operator import or_
+from typing import Final, NamedTuple
+
+from handraise.policy.secrets.finding import PERSONAL
+from handraise.policy.secrets.lexicon import COMMON, NOTHING, Entry, Lexicon, Rule, Sense
+
+_WINDOW: Final = 12
+_NOUN_ENDINGS: Final = ("ing", "tion", "ment", "ness", "ity")
+_SKIPPED: Final = 3
+"""At most so many little words inside a phrase: "clé de l'API"."""
+_SELF_MADE: Final = frozenset({"password", "passphrase", "pin"})
+"""What a person chooses; an API key is created by somebody else."""
+
+
+class Mark(NamedTuple):
+    """A word or phrase with the roles it plays."""
+
+    text: str
+    entry: Entry
+
+    @property
+    def unknown(self) -> bool:
+        return not self.entry.roles and not self.text.isdigit()
+
+    @property
+    def names_credential(self) -> bool:
+        return any(sense.kind not in PERSONAL for sense in self.entry.senses)
+
+    @property
+    def filler(self) -> bool:
+        return self.entry.filler or self.text.isdigit()
+
+
+def marks_of(words: Sequence[str], known: Lexicon) -> list[Mark]:
+    """The longest known phrases, from left to right."""
+    marks, at = [], 0
+    while at < len(words):
+        length, entry = _longest(words, at, known)
+        marks.append(Mark("".join(words[at : at + length]), entry))
+        at += length
+    return marks
+
+
+def _longest(words: Sequence[str], start: int, known: Lexicon) -> tuple[int, Entry]:
+    end, entry = max(_phrases(words, start, "", known, _SKIPPED), key=_end, default=(start + 1, NOTHING))
+    return end - start, entry
+
+
+def _end(found: tuple[int, Entry]) -> int:
+    return found[0]
+
+
+def _phrases(
+    words: Sequence[str], at: int, before: str, known: Lexicon, skipped: int
+) -> Iterator[tuple[int, Entry]]:
+    """The phrases that go on from here, with their ends; a word counts as itself and as its stem."""
+    if at == len(words):
+        return
+    for word in (words[at], *known.stems_of(words[at])):
+        phrase = before + word
+        if entry := known.phrases.get(phrase):
+            yield at + 1, entry
+        if phrase in known.beginnings:
+            yield from _phrases(words, at + 1, phrase + " ", known, 0)
+    if skipped < _SKIPPED and words[at] in known.little:
+        yield from _phrases(words, at + 1, before, known, skipped + 1)
+
+
+def languages_of(marks: Sequence[Mark]) -> int:
+    """The languages that know most of the words: a little word of one is a noun of another."""
+    counts: dict[int, int] = {}
+    for mark in marks:
+        languages = mark.entry.languages
+        while languages:
+            language = languages & -languages
+            counts[language] = counts.get(language, 0) + 1
+            languages ^= language
+    most = max(counts.values(), default=0)
+    return reduce(or_, (language for language, count in counts.items() if 5 * count >= 4 * most), COMMON)
+
+
+class ClauseView:
+    """The marks of one clause, read in the languages of the whole text."""
+
+    def __init__(self, marks: list[Mark], languages: int, denied_before: bool) -> None:
+        self.marks = marks
+        self._languages = languages
+        neg = [self._is(mark, "neg") for mark in marks]
+        neg_after = [self._is(mark, "neg after") for mark in marks]
+        self._neg_left = list(accumulate(neg, or_, initial=False))
+        self._neg_right = list(accumulate(reversed(neg), or_, initial=False))[::-1]
+        self._neg_after_right = list(accumulate(reversed(neg_after), or_, initial=False))[::-1]
+        self.asks = any(self._is(mark, "ask", "ask after") for mark in marks)
+        self._denied_before = denied_before and not self.asks
+        self.denies = self._neg_left[-1] or self._neg_after_right[0] or self._denied_before
+        self.refers_back = self.asks and all(mark.filler for mark in marks)
+        """It asks for what was named before: "Enter it here"."""
+        self.bare = all(mark.filler or mark.names_credential for mark in marks)
+        self._about_someone = any(self._is(mark, "who") for mark in marks)
+
+    def _is(self, mark: Mark, *roles: str) -> bool:
+        return any(mark.entry.roles.get(role, 0) & self._languages for role in roles)
+
+    def denied(self, at: int) -> bool:
+        """ "Do not enter …", and "… is not needed" in a clause that asks for nothing."""
+        after = self._neg_after_right[at + 1] or (self._neg_right[at + 1] and not self.asks)
+        return self._neg_left[at] or after or self._denied_before
+
+    def turned(self, at: int, sense: Sense, head_first: int, partner: str) -> bool:
+        """The head noun is another word: "token limit", "Name des Tokens", トークンの上限.
+
+        `partner` is the role of a word that the sense needs, and that is no head for it.
+        """
+        return (
+            self._head_after(at, partner)
+            or self._head_before(at, head_first)
+            or self._followed_by_a_noun(at, sense)
+            or self._is_object_of_a_statement(at)
+        )
+
+    def _head_after(self, at: int, partner: str) -> bool:
+        tied, gap = False, 0
+        following = self.marks[at + 1 : at + 1 + _WINDOW]
+        for mark, after in zip_longest(following, following[1:]):
+            limits_the_value = after is not None and after.text.isdigit()  # "min 8 characters"
+            if self._is(mark, "head") and partner not in mark.entry.roles and not limits_the_value:
+                return True
+            if tied and self._is(mark, "ordinary"):
+                return True
+            if self._is(mark, "tie"):
+                tied = True
+            elif self._is(mark, "of", "the", "and", "stop", "neg", "ask", "ask after", "object"):
+                return False
+            else:
+                gap += 1
+                if gap > 2:
+                    return False
+        return False
+
+    def _head_before(self, at: int, head_first: int) -> bool:
+        languages, linked, gap = self._languages, False, 0
+        for mark in self._backwards(at):
+            roles = mark.entry.roles
+            if self._is(mark, "of", "the"):
+                languages &= roles.get("of", 0) | roles.get("the", 0)
+                linked = linked or self._is(mark, "of")
+            elif self._is(mark, "count"):
+                return True
+            elif self._is(mark, "head", "ordinary"):
+                nouns = (
+                    roles.get("head", 0) | roles.get("ordinary", 0)
+                    if linked
+                    else roles.get("head", 0) & head_first
+                )
+                if nouns & languages:
+                    return True
+                gap += 1
+            elif self._is(mark, "and", "ask", "stop"):
+                return False
+            else:
+                gap += 1
+            if gap > (2 if linked else 1):
+                return False
+        return False
+
+    def _followed_by_a_noun(self, at: int, sense: Sense) -> bool:
+        following = self.marks[at + 1 : at + 2]
+        if not following or not following[0].unknown or not all(mark.text.isascii() for mark in self.marks):
+            return False
+        return sense.strength == "weak" or following[0].text.endswith(_NOUN_ENDINGS)
+
+    def _is_object_of_a_statement(self, at: int) -> bool:
+        """ "The place where the token is kept" where the object comes first: トークンを保存する場所."""
+        following = self.marks[at + 1 : at + 1 + _WINDOW]
+        if len(following) < 2 or not self._is(following[0], "object"):
+            return False
+        return self._is(following[1], "head", "stop") or not any(
+            self._is(mark, "ask after") for mark in following
+        )
+
+    def passing(self, at: int) -> bool:
+        """Something else stands between the start and the secret: "the user whose password …"."""
+        for mark in self._backwards(at):
+            if self._is(mark, "ask", "set", "what"):
+                return False
+            if self._is(mark, "stop"):
+                return True
+        return at > _WINDOW or self._about_someone
+
+    def asked(self, at: int, sense: Sense) -> bool:
+        """A verb requests it, a question is about it, or the clause names nothing else."""
+        return self.bare or self._asked_before(at, sense) or self._asked_after(at)
+
+    def _asked_before(self, at: int, sense: Sense) -> bool:
+        unknown = 0
+        for mark in self._backwards(at):
+            if self._is(mark, "ask"):
+                return unknown <= 6
+            if self._is(mark, "set"):
+                return sense.kind in _SELF_MADE
+            if self._is(mark, "what"):
+                return unknown <= 1
+            unknown += mark.unknown
+        return False
+
+    def _asked_after(self, at: int) -> bool:
+        unknown = 0
+        for mark in self.marks[at + 1 : at + 1 + _WINDOW]:
+            if self._is(mark, "ask after"):
+                return unknown <= 4
+            if self._is(mark, "what after"):
+                return unknown <= 1
+            if self._is(mark, "stop", "head", "ordinary"):
+                return False
+            unknown += mark.unknown
+        return False
+
+    def _backwards(self, at: int) -> Iterator[Mark]:
+        return reversed(self.marks[max(0, at - _WINDOW) : at])
+
+    def together(self, rules: Sequence[Rule], sentence: Set[str]) -> Iterator[tuple[Sense, int, str]]:
+        """Secrets that only several words together name: a "code", and in the same sentence "by SMS".
+
+        Each comes with the place of the first word and the role of the second.
+        """
+        places: dict[str, int] = {}
+        for at, mark in enumerate(self.marks):
+            for role in mark.entry.roles:
+                places.setdefault(role, at)
+        for rule in rules:
+            first, second = places.get(rule.first), places.get(rule.second)
+            if rule.near:
+                if first is not None and second is not None and abs(first - second) <= 2:
+                    yield Sense(rule.kind, "weak"), first, rule.second
+            elif first is not None and rule.second in sentence:
+                yield Sense(rule.kind, "strong"), first, rule.second

@@ -1,0 +1,199 @@
+"""Turn the lexicons as people write them into the file that is loaded: `python -m handraise.policy.secrets.compile`.
+
+A file is read as it stands, one language each:
+
+    order: last            where a head noun stands: "password length", or "first": "longueur du mot de passe"
+    endings: 2             how many letters an inflection may add to an entry with a star
+
+    [password]             a section is a role; its entries are separated by commas
+    *passwort*, kennwort*  `*x` may end a compound, `x*` may take an ending or begin a compound
+
+A section named for a kind of secret may be `weak` or `bare` (see `Sense`). The sections named in `rules`
+are groups of words that mean something only together. All other sections are parts of speech.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
+from pathlib import Path
+from typing import Any, Final
+
+from handraise.policy.secrets.characters import UNSPACED, fold, without_article
+from handraise.policy.secrets.finding import CALLED
+from handraise.policy.secrets.lexicon import COMMON, COMPILED, UNKNOWN_HEAD, Rule, load
+
+_FOLDER: Final = Path(__file__).parent
+_WORD: Final = re.compile(rf"[{UNSPACED}]+|[^{UNSPACED}\s'-]+")
+_LITTLE: Final = ("of", "the")
+_FILLERS: Final = {
+    "the",
+    "of",
+    "and",
+    "tie",
+    "please",
+    "generic",
+    "carrier",
+    "service",
+    "ask",
+    "ask after",
+    "set",
+}
+_GRAMMAR: Final = {"head", "ordinary", "the", "of", "and", "tie", "object", "stop", "neg", "neg after"} | {
+    "ask", "ask after", "set", "what", "what after", "who", "count"
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Draft:
+    """The lexicon while its files are read."""
+
+    phrases: dict[str, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
+    words: set[str] = field(default_factory=set)
+    stems: dict[str, int] = field(default_factory=dict)
+    inner: set[str] = field(default_factory=set)
+    rules: list[Rule] = field(default_factory=list)
+    head_first: int = 0
+
+    def add(self, phrase: str, role: str, language: int, endings: int) -> None:
+        """Enter a phrase under a role; a phrase of Latin words counts in one piece too."""
+        words = [self._learn(word, endings) for word in _WORD.findall(phrase)]
+        self._enter(" ".join(words), role, language)
+        if len(words) > 1 and (joined := "".join(words)).isascii():
+            self._enter(self._learn(joined, endings), role, language)
+
+    def _learn(self, word: str, endings: int) -> str:
+        bare = without_article(word.strip("*"))
+        self.words.add(bare)
+        if word.endswith("*"):
+            self.stems[bare] = max(endings, self.stems.get(bare, 0))
+        if word.startswith("*"):
+            self.inner.add(bare)
+        return bare
+
+    def _enter(self, phrase: str, role: str, language: int) -> None:
+        roles = self.phrases[phrase]
+        roles[role] = roles.get(role, 0) | language
+
+
+def compile_lexicon(texts: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """The compiled form of these files, given as names and contents."""
+    draft = _Draft()
+    draft.phrases[UNKNOWN_HEAD] = {"head": COMMON}
+    for number, (name, text) in enumerate(sorted(texts), start=1):
+        _read(draft, text, COMMON if name == "common.txt" else 1 << number)
+    _inflect(draft)
+    grouped = {rule.first for rule in draft.rules}
+    entries: dict[str, int] = {}
+    phrases = {
+        phrase: entries.setdefault(json.dumps(_entry(draft, phrase, grouped), sort_keys=True), len(entries))
+        for phrase in sorted(draft.phrases)
+    }
+    beginnings = {beginning for phrase in phrases for beginning in _beginnings(phrase)}
+    return {
+        "entries": [json.loads(entry) for entry in entries],
+        "phrases": phrases,
+        "beginnings": sorted(beginnings),
+        "others": sorted(draft.words - phrases.keys() - beginnings),
+        "stems": dict(sorted(draft.stems.items())),
+        "inner": _by_start(draft.inner, 3),
+        "runs": _by_start((word for word in draft.words if re.match(f"[{UNSPACED}]", word)), 1),
+        "little": sorted(phrase for phrase, roles in draft.phrases.items() if _is_little(phrase, roles)),
+        "rules": draft.rules,
+        "head_first": draft.head_first,
+    }
+
+
+def _read(draft: _Draft, text: str, language: int) -> None:
+    role, endings = "", 0
+    for line in fold(text).casefold().splitlines():
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        if line.startswith("["):
+            role = line.strip("[]")
+        elif role == "rules":
+            draft.rules.append(_rule(line))
+        elif role:
+            for phrase in filter(None, map(str.strip, line.split(","))):
+                draft.add(phrase, role, language, endings)
+        elif line == "order: first":
+            draft.head_first |= language
+        elif line.startswith("endings:"):
+            endings = int(line.removeprefix("endings:"))
+
+
+def _rule(line: str) -> Rule:
+    kind, _, groups = line.partition("=")
+    first, sign, second = re.split(r"\s*([+~])\s*", groups.strip())
+    return Rule(kind.strip(), first, second, near=sign == "~")
+
+
+def _inflect(draft: _Draft) -> None:
+    """Let a form that is written out be the same parts of speech as its stem; what it means is its own."""
+    known = load({**_EMPTY, "stems": draft.stems})
+    for word, roles in draft.phrases.items():
+        stem = draft.phrases.get(next(known.stems_of(word), ""), {})
+        for role in stem.keys() & _GRAMMAR:
+            roles[role] = roles.get(role, 0) | stem[role]
+
+
+_EMPTY: Final[dict[str, Any]] = {
+    "entries": [], "phrases": {}, "beginnings": [], "others": [], "inner": {}, "runs": {}, "little": [], "rules": [],
+    "head_first": 0,
+}  # fmt: skip
+
+
+def _entry(draft: _Draft, phrase: str, grouped: set[str]) -> dict[str, Any]:
+    """What a phrase does. What always names a secret is nothing else besides: "nie" is a number in Spain."""
+    roles = draft.phrases[phrase]
+    senses = _senses(roles)
+    if any(strength == "strong" and kind != "personal_data" for kind, strength in senses):
+        roles = {role: languages for role, languages in roles.items() if role not in _GRAMMAR}
+    return {
+        "roles": roles,
+        "senses": senses,
+        "filler": not senses and grouped.isdisjoint(roles) and not _FILLERS.isdisjoint(roles),
+        "languages": reduce(or_, roles.values(), 0) & ~COMMON,
+        "spares": sorted(_spared(draft, phrase)) if "benign" in roles else [],
+    }
+
+
+def _senses(roles: Iterable[str]) -> list[tuple[str, str]]:
+    named = (role.partition(" ") for role in sorted(roles))
+    return [(kind, strength or "strong") for kind, _, strength in named if kind in CALLED]
+
+
+def _spared(draft: _Draft, phrase: str) -> set[str]:
+    return {kind for word in phrase.split() for kind, _ in _senses(draft.phrases.get(word, ()))}
+
+
+def _beginnings(phrase: str) -> Iterator[str]:
+    words = phrase.split()
+    return (" ".join(words[:length]) for length in range(1, len(words)))
+
+
+def _by_start(words: Iterable[str], length: int) -> dict[str, list[str]]:
+    starts: dict[str, list[str]] = defaultdict(list)
+    for word in sorted(words, key=lambda word: (-len(word), word)):
+        starts[word[:length]].append(word)
+    return dict(sorted(starts.items()))
+
+
+def _is_little(phrase: str, roles: dict[str, int]) -> bool:
+    return " " not in phrase and any(role in roles for role in _LITTLE)
+
+
+def lexicon_files() -> list[tuple[str, str]]:
+    """The names and contents of the files that people write."""
+    return [(path.name, path.read_text("utf-8")) for path in sorted((_FOLDER / "lexicons").glob("*.txt"))]
+
+
+if __name__ == "__main__":
+    compiled = compile_lexicon(lexicon_files())
+    (_FOLDER / COMPILED).write_text(json.dumps(compiled, ensure_ascii=False, indent=0) + "\n", "utf-8")

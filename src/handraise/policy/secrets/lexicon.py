@@ -1,0 +1,129 @@
+"""The words of every language, as the reader looks them up: one compiled file, loaded at first use.
+
+The words themselves are written in `lexicons/*.txt`, one file a language; `compile` turns those into
+`lexicon.json`, because reading 20,000 words as they are written takes a third of a second.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, Final, Literal, NamedTuple
+
+COMMON: Final = 1
+"""The language bit of what every language borrows; the languages themselves are the higher bits."""
+COMPILED: Final = "lexicon.json"
+UNKNOWN_HEAD: Final = "+"
+"""Stands for the rest of a compound: "Passwort" in front of anything is no password."""
+
+Strength = Literal["strong", "weak", "bare"]
+
+
+class Sense(NamedTuple):
+    """One kind of secret that an entry may name.
+
+    A strong one always does, a weak one unless something turns it into something else,
+    a bare one only when it stands alone.
+    """
+
+    kind: str
+    strength: Strength
+
+
+class Rule(NamedTuple):
+    """Words that ask for a secret only together: a "code" and "by SMS"."""
+
+    kind: str
+    first: str
+    second: str
+    near: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a word or phrase does: the roles it plays, each with the languages (as bits) in which it does."""
+
+    roles: Mapping[str, int]
+    senses: tuple[Sense, ...] = ()
+    filler: bool = False
+    """Says nothing by itself: "the", "please", "value"."""
+    languages: int = 0
+    """Every language that knows it."""
+    spares: tuple[str, ...] = ()
+    """The kinds that its words would name without it: a "GPIO pin" spares the PIN."""
+
+
+NOTHING: Final = Entry({})
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """Everything the reader looks up."""
+
+    phrases: Mapping[str, Entry]
+    """Words and phrases; the words of a phrase are separated by one space."""
+    beginnings: Set[str]
+    """The first words of longer phrases."""
+    others: Set[str]
+    """Words that stand only inside phrases."""
+    stems: Mapping[str, int]
+    """Words that take endings, and how long an ending may be."""
+    inner: Mapping[str, list[str]]
+    """Words that may end a compound, by their first three letters."""
+    runs: Mapping[str, list[str]]
+    """Words of scripts without spaces by their first character, longest first."""
+    little: Set[str]
+    """Articles, possessives and prepositions: phrases are found across them."""
+    rules: tuple[Rule, ...]
+    head_first: int
+    """Languages that put the head noun first: "longueur du mot de passe"."""
+
+    def knows(self, word: str) -> bool:
+        """Whether the word is there as it stands, by itself or inside a phrase."""
+        return word in self.phrases or word in self.beginnings or word in self.others
+
+    def entry_of(self, word: str) -> str | None:
+        """The word as the lexicon spells it, if it is there."""
+        return word if self.knows(word) else next(self.stems_of(word), None)
+
+    def stems_of(self, word: str) -> Iterator[str]:
+        """The entries that the word may be an inflected form of, longest first."""
+        for length in range(len(word) - 1, 2, -1):
+            stem, ending = word[:length], word[length:]
+            if len(ending) <= self.stems.get(stem, 0) and not self.is_head(ending):
+                yield stem
+
+    def is_head(self, word: str) -> bool:
+        """Whether the word turns a secret before it into something else, as "length" does."""
+        return "head" in self.phrases.get(word, NOTHING).roles
+
+
+@lru_cache(maxsize=1)
+def lexicon() -> Lexicon:
+    """The lexicon. Its file is read here, once, at the first form that is judged."""
+    return load(json.loads(files(__package__).joinpath(COMPILED).read_text("utf-8")))
+
+
+def load(data: dict[str, Any]) -> Lexicon:
+    """The lexicon from its compiled form, where phrases share what they do by number."""
+    entries = [_entry(**entry) for entry in data["entries"]]
+    return Lexicon(
+        phrases={phrase: entries[number] for phrase, number in data["phrases"].items()},
+        beginnings=frozenset(data["beginnings"]),
+        others=frozenset(data["others"]),
+        stems=data["stems"],
+        inner=data["inner"],
+        runs=data["runs"],
+        little=frozenset(data["little"]),
+        rules=tuple(Rule(*rule) for rule in data["rules"]),
+        head_first=data["head_first"],
+    )
+
+
+def _entry(
+    roles: dict[str, int], senses: list[list[Any]], filler: bool, languages: int, spares: list[str]
+) -> Entry:
+    return Entry(roles, tuple(Sense(*sense) for sense in senses), filler, languages, tuple(spares))

@@ -1,0 +1,121 @@
+"""What a text mentions, and how: asked for, denied, or turned into something harmless.
+
+"Password" asks. "Password length", "longueur du mot de passe" and 密码长度 do not: the head noun is another.
+"Never enter your password" denies. "The user whose password expired" mentions in passing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from handraise.policy.secrets.clause import ClauseView, Mark, languages_of, marks_of
+from handraise.policy.secrets.lexicon import Lexicon, Sense, lexicon
+from handraise.policy.secrets.words import clauses
+
+_CACHED: Final = 600
+"""Longer texts are read again each time, so that nobody can fill the cache with them."""
+
+
+class Mention(NamedTuple):
+    """A kind of secret that a text names."""
+
+    kind: str
+    firm: bool
+    """False when the word has other meanings too, so that other words may excuse it."""
+    asked: bool
+    """The clause requests it, or consists of nothing else."""
+    closing: bool
+    """It stands in the last sentence, which is the one that a person answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """All that judging a form needs to know of one text."""
+
+    mentions: frozenset[Mention]
+    harmless: frozenset[str]
+    """Kinds that are named only as part of something else: "token budget"."""
+    roles: frozenset[str]
+    """Roles of all words, except in clauses that deny."""
+    plain: frozenset[str]
+    """Roles that every word shares, little words aside: "the code" is plainly a code, "postal code" is not."""
+    generic: bool
+    """The text names nothing in particular: "value", "input", "x1"."""
+    denies: bool
+    """Something in it is denied: "do not …"."""
+
+
+def read(text: str) -> Reading:
+    """Read one name, title, description or message."""
+    return _read_once(text) if len(text) <= _CACHED else _read(text)
+
+
+@lru_cache(maxsize=4096)
+def _read_once(text: str) -> Reading:
+    return _read(text)
+
+
+def _read(text: str) -> Reading:
+    known = lexicon()
+    sentences = _sentences(text, known)
+    marks = [mark for sentence in sentences for clause in sentence for mark in clause]
+    own = {role for mark in marks for role in mark.entry.roles}
+    languages = languages_of(marks)
+    mentions: set[Mention] = set()
+    harmless = {kind for mark in marks for kind in mark.entry.spares}
+    roles: set[str] = set()
+    denies = False
+    for number, sentence in enumerate(sentences, start=1):
+        around = {role for clause in sentence for mark in clause for role in mark.entry.roles}
+        denied = turned = False
+        for clause in sentence:
+            view = ClauseView(clause, languages, denied)
+            senses = list(_senses(view, known, around))
+            for sense, asked in senses:
+                if asked is None or f"not {sense.kind}" in own or (turned and not view.asks):
+                    harmless.add(sense.kind)
+                else:
+                    firm, closing = sense.strength == "strong", number == len(sentences)
+                    mentions.add(Mention(sense.kind, firm, asked, closing))
+            if view.refers_back:
+                mentions = {mention._replace(asked=True) for mention in mentions}
+            turned = turned or any(asked is None for _, asked in senses)
+            denied = view.denies
+            denies = denies or denied
+            roles.update(() if denied else (role for mark in clause for role in mark.entry.roles))
+    return Reading(
+        frozenset(mentions), frozenset(harmless), frozenset(roles), _plain(marks), _generic(marks), denies
+    )
+
+
+def _sentences(text: str, known: Lexicon) -> list[list[list[Mark]]]:
+    sentences: list[list[list[Mark]]] = []
+    for clause in clauses(text):
+        if not clause.continues:
+            sentences.append([])
+        sentences[-1].append(marks_of(clause.words, known))
+    return sentences
+
+
+def _senses(view: ClauseView, known: Lexicon, sentence: Set[str]) -> Iterator[tuple[Sense, bool | None]]:
+    """Every sense that the clause does not deny, with whether it is asked for; None where it is harmless."""
+    named = ((sense, at, "") for at, mark in enumerate(view.marks) for sense in mark.entry.senses)
+    for sense, at, partner in (*named, *view.together(known.rules, sentence)):
+        if view.denied(at) or view.passing(at):
+            continue
+        if view.turned(at, sense, known.head_first, partner):
+            yield sense, None
+        elif (asked := view.asked(at, sense)) or sense.strength != "bare":
+            yield sense, asked
+
+
+def _plain(marks: list[Mark]) -> frozenset[str]:
+    contents = [frozenset(mark.entry.roles) for mark in marks if not mark.filler]
+    return frozenset.intersection(*contents) if contents else frozenset()
+
+
+def _generic(marks: list[Mark]) -> bool:
+    return all(mark.filler or (len(mark.text) <= 2 and mark.unknown) for mark in marks)
