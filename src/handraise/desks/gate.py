@@ -1,0 +1,85 @@
+"""Between the policy and the desks: what may wait at a desk, and what the policy learns from a decision."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import replace
+from typing import Final
+
+from handraise.desks.waiting import Cause, Decision, Waiting
+from handraise.policy import (
+    Admitted,
+    Ask,
+    Facts,
+    Folded,
+    Limits,
+    OwnRule,
+    Policy,
+    Ruling,
+    TooMuch,
+    sameness_of,
+)
+from handraise.policy.rulings import refuse
+
+_CALLS: Final = 256
+
+
+class PolicyGate:
+    """Judges a question by the rules, then by the limits; hears how it ended."""
+
+    def __init__(self, policy: Policy, limits: Limits | None = None) -> None:
+        self.policy = policy
+        self.limits = limits or Limits(policy.settings)
+        self._calls: OrderedDict[int, tuple[object, str]] = OrderedDict()
+        self._numbered = 0
+
+    def admit(self, waiting: Waiting, now: float) -> Ruling:
+        """May it wait at a desk? What the rules refuse costs the server nothing of its limits."""
+        ruling = self.policy.judge(self._facts(waiting, now))
+        if ruling.verdict == "refuse":
+            return ruling
+        match self.limits.admit(self._ask(waiting), now):
+            case Admitted():
+                return ruling
+            case Folded(into):
+                return replace(ruling, same_as=into)
+            case TooMuch(reason):
+                return replace(refuse(reason), rules=("limits",))
+
+    def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:
+        """Take note of a decision: a decline makes the server be quiet, and blocking it makes a rule."""
+        action = decision.answer.action if decision.by == "human" else None
+        self.limits.settle(self._ask(waiting), action, now)
+        if decision.block is not None:
+            rule = OwnRule(waiting.origin.name, "block", made=now, person=waiting.person.key)
+            self.policy.remember(rule, keep=decision.block == "always")
+
+    def _facts(self, waiting: Waiting, now: float) -> Facts:
+        return self.policy.facts(
+            waiting.question, waiting.origin, waiting.person.key, tool=_tool(waiting.cause), now=now
+        )
+
+    def _ask(self, waiting: Waiting) -> Ask:
+        return Ask(
+            waiting.id,
+            waiting.origin.name,
+            waiting.person.key,
+            sameness_of(waiting.question),
+            self._call(waiting.cause),
+        )
+
+    def _call(self, cause: Cause | None) -> str | None:
+        """A name for the call that asks. Two equal calls stay two: they are told apart by identity."""
+        if cause is None or not cause.certain or not cause.calls:
+            return None
+        call = cause.calls[0]
+        if id(call) not in self._calls:
+            self._numbered += 1
+            self._calls[id(call)] = (call, str(self._numbered))  # kept, so that its id stays its own
+            while len(self._calls) > _CALLS:
+                self._calls.popitem(last=False)
+        return self._calls[id(call)][1]
+
+
+def _tool(cause: Cause | None) -> str | None:
+    return cause.calls[0][0] if cause is not None and cause.certain and cause.calls else None

@@ -1,0 +1,147 @@
+"""The configuration file: one TOML text in, typed settings out, or every problem with its line.
+
+Nothing is guessed: an unknown key, a wrong type or a value out of bounds refuses the whole file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Any, Final, TypeVar
+
+from handraise.display import for_line
+from handraise.errors import SetupError
+from handraise.policy.lines import Path, lines_of_keys
+from handraise.policy.settings import (
+    GROUPS,
+    PRESETS,
+    SETTINGS,
+    LimitSettings,
+    ServerSettings,
+    Setting,
+    Settings,
+)
+
+MAX_BYTES: Final = 256 * 1024
+_KNOWN: Final[Mapping[str, Setting]] = {setting.key: setting for setting in SETTINGS}
+_TABLES: Final = frozenset(key.rpartition(".")[0] for key in _KNOWN) | {"servers"}
+_NAME: Final = "NAME"
+T = TypeVar("T")
+
+
+def parse_settings(text: str, *, source: str = "handraise.toml", own_file: bool = True) -> Settings:
+    """The settings in a configuration file; SetupError lists everything that is wrong with it.
+
+    `own_file` is False for a file that may have come with somebody else's project: it may not name commands
+    or switch rules off.
+    """
+    if len(text) > MAX_BYTES:
+        raise SetupError(f"{source}: the file has more than {MAX_BYTES} characters")
+    try:
+        document = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SetupError(f"{source}: this is not TOML: {for_line(str(error))}") from None
+    reading = _Reading(own_file)
+    reading.read(document, (), "")
+    reading.require_hook()
+    if reading.problems:
+        raise SetupError(_report(reading.problems, text, source))
+    return _settings(reading.values)
+
+
+class _Reading:
+    """One pass over a document, collecting values by path and problems by path."""
+
+    def __init__(self, own_file: bool) -> None:
+        self.values: dict[Path, object] = {}
+        self.problems: list[tuple[Path, str]] = []
+        self._own_file = own_file
+
+    def read(self, table: Mapping[str, Any], at: Path, known_as: str) -> None:
+        """Read a table. `known_as` is its key in the table of settings, where a server's name is NAME."""
+        for key, value in table.items():
+            path = (*at, key)
+            name = _NAME if known_as == "servers" else key
+            known = f"{known_as}.{name}" if known_as else name
+            if known in _TABLES:
+                self._read_table(value, path, known)
+            elif (setting := _KNOWN.get(known)) is not None:
+                self._take(setting, value, path)
+            else:
+                self.problems.append((path, _unknown(known, known_as)))
+
+    def _read_table(self, value: object, path: Path, known: str) -> None:
+        if not isinstance(value, dict):
+            self.problems.append((path, "this is a table, not a value"))
+        elif known == "servers.NAME" and not _is_server(path[-1]):
+            self.problems.append((path, "a server's name is printable text of at most 200 characters"))
+        else:
+            self.read(value, path, known)
+
+    def _take(self, setting: Setting, value: object, path: Path) -> None:
+        if setting.own_file_only and not self._own_file:
+            self.problems.append((path, _NOT_HERE))
+            return
+        try:
+            self.values[path] = setting.accepts.take(value)
+        except ValueError as error:
+            self.problems.append((path, f"use {error}"))
+
+    def require_hook(self) -> None:
+        """A rule that runs the hook needs one."""
+        if self.values.get(("headless", "rule")) == "hook" and not self.values.get(("headless", "hook")):
+            self.problems.append((("headless", "rule"), '"hook" needs headless.hook, the command to run'))
+
+
+_NOT_HERE: Final = (
+    "this is not taken from a file in the working directory, which may have come with somebody else's project; "
+    "put it into your own configuration file, or name this file in HANDRAISE_CONFIG"
+)
+
+
+def _unknown(known: str, known_as: str) -> str:
+    near = [name for name in (*_KNOWN, *_TABLES) if name.rpartition(".")[0] == known_as and name]
+    close = get_close_matches(known, near, n=1)
+    if close:
+        return f"there is no such setting; did you mean {close[0].rpartition('.')[2]}?"
+    return f"there is no such setting; there are: {', '.join(each.rpartition('.')[2] for each in near)}"
+
+
+def _is_server(name: str) -> bool:
+    return 0 < len(name) <= 200 and name.isprintable()
+
+
+def _report(problems: list[tuple[Path, str]], text: str, source: str) -> str:
+    lines = lines_of_keys(text)
+    told = [(lines.get(path, 0), for_line(".".join(path)), problem) for path, problem in problems]
+    return "\n".join(
+        f"{source}:{line}: {key}: {problem}" if line else f"{source}: {key}: {problem}"
+        for line, key, problem in sorted(told)
+    )
+
+
+def _settings(values: Mapping[Path, object]) -> Settings:
+    """Defaults, then the preset, then the file."""
+    preset: Any = values.get(("preset",), "standard")
+    given = {tuple(key.split(".")): value for key, value in PRESETS[preset].items()} | dict(values)
+    groups = {name: _filled(shape, given, (name,)) for name, shape in GROUPS.items()}
+    names = dict.fromkeys(path[1] for path in given if path[0] == "servers")
+    limits: LimitSettings = groups["limits"]
+    servers = {name: _server(given, name, limits) for name in names}
+    return _filled(Settings, given, (), **groups, servers=MappingProxyType(servers))
+
+
+def _server(given: Mapping[Path, object], name: str, limits: LimitSettings) -> ServerSettings:
+    own = {path[3]: value for path, value in given.items() if path[:3] == ("servers", name, "limits")}
+    changed: Any = own
+    return _filled(ServerSettings, given, ("servers", name), limits=dataclasses.replace(limits, **changed))
+
+
+def _filled(shape: Callable[..., T], given: Mapping[Path, object], at: Path, **groups: object) -> T:
+    """A group of settings with what was given for it."""
+    depth = len(at) + 1
+    own = {path[-1]: value for path, value in given.items() if len(path) == depth and path[:-1] == at}
+    return shape(**own, **groups)

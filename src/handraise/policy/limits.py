@@ -1,0 +1,219 @@
+"""How much one server may ask one person: pure arithmetic over tallies, with time passed in.
+
+A burst of three thousand questions from one call becomes a handful and a refusal. The same question twice at
+the same time, in the same call, is one question; two calls that ask the same stay two, because an answer to one
+is no consent to the other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from handraise.policy.facts import Counts
+from handraise.policy.settings import LimitSettings, Settings
+from handraise.questions import Action, FormQuestion, Question
+from handraise.revisions import Revision
+from handraise.wire import dump_question
+
+MINUTE: Final = 60.0
+HOUR: Final = 3600.0
+_CALLS: Final = 256
+_WAITING: Final = 256
+_TALLIES: Final = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """The question may be shown, when its turn comes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """The same question waits already: its answer is this one's too."""
+
+    into: str
+
+
+@dataclass(frozen=True, slots=True)
+class TooMuch:
+    """The question may not be shown, and why."""
+
+    reason: str
+
+
+Admission: TypeAlias = Admitted | Folded | TooMuch
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What the limits look at of a question."""
+
+    id: str
+    server: str
+    person: str
+    sameness: str
+    """Equal for the same question; see `sameness_of`."""
+    call: str | None = None
+    """None when the host cannot tell which call asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What one server asked one person. Nothing in it grows without bound."""
+
+    asked: tuple[float, ...] = ()
+    """When, within the last hour."""
+    calls: tuple[tuple[str, int], ...] = ()
+    """How often the latest calls asked."""
+    waiting: tuple[tuple[float, Ask], ...] = ()
+    declines: int = 0
+    """In a row."""
+    quiet_until: float = 0.0
+
+
+def sameness_of(question: Question) -> str:
+    """A digest that the same words, fields and link share, and no others."""
+    if isinstance(question, FormQuestion):
+        told: object = dump_question(question, Revision.NOVEMBER_2025)
+    else:
+        told = [question.message, question.url]
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+def count(tally: Tally, call: str | None, now: float) -> Counts:
+    """How much was asked so far, as far as one more question of this call is concerned."""
+    return Counts(
+        in_call=0 if call is None else dict(tally.calls).get(call, 0),
+        waiting=sum(ask.call == call for _, ask in tally.waiting),
+        last_minute=sum(now - at < MINUTE for at in tally.asked),
+        last_hour=sum(now - at < HOUR for at in tally.asked),
+        quiet_left=max(0.0, tally.quiet_until - now),
+    )
+
+
+def admit(tally: Tally, ask: Ask, bounds: LimitSettings, now: float) -> tuple[Tally, Admission]:
+    """May this be asked now? The tally afterwards, and the answer."""
+    counts = count(tally, ask.call, now)
+    if ask.call is not None and counts.in_call >= bounds.per_call:
+        return tally, TooMuch(f"{ask.server} has asked {_questions(counts.in_call)} in this call already.")
+    if ask.call is not None and (first := _waiting_like(tally, ask)) is not None:
+        return replace(tally, calls=_counted(tally.calls, ask.call)), Folded(first)
+    if reason := _objection(counts, bounds, ask.server) or _crowd(tally, ask.server):
+        return tally, TooMuch(reason)
+    asked = (*(at for at in tally.asked if now - at < HOUR), now)
+    calls = _counted(tally.calls, ask.call)
+    return replace(tally, asked=asked, calls=calls, waiting=(*tally.waiting, (now, ask))), Admitted()
+
+
+def settle(tally: Tally, question_id: str, action: Action | None, bounds: LimitSettings, now: float) -> Tally:
+    """A question came to its end: an answer, or None when it was withdrawn or nobody answered."""
+    waiting = tuple(each for each in tally.waiting if each[1].id != question_id)
+    if len(waiting) == len(tally.waiting):
+        return tally
+    tally = replace(tally, waiting=waiting)
+    if action == "accept":
+        return replace(tally, declines=0)
+    if action == "decline" and bounds.quiet_after_decline:
+        declines = tally.declines + 1 if now - tally.quiet_until < HOUR else 1
+        quiet = min(HOUR, bounds.quiet_after_decline * 2.0 ** min(declines - 1, 32))
+        return replace(tally, declines=declines, quiet_until=max(tally.quiet_until, now + quiet))
+    return tally
+
+
+def _objection(counts: Counts, bounds: LimitSettings, server: str) -> str | None:
+    if counts.quiet_left > 0:
+        return f"You declined a question of {server}; it may ask again in {_seconds(counts.quiet_left)}."
+    if counts.waiting >= bounds.per_round:
+        return f"{_questions(counts.waiting)} of {server} wait for an answer already."
+    if counts.last_minute >= bounds.per_minute:
+        return f"{server} has asked {_questions(counts.last_minute)} within a minute."
+    if counts.last_hour >= bounds.per_hour:
+        return f"{server} has asked {_questions(counts.last_hour)} within an hour."
+    return None
+
+
+def _crowd(tally: Tally, server: str) -> str | None:
+    full = len(tally.waiting) >= _WAITING
+    return f"{_questions(len(tally.waiting))} of {server} wait for an answer already." if full else None
+
+
+def _waiting_like(tally: Tally, ask: Ask) -> str | None:
+    alike = (ask.call, ask.sameness)
+    return next((each.id for _, each in tally.waiting if (each.call, each.sameness) == alike), None)
+
+
+def _counted(calls: tuple[tuple[str, int], ...], call: str | None) -> tuple[tuple[str, int], ...]:
+    if call is None:
+        return calls
+    asked = dict(calls)
+    number = asked.pop(call, 0) + 1
+    return (*list(asked.items())[-(_CALLS - 1) :], (call, number))
+
+
+def _questions(number: int) -> str:
+    return "1 question" if number == 1 else f"{number} questions"
+
+
+def _seconds(left: float) -> str:
+    whole = max(1, round(left))
+    return "1 second" if whole == 1 else f"{whole} seconds"
+
+
+class Limits:
+    """The tallies of all servers and persons, and the clock they share."""
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self._settings = settings or Settings()
+        self._tallies: OrderedDict[tuple[str, str], Tally] = OrderedDict()
+        self._clock = 0.0
+        self._heard: float | None = None
+
+    def admit(self, ask: Ask, now: float) -> Admission:
+        """May this be asked now? Once admitted it counts, and waits until it is settled."""
+        key, at = (ask.server, ask.person), self._elapsed(now)
+        if key not in self._tallies and not self._make_room():
+            return TooMuch("Too many servers ask at the same time.")
+        bounds = self._settings.limits_for(ask.server)
+        tally, admission = admit(self._tallies.get(key, Tally()), ask, bounds, at)
+        self._tallies[key] = tally
+        self._tallies.move_to_end(key)
+        return admission
+
+    def settle(self, ask: Ask, action: Action | None, now: float) -> None:
+        """An admitted question came to its end; None: withdrawn, or nobody answered."""
+        key, at = (ask.server, ask.person), self._elapsed(now)
+        if (tally := self._tallies.get(key)) is not None:
+            bounds = self._settings.limits_for(ask.server)
+            self._tallies[key] = settle(tally, ask.id, action, bounds, at)
+
+    def counts(self, server: str, person: str, call: str | None, now: float) -> Counts:
+        """How much a server has asked a person so far."""
+        return count(self._tallies.get((server, person), Tally()), call, self._elapsed(now))
+
+    def turn(self, person: str) -> str | None:
+        """The id of the question to show this person now: one dialog at a time, the oldest first."""
+        waiting = (
+            each for (_, owner), tally in self._tallies.items() if owner == person for each in tally.waiting
+        )
+        first = min(waiting, key=lambda each: each[0], default=None)
+        return None if first is None else first[1].id
+
+    def _elapsed(self, now: float) -> float:
+        """Our own time, which never goes back: a clock that was set back must lengthen no window for ever."""
+        if self._heard is not None:
+            self._clock += max(0.0, now - self._heard)
+        self._heard = now
+        return self._clock
+
+    def _make_room(self) -> bool:
+        """Forget whoever has been silent longest, but nobody who waits."""
+        if len(self._tallies) < _TALLIES:
+            return True
+        idle = next((key for key, tally in self._tallies.items() if not tally.waiting), None)
+        if idle is not None:
+            del self._tallies[idle]
+        return idle is not None

@@ -1,0 +1,99 @@
+"""May this question reach the desk? One entry for hosts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Final
+
+from handraise.policy.facts import Counts, Facts
+from handraise.policy.rulebook import OwnRule, OwnRules, RulesInMemory
+from handraise.policy.rules import Rule, all_of
+from handraise.policy.rulings import ALLOW, Ruling, worst_of
+from handraise.policy.secrets import judge_form
+from handraise.policy.settings import Asking, Settings
+from handraise.policy.standard_rules import standard_rules
+from handraise.questions import FormQuestion, Origin, Question
+from handraise.urls import inspect_url
+
+SERVERS: Final = "servers"
+"""The name of the rule about who may ask at all."""
+
+
+class Policy:
+    """The settings, the rules made from them, and the person's own rules about servers.
+
+    `rules` replaces the standard rules; without any, everything is refused. The person's own rules and the
+    settings about servers hold in any case.
+    """
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        rules: Sequence[Rule] | None = None,
+        own: OwnRules | None = None,
+    ) -> None:
+        self.settings = settings or Settings()
+        self.own: OwnRules = own or RulesInMemory()
+        self._rules = tuple(standard_rules(self.settings) if rules is None else rules)
+        for switch in self.settings.unsafe():
+            warnings.warn(f"{switch} is on: people may be harmed by what they are asked", stacklevel=2)
+
+    def facts(
+        self,
+        question: Question,
+        origin: Origin,
+        person: str = "",
+        *,
+        tool: str | None = None,
+        now: float = 0.0,
+        counts: Counts | None = None,
+    ) -> Facts:
+        """Find out about a question what the rules want to know."""
+        if isinstance(question, FormQuestion):
+            strict = self.settings.forms.personal_data != "allow"
+            secrets, link = judge_form(question.message, question.form, strict=strict), None
+        else:
+            remote = origin.target.startswith(("https://", "http://"))
+            secrets, link = (
+                (),
+                inspect_url(
+                    question.url,
+                    transport="http" if remote else "stdio",
+                    server_host=origin.target if remote else None,
+                    brands=self.settings.links.brands,
+                ),
+            )
+        return Facts(question, origin, person, secrets, link, tool, now, counts or Counts())
+
+    def judge(self, facts: Facts) -> Ruling:
+        """The ruling: the worst that any rule says."""
+        return worst_of([self._about_server(facts), all_of(*self._rules)(facts)])
+
+    def explain(self, facts: Facts) -> tuple[tuple[str, Ruling], ...]:
+        """What each rule says, by its name."""
+        return ((SERVERS, self._about_server(facts)), *((each.name, each(facts)) for each in self._rules))
+
+    def remember(self, rule: OwnRule, *, keep: bool) -> None:
+        """Make a rule of the person's own: for good, or until this program ends."""
+        self.own.add(rule, keep=keep)
+
+    def _about_server(self, facts: Facts) -> Ruling:
+        """The person's own rule goes before the file, and the file before its default."""
+        name = facts.origin.name
+        own = self.own.book().find(facts.origin, facts.person, facts.now)
+        if own is not None:
+            return _asking(own.asking, f"You {_DONE[own.asking]} {name}.")
+        named = self.settings.servers.get(name) or self.settings.servers.get(facts.origin.target)
+        if named is not None and named.asking is not None:
+            return _asking(named.asking, f"The configuration has {name} {_DONE[named.asking]}.")
+        return _asking(self.settings.default, f"No rule lets {name} ask.")
+
+
+_DONE: Final[dict[Asking, str]] = {"allow": "allowed", "mute": "muted", "block": "blocked"}
+
+
+def _asking(asking: Asking, reason: str) -> Ruling:
+    if asking == "allow":
+        return ALLOW
+    return Ruling("refuse", (reason,), (SERVERS,), silent=asking == "mute")

@@ -1,0 +1,216 @@
+"""Every setting: its name, its default, what it accepts and what it means, in one place.
+
+The configuration file is read by this table, `handraise policy show` prints it, and a test holds the
+documentation against it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final, Literal, TypeVar
+
+from handraise.policy.accepts import Accepts, Choice, Command, Domains, Seconds, Sentence, Switch, Whole
+from handraise.policy.headless import CancelIt, Headless, Park, RunHook
+
+Asking = Literal["allow", "mute", "block"]
+Preset = Literal["standard", "strict"]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting, as it is documented and checked."""
+
+    key: str
+    default: object
+    accepts: Accepts
+    meaning: str
+    own_file_only: bool
+    """Never from the working directory: a project that somebody cloned must not run commands or switch off rules."""
+
+
+def _setting(default: T, accepts: Accepts, meaning: str, *, own_file_only: bool = False) -> T:
+    told = {"accepts": accepts, "meaning": meaning, "own_file_only": own_file_only}
+    made: T = field(default=default, metadata=told)
+    return made
+
+
+def _unsafe(meaning: str) -> bool:
+    return _setting(False, Switch(), meaning, own_file_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class FormSettings:
+    """What a form may ask for. Credentials and payment data are always refused."""
+
+    national_ids: Literal["warn", "refuse"] = _setting(
+        "warn", Choice("warn", "refuse"), "A form that asks for a national id number."
+    )
+    personal_data: Literal["allow", "warn", "refuse"] = _setting(
+        "allow",
+        Choice("allow", "warn", "refuse"),
+        "A form that asks for contact data: e-mail, telephone, address, date of birth, full name.",
+    )
+    urls_in_text: Literal["warn", "refuse"] = _setting(
+        "warn",
+        Choice("warn", "refuse"),
+        "A form whose message, titles, descriptions or options contain a URL.",
+    )
+    unsafe_credentials: bool = _unsafe(
+        "Show forms that ask for credentials or payment data, with a warning, instead of refusing them."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSettings:
+    """Which links may be offered. Dangerous ones are always refused."""
+
+    doubtful: Literal["warn", "refuse"] = _setting(
+        "warn", Choice("warn", "refuse"), "A link that has something odd about it, though it may be honest."
+    )
+    only: tuple[str, ...] = _setting(
+        (), Domains(), "Refuse links to any other domain than these and their subdomains; empty: any domain."
+    )
+    brands: tuple[str, ...] = _setting(
+        (), Domains(), "Domains of your own to protect against imitation, beside the well-known ones."
+    )
+    unsafe_dangerous: bool = _unsafe("Show dangerous links, with a warning, instead of refusing them.")
+
+
+@dataclass(frozen=True, slots=True)
+class LimitSettings:
+    """How much one server may ask one person."""
+
+    per_call: int = _setting(10, Whole(1, 1000), "Questions in one call, over all its rounds.")
+    per_round: int = _setting(5, Whole(1, 64), "Questions of one call that wait at the same time.")
+    per_minute: int = _setting(10, Whole(1, 1000), "Questions within any sixty seconds.")
+    per_hour: int = _setting(60, Whole(1, 10_000), "Questions within any sixty minutes.")
+    quiet_after_decline: float = _setting(
+        5.0,
+        Seconds(0, 3600),
+        "Seconds for which a server may not ask after a decline; doubled with each further decline in a row, "
+        "up to an hour.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class HeadlessSettings:
+    """What happens when nobody sits at a desk."""
+
+    rule: Literal["park", "hook", "cancel"] = _setting(
+        "park",
+        Choice("park", "hook", "cancel"),
+        "Keep the question under an id for a later answer, let a command answer it, or cancel it.",
+    )
+    hook: tuple[str, ...] = _setting(
+        (),
+        Command(),
+        "The command that answers: program and arguments, run without a shell.",
+        own_file_only=True,
+    )
+    hook_timeout: float = _setting(30.0, Seconds(0.1, 3600), "Seconds after which the command is stopped.")
+    reason: str = _setting("Nobody is here to answer.", Sentence(), "What is recorded when it is cancelled.")
+
+    def decision(self) -> Headless:
+        """The rule as a value to act on."""
+        match self.rule:
+            case "park":
+                return Park()
+            case "hook":
+                return RunHook(self.hook, self.hook_timeout)
+            case "cancel":
+                return CancelIt(self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """What one server may do."""
+
+    asking: Asking | None = _setting(  # noqa: RUF009
+        None,
+        Choice("allow", "mute", "block"),
+        "Whether this server may ask; without it, `default` says so.",
+    )
+    limits: LimitSettings = field(default_factory=LimitSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings. Without a configuration file these defaults hold."""
+
+    preset: Preset = _setting(  # noqa: RUF009
+        "standard",
+        Choice("standard", "strict"),
+        'Where the other defaults come from. "strict" refuses national ids and personal data in forms.',
+    )
+    default: Asking = _setting(  # noqa: RUF009
+        "allow",
+        Choice("allow", "mute", "block"),
+        "Whether servers may ask that no rule names. "
+        "Mute refuses without a word at the desk, block says that one tried.",
+    )
+    forms: FormSettings = field(default_factory=FormSettings)
+    links: LinkSettings = field(default_factory=LinkSettings)
+    limits: LimitSettings = field(default_factory=LimitSettings)
+    headless: HeadlessSettings = field(default_factory=HeadlessSettings)
+    servers: Mapping[str, ServerSettings] = field(default_factory=lambda: MappingProxyType({}))
+
+    def limits_for(self, server: str) -> LimitSettings:
+        """The limits of one server."""
+        named = self.servers.get(server)
+        return self.limits if named is None else named.limits
+
+    def unsafe(self) -> tuple[str, ...]:
+        """The unsafe switches that are on."""
+        return tuple(s.key for s in SETTINGS if ".unsafe_" in s.key and value_of(self, s.key))
+
+
+GROUPS: Final[Mapping[str, type[Any]]] = MappingProxyType(
+    {
+        "forms": FormSettings,
+        "links": LinkSettings,
+        "limits": LimitSettings,
+        "headless": HeadlessSettings,
+    }
+)
+PRESETS: Final[Mapping[Preset, Mapping[str, object]]] = MappingProxyType(
+    {
+        "standard": {},
+        "strict": {"forms.national_ids": "refuse", "forms.personal_data": "refuse"},
+    }
+)
+"""What a preset makes of the defaults. What the file says itself goes before."""
+
+
+def _settings_of(shape: type[Any], prefix: str) -> Iterator[Setting]:
+    for each in dataclasses.fields(shape):
+        if each.metadata:
+            yield Setting(f"{prefix}{each.name}", each.default, **each.metadata)
+
+
+def _all_settings() -> Iterator[Setting]:
+    yield from _settings_of(Settings, "")
+    for name, shape in GROUPS.items():
+        yield from _settings_of(shape, f"{name}.")
+    yield from _settings_of(ServerSettings, "servers.NAME.")
+    yield from _settings_of(LimitSettings, "servers.NAME.limits.")
+
+
+SETTINGS: Final = tuple(_all_settings())
+"""Every setting, in the order of the documentation."""
+
+
+def value_of(settings: Settings, key: str) -> object:
+    """The value of a setting by its key, for those that are not about one server."""
+    value: object = settings
+    for name in key.split("."):
+        value = getattr(value, name, None)
+    return value
+
+
+def strict_settings() -> Settings:
+    """What `preset = "strict"` gives."""
+    return Settings(preset="strict", forms=FormSettings(national_ids="refuse", personal_data="refuse"))

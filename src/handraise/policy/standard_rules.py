@@ -1,0 +1,122 @@
+"""The rules that hold unless somebody writes others: secrets, links, and URLs in text."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Final, Literal
+
+from handraise.forms import Choice, Choices
+from handraise.policy.facts import Facts
+from handraise.policy.rules import Rule
+from handraise.policy.rulings import ALLOW, Ruling
+from handraise.policy.settings import FormSettings, LinkSettings, Settings
+from handraise.questions import FormQuestion
+from handraise.urls import REASONS
+
+_URL: Final = re.compile(r"\b(?:[a-z][a-z0-9+.-]{1,30}://|www\.|mailto:|javascript:)\S", re.IGNORECASE)
+
+
+def standard_rules(settings: Settings) -> tuple[Rule, ...]:
+    """The rules, as the settings have them."""
+    return (
+        no_credentials(settings.forms),
+        national_ids(settings.forms),
+        personal_data(settings.forms),
+        urls_in_text(settings.forms),
+        dangerous_links(settings.links),
+        doubtful_links(settings.links),
+        only_domains(settings.links),
+    )
+
+
+def no_credentials(forms: FormSettings) -> Rule:
+    """A form never asks for a credential or payment data (the specification's MUST NOT)."""
+    verdict: Literal["warn", "refuse"] = "warn" if forms.unsafe_credentials else "refuse"
+
+    def decide(facts: Facts) -> Ruling:
+        return _ruling(verdict, [each.reason for each in facts.secrets if each.tier == 1])
+
+    return Rule("forms.credentials", decide)
+
+
+def national_ids(forms: FormSettings) -> Rule:
+    """A form that asks for a national id number."""
+    return _asks_for("national_id", "forms.national_ids", forms.national_ids)
+
+
+def personal_data(forms: FormSettings) -> Rule:
+    """A form that asks for contact data."""
+    return _asks_for("personal_data", "forms.personal_data", forms.personal_data)
+
+
+def urls_in_text(forms: FormSettings) -> Rule:
+    """A form's text has no URLs: a person would follow them without the warnings that a link gets."""
+
+    def decide(facts: Facts) -> Ruling:
+        found = any(_URL.search(unicodedata.normalize("NFKC", text)) for text in _texts(facts))
+        return _ruling(forms.urls_in_text, ["The form's text contains a web address."] if found else [])
+
+    return Rule("forms.urls_in_text", decide)
+
+
+def dangerous_links(links: LinkSettings) -> Rule:
+    """A link that no honest server sends."""
+    verdict: Literal["warn", "refuse"] = "warn" if links.unsafe_dangerous else "refuse"
+    return Rule("links.dangerous", lambda facts: _about_link(facts, "danger", verdict))
+
+
+def doubtful_links(links: LinkSettings) -> Rule:
+    """A link that has something odd about it."""
+    return Rule("links.doubtful", lambda facts: _about_link(facts, "warn", links.doubtful))
+
+
+def only_domains(links: LinkSettings) -> Rule:
+    """A link that leads elsewhere than to the domains that are allowed."""
+
+    def decide(facts: Facts) -> Ruling:
+        if facts.mode != "url" or not links.only or _within(facts, links.only):
+            return ALLOW
+        return _ruling("refuse", ["The link leads to a domain that links.only does not name."])
+
+    return Rule("links.only", decide)
+
+
+def _ruling(verdict: Literal["allow", "warn", "refuse"], reasons: list[str]) -> Ruling:
+    return Ruling(verdict, tuple(reasons)) if reasons and verdict != "allow" else ALLOW
+
+
+def _asks_for(kind: str, name: str, verdict: Literal["allow", "warn", "refuse"]) -> Rule:
+    def decide(facts: Facts) -> Ruling:
+        return _ruling(verdict, [each.reason for each in facts.secrets if each.kind == kind])
+
+    return Rule(name, decide)
+
+
+def _about_link(
+    facts: Facts, severity: Literal["warn", "danger"], verdict: Literal["warn", "refuse"]
+) -> Ruling:
+    """A link that was never looked at is as bad as a dangerous one."""
+    if facts.mode != "url":
+        return ALLOW
+    if facts.link is None:
+        return _ruling(verdict, ["Nobody looked at the link."] if severity == "danger" else [])
+    found = [REASONS[each] for each in facts.link.reasons]
+    return _ruling(verdict, [each.sentence for each in found if each.severity == severity])
+
+
+def _within(facts: Facts, domains: tuple[str, ...]) -> bool:
+    host = facts.link.host if facts.link is not None else None
+    return host is not None and any(host == each or host.endswith(f".{each}") for each in domains)
+
+
+def _texts(facts: Facts) -> Iterator[str]:
+    if not isinstance(facts.question, FormQuestion):
+        return
+    yield facts.question.message
+    for field in facts.question.form.fields:
+        yield field.title or ""
+        yield field.description or ""
+        if isinstance(field, Choice | Choices):
+            yield from (option.title or "" for option in field.options)
