@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NewType, TypedDict
 
 import pytest
-from annotated_types import Gt, Lt, MultipleOf
+from annotated_types import Ge, Gt, Lt, MaxLen, MultipleOf
 from pydantic import AnyUrl, BaseModel, EmailStr, HttpUrl, SecretStr
 
 from handraise.errors import FormError
@@ -79,6 +79,7 @@ def field_of(annotation: Any, *default: object) -> Any:
         (Annotated[int, Gt(1), Lt(5.5)], Integer("x", minimum=2, maximum=5)),
         (Annotated[int, Gt(1.5)], Integer("x", minimum=2)),
         (Annotated[float, Gt(0)], Number("x", minimum=0)),
+        (Annotated[EmailStr, MaxLen(60)], Text("x", format="email", max_length=60)),
     ],
 )
 def test_each_type_becomes_its_kind_of_field(annotation: Any, field: Any) -> None:
@@ -142,6 +143,7 @@ def test_a_default_that_cannot_be_sent_is_refused(annotation: Any, default: obje
         (Any, "no field can ask for"),
         (object, "no field can ask for object"),
         (None, "no field can ask for"),
+        (["a", "b"], "no field can ask for"),
         ("a string", "no field can ask for"),
     ],
 )
@@ -161,7 +163,7 @@ def test_an_enum_without_members_has_no_options() -> None:
     class Empty(EnumFlag):
         pass
 
-    with pytest.raises(FormError, match="options"):
+    with pytest.raises(FormError, match="no field can ask for Empty"):
         field_of(Empty)
 
 
@@ -169,9 +171,11 @@ def test_an_enum_without_members_has_no_options() -> None:
 @pytest.mark.parametrize(
     ("annotation", "answer", "message"),
     [
-        (Annotated[float, Gt(0)], 0, "Enter a number greater than 0."),
-        (Annotated[float, Lt(1)], 1.0, "Enter a number less than 1."),
+        (Annotated[float, Gt(0)], 0, "Enter more than 0."),
+        (Annotated[float, Lt(1)], 1.0, "Enter less than 1."),
         (Annotated[int, MultipleOf(5)], 7, "Enter a multiple of 5."),
+        (Annotated[float, MultipleOf(0.1)], 0.25, "Enter a multiple of 0.1."),
+        (Annotated[dt.date, Ge(dt.date(2026, 1, 1))], "2025-12-31", "Enter at least 2026-01-01."),
         (dt.date, "0000-01-01", "Enter a date from the year 1 on."),
         (dt.datetime, "0000-01-01T00:00:00Z", "Enter a date and time from the year 1 on."),
         (dt.datetime, "9999-12-31T23:59:60Z", "Enter a date and time from the year 1 on."),
@@ -182,6 +186,22 @@ def test_what_the_wire_cannot_say_is_checked_when_the_answer_is_read(
 ) -> None:
     (problem,) = check_answer(Form.from_fields(x=annotation), {"x": answer})
     assert (problem.field, problem.rule, problem.message) == ("x", "validator", message)
+
+
+def test_options_that_would_look_the_same_on_the_wire_are_refused() -> None:
+    class Confusing(Enum):
+        A = "B"
+        B = 1
+
+    for annotation in (Confusing, Literal["1", 1]):
+        with pytest.raises(FormError, match=r"^x: Two options have the same value"):
+            field_of(annotation)
+
+
+def test_a_tenth_is_a_multiple_of_a_tenth_however_floats_count() -> None:
+    form = Form.from_fields(x=Annotated[float, MultipleOf(0.1)])
+    assert check_answer(form, {"x": 0.3}) == ()
+    assert check_answer(form, {"x": 7}) == ()
 
 
 @pytest.mark.shows("F6")

@@ -30,7 +30,7 @@ def test_the_codes_are_the_sdks() -> None:
 @pytest.mark.shows("N3")
 def test_an_undeclared_mode_is_answered_with_invalid_params() -> None:
     fault = undeclared_mode("url")
-    assert fault.code == -32602
+    assert fault == Fault(-32602, "This client did not declare URL mode.")
     assert ErrorData.model_validate(dump_fault(fault)).code == -32602
 
 

@@ -78,11 +78,9 @@ def _secrets_asked_for(question: FormQuestion[Any]) -> list[dict[str, Any]]:
 
 
 def _secrets_in(content: object) -> list[dict[str, Any]]:
-    from handraise.policy import secrets
+    from handraise.policy.secrets import scan_answer
 
-    scan_answer = getattr(secrets, "scan_answer", None)
-    found = scan_answer(content) if scan_answer and isinstance(content, dict) else ()
-    return [_secret(finding) for finding in found]
+    return [_secret(finding) for finding in scan_answer(content)] if isinstance(content, dict) else []
 
 
 def _secret(finding: SecretFinding) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def _text(value: object, rule: Rule) -> Iterator[Finding]:
     if not is_unicode(value):
         yield "unicode", "The text contains half a surrogate pair, which is no character."
     elif matches is not None and not matches(value):
-        yield "pattern", f"The text must match the pattern {schema['pattern']}"
+        yield "pattern", "The text does not match the pattern that is asked for."
 
 
 def _number(value: object, rule: Rule) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Literal, TypeAlias
 
@@ -51,17 +51,19 @@ Options: TypeAlias = Iterable[str | Option] | Mapping[str, str] | type[Enum]
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
+class _Asked:
+    """What every field has."""
+
     name: str
+    title: str | None = field(default=None, kw_only=True)
+    description: str | None = field(default=None, kw_only=True)
+    required: bool = field(default=True, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Text(_Named):
+class Text(_Asked):
     """A line of text. `pattern` is searched for anywhere in it, in linear time (no lookaround)."""
 
-    title: str | None = None
-    description: str | None = None
-    required: bool = True
     default: str | Unset = UNSET
     min_length: int | None = None
     max_length: int | None = None
@@ -70,47 +72,35 @@ class Text(_Named):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Number(_Named):
+class Number(_Asked):
     """A number, whole or not."""
 
-    title: str | None = None
-    description: str | None = None
-    required: bool = True
     default: float | Unset = UNSET
     minimum: float | None = None
     maximum: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Integer(_Named):
+class Integer(_Asked):
     """A whole number, of any size."""
 
-    title: str | None = None
-    description: str | None = None
-    required: bool = True
     default: int | Unset = UNSET
     minimum: float | None = None
     maximum: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flag(_Named):
+class Flag(_Asked):
     """Yes or no. Unanswered is neither."""
 
-    title: str | None = None
-    description: str | None = None
-    required: bool = True
     default: bool | Unset = UNSET
 
 
 @dataclass(frozen=True, slots=True)
-class Choice(_Named):
+class Choice(_Asked):
     """One of several options."""
 
     options: tuple[Option, ...]
-    title: str | None
-    description: str | None
-    required: bool
     default: str | Unset
     enum_names: bool
 
@@ -131,13 +121,10 @@ class Choice(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class Choices(_Named):
+class Choices(_Asked):
     """Any number of several options, at least `min_items` and at most `max_items`."""
 
     options: tuple[Option, ...]
-    title: str | None
-    description: str | None
-    required: bool
     default: tuple[str, ...] | Unset
     min_items: int | None
     max_items: int | None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -57,8 +58,7 @@ def _kind(name: str, notes: Notes) -> tuple[Field, Convert]:
     base, origin = notes.base, get_origin(notes.base)
     if origin in _LISTS:
         return _choices(name, notes, _LISTS[origin])
-    values = _values(base, notes.titles)
-    if values is not None:
+    if values := _values(base, notes.titles):
         return _choice(name, notes, values)
     make = _SIMPLE.get(base) if isinstance(base, type) else None
     if make is None:
@@ -68,48 +68,40 @@ def _kind(name: str, notes: Notes) -> tuple[Field, Convert]:
     return make(name, notes)
 
 
-def _values(base: Any, titles: Mapping[str, str]) -> dict[Option, object] | None:
-    """The options that an Enum or a Literal stands for, each with its value; None for any other type."""
+def _values(base: Any, titles: Mapping[str, str]) -> list[tuple[Option, object]]:
+    """The options that an Enum or a Literal stands for, each with its value; none for any other type."""
     if isinstance(base, type) and issubclass(base, Enum):
-        found = {option_of(member): member for member in base}
+        found = [(option_of(member), member) for member in base]
     elif get_origin(base) is Literal:
-        found = {Option(str(value)): value for value in get_args(base)}
+        found = [(Option(str(value)), value) for value in get_args(base)]
     else:
-        return None
-    return {
-        Option(option.value, titles.get(option.value, option.title)): value for option, value in found.items()
-    }
+        return []
+    return [(Option(option.value, titles.get(option.value, option.title)), value) for option, value in found]
 
 
-def _choice(name: str, notes: Notes, values: dict[Option, object]) -> tuple[Field, Convert]:
+def _choice(name: str, notes: Notes, values: list[tuple[Option, object]]) -> tuple[Field, Convert]:
     def encode(default: object) -> str:
         return _option_for(name, values, default)
 
-    by_value = {option.value: value for option, value in values.items()}
-    return Choice(name, tuple(values), **_common(notes, encode)), by_value.__getitem__
+    by_value = {option.value: value for option, value in values}
+    return Choice(name, [option for option, _ in values], **_common(notes, encode)), by_value.__getitem__
 
 
 def _choices(name: str, notes: Notes, make: Convert) -> tuple[Field, Convert]:
     arguments = get_args(notes.base)
     inner = take_apart(name, arguments[0])
     values = _values(inner.base, {**inner.titles, **notes.titles})
-    if values is None or (make is tuple and arguments[1:] != (...,)):
+    if not values or (make is tuple and arguments[1:] != (...,)):
         raise FormError(_advice(notes.base), field=name)
 
     def encode(default: Iterable[object]) -> list[str]:
         return [_option_for(name, values, item) for item in default]
 
-    by_value = {option.value: value for option, value in values.items()}
+    by_value = {option.value: value for option, value in values}
     low, high = notes.constraints.get("min_length"), notes.constraints.get("max_length")
-    field = Choices(name, tuple(values), min_items=low, max_items=high, **_common(notes, encode))
+    options = [option for option, _ in values]
+    field = Choices(name, options, min_items=low, max_items=high, **_common(notes, encode))
     return field, lambda answer: make(by_value[value] for value in answer)
-
-
-def _text(name: str, notes: Notes) -> tuple[Field, Convert]:
-    limits: dict[str, Any] = {
-        key: notes.constraints.get(key) for key in ("min_length", "max_length", "pattern")
-    }
-    return Text(name, **limits, **_common(notes)), str
 
 
 def _flag(name: str, notes: Notes) -> tuple[Field, Convert]:
@@ -125,39 +117,47 @@ def _integer(name: str, notes: Notes) -> tuple[Field, Convert]:
     if "lt" in told:
         high.append(math.ceil(told["lt"]) - 1)
     field = Integer(name, minimum=max(low, default=None), maximum=min(high, default=None), **_common(notes))
-    return field, _within(int, notes)
+    return field, _held_to(notes, int)
 
 
 def _number(name: str, notes: Notes) -> tuple[Field, Convert]:
     """The wire has no exclusive bounds: they go out as inclusive ones and are checked when read."""
     told = notes.constraints
     low, high = told.get("ge", told.get("gt")), told.get("le", told.get("lt"))
-    return Number(name, minimum=low, maximum=high, **_common(notes)), _within(float, notes)
+    return Number(name, minimum=low, maximum=high, **_common(notes)), _held_to(notes, float)
 
 
-def _within(make: Callable[[Any], float], notes: Notes) -> Convert:
-    above, below = notes.constraints.get("gt", -math.inf), notes.constraints.get("lt", math.inf)
-    multiple = notes.constraints.get("multiple_of")
-
-    def convert(answer: float) -> object:
-        if not above < answer:
-            raise ValueError(f"Enter a number greater than {above}.")
-        if not answer < below:
-            raise ValueError(f"Enter a number less than {below}.")
-        if multiple is not None and answer % multiple:
-            raise ValueError(f"Enter a multiple of {multiple}.")
-        return make(answer)
-
-    return convert
-
-
-def _formatted(
-    form: Format, convert: Convert, encode: Convert = str
+def _text(
+    convert: Convert = str, *, form: Format | None = None, encode: Convert | None = None
 ) -> Callable[[str, Notes], tuple[Field, Convert]]:
     def make(name: str, notes: Notes) -> tuple[Field, Convert]:
-        return Text(name, format=form, **_common(notes, encode)), convert
+        keys = ("min_length", "max_length", "pattern")
+        limits: dict[str, Any] = {key: notes.constraints.get(key) for key in keys}
+        return Text(name, format=form, **limits, **_common(notes, encode)), _held_to(notes, convert)
 
     return make
+
+
+def _held_to(notes: Notes, make: Convert) -> Convert:
+    """A conversion that also checks what the wire cannot say of the value."""
+    told = notes.constraints
+    bounds = [(holds, told[key], words) for key, holds, words in _BOUNDS if key in told]
+    if "multiple_of" in told:
+        bounds.append((_is_multiple, told["multiple_of"], "a multiple of"))
+
+    def convert(answer: Any) -> object:
+        value = make(answer)
+        for holds, bound, words in bounds:
+            if not holds(value, bound):
+                raise ValueError(f"Enter {words} {bound}.")
+        return value
+
+    return convert if bounds else make
+
+
+def _is_multiple(value: float, step: float) -> bool:
+    times = value / step
+    return value % step == 0 or math.isclose(times, round(times), rel_tol=1e-9)
 
 
 def _day(text: str) -> dt.date:
@@ -184,13 +184,19 @@ def _iso(moment: object) -> object:
     return moment.isoformat() if isinstance(moment, dt.date) else moment
 
 
+_BOUNDS: Final[tuple[tuple[str, Callable[[Any, Any], bool], str], ...]] = (
+    ("ge", operator.ge, "at least"),
+    ("gt", operator.gt, "more than"),
+    ("le", operator.le, "at most"),
+    ("lt", operator.lt, "less than"),
+)
 _SIMPLE: Final[Mapping[type, Callable[[str, Notes], tuple[Field, Convert]]]] = {
-    str: _text,
+    str: _text(),
     bool: _flag,
     int: _integer,
     float: _number,
-    dt.date: _formatted("date", _day, _iso),
-    dt.datetime: _formatted("date-time", _moment, _iso),
+    dt.date: _text(_day, form="date", encode=_iso),
+    dt.datetime: _text(_moment, form="date-time", encode=_iso),
 }
 
 
@@ -199,18 +205,20 @@ def _from_pydantic(base: Any) -> Callable[[str, Notes], tuple[Field, Convert]] |
     if getattr(base, "__module__", None) != "pydantic.networks":
         return None
     if base.__name__ == "EmailStr":
-        return _formatted("email", str)
-    return _formatted("uri", base) if base.__name__.endswith("Url") else None
+        return _text(form="email")
+    return _text(base, form="uri", encode=str) if base.__name__.endswith("Url") else None
 
 
-def _common(notes: Notes, encode: Convert = lambda default: default) -> dict[str, Any]:
-    default = UNSET if notes.default in (UNSET, None) else encode(notes.default)
+def _common(notes: Notes, encode: Convert | None = None) -> dict[str, Any]:
+    default = UNSET if notes.default is None else notes.default
+    if default is not UNSET and encode is not None:
+        default = encode(default)
     required = notes.default is UNSET and not notes.optional
     return {"title": notes.title, "description": notes.description, "required": required, "default": default}
 
 
-def _option_for(name: str, values: dict[Option, object], wanted: object) -> str:
-    for option, value in values.items():
+def _option_for(name: str, values: list[tuple[Option, object]], wanted: object) -> str:
+    for option, value in values:
         if value == wanted and type(value) is type(wanted):
             return option.value
     raise FormError("the default is not one of the options", field=name)
@@ -220,7 +228,7 @@ def _advice(base: Any) -> str:
     """What to do instead of asking for this type."""
     if getattr(base, "__name__", "") in {"SecretStr", "SecretBytes", "Secret"}:
         return "a secret does not belong in a form; ask for it on a page, with ask.secret"
-    if base in _LISTS or get_origin(base) in _LISTS:
+    if get_origin(base) in _LISTS or (isinstance(base, type) and base in _LISTS):
         return "a list must be a multiple choice: use list[…] of a Literal or of an Enum"
     if isinstance(base, type) and (
         issubclass(base, dict | Mapping) or getattr(base, "__annotations__", None)

@@ -9,7 +9,6 @@ from handraise.errors import Mode, WireError
 from handraise.forms import Form
 from handraise.questions import Action
 
-
 _ACTIONS = frozenset(get_args(Action))
 
 

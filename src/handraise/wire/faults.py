@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from handraise.errors import WireError
+from handraise.errors import Mode, WireError
 from handraise.wire.codes import INVALID_PARAMS
 
 
@@ -18,9 +18,9 @@ class Fault:
     data: Any = None
 
 
-def undeclared_mode(mode: str) -> Fault:
+def undeclared_mode(mode: Mode) -> Fault:
     """What a client answers to a mode that it did not declare (2025-06-18 and 2025-11-25)."""
-    return Fault(INVALID_PARAMS, f"This client did not declare {mode} mode.")
+    return Fault(INVALID_PARAMS, f"This client did not declare {'URL' if mode == 'url' else mode} mode.")
 
 
 def dump_fault(fault: Fault) -> dict[str, Any]:
