@@ -1,0 +1,118 @@
+"""The one queue behind all desks."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import anyio
+import anyio.lowlevel
+import pytest
+from tests.desks.questions import form_question
+
+from handraise.desks import ARMED_AFTER, Decision, Queue
+from handraise.questions import Accepted, Cancelled, Declined
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.shows("D8")
+async def test_the_first_answer_wins_and_the_other_desk_is_told() -> None:
+    queue, waiting = Queue(), form_question()
+    asked = asyncio.create_task(queue.put(waiting))
+    await asyncio.sleep(0)
+    assert queue.decide(waiting.id, Decision(Declined(), desk="terminal")) == "taken"
+    assert queue.decide(waiting.id, Decision(Cancelled(), desk="web")) == "too late"
+    assert (await asked).answer == Declined()
+    outcome = queue.outcome(waiting.id)
+    assert outcome is not None
+    assert outcome[1].desk == "terminal"
+    assert queue.waiting() == ()
+
+
+@pytest.mark.shows("D4")
+async def test_nobody_can_accept_before_the_question_can_have_been_read() -> None:
+    clock = Clock()
+    queue, waiting = Queue(clock), form_question()
+    asked = asyncio.create_task(queue.put(waiting))
+    await asyncio.sleep(0)
+    accept = Decision(Accepted({"a": 1}))
+    assert queue.decide(waiting.id, accept) == "too soon"  # never shown
+    queue.show(waiting.id)
+    clock.now += ARMED_AFTER / 2
+    assert queue.decide(waiting.id, accept) == "too soon"
+    queue.show(waiting.id)  # looking again does not start it anew
+    clock.now += ARMED_AFTER / 2
+    assert queue.decide(waiting.id, accept) == "taken"
+    assert (await asked).answer == Accepted({"a": 1})
+
+
+@pytest.mark.shows("D2", "D4")
+async def test_declining_and_cancelling_are_possible_at_once() -> None:
+    for answer in (Declined(), Cancelled()):
+        queue, waiting = Queue(), form_question()
+        asked = asyncio.create_task(queue.put(waiting))
+        await asyncio.sleep(0)
+        assert queue.decide(waiting.id, Decision(answer)) == "taken"
+        assert (await asked).answer == answer
+
+
+@pytest.mark.shows("O2")
+async def test_a_question_whose_time_is_over_is_cancelled_by_the_clock() -> None:
+    queue = Queue()
+    decision = await queue.put(form_question(deadline=time.time() + 0.02))
+    assert (decision.answer, decision.by) == (Cancelled(), "timeout")
+    assert queue.waiting() == ()
+
+
+@pytest.mark.shows("O7")
+async def test_a_question_whose_call_is_cancelled_leaves_every_desk_at_once() -> None:
+    queue, waiting = Queue(), form_question()
+    asked = asyncio.create_task(queue.put(waiting))
+    await asyncio.sleep(0)
+    asked.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asked
+    assert queue.find(waiting.id) is None
+    assert queue.decide(waiting.id, Decision(Declined())) == "too late"
+
+
+@pytest.mark.shows("D8")
+async def test_drafts_are_kept_while_the_question_waits() -> None:
+    queue, waiting = Queue(), form_question()
+    asked = asyncio.create_task(queue.put(waiting))
+    await asyncio.sleep(0)
+    queue.keep_draft(waiting.id, {"name": "Ad"})
+    assert queue.draft(waiting.id) == {"name": "Ad"}
+    queue.decide(waiting.id, Decision(Cancelled()))
+    await asked
+    assert queue.draft(waiting.id) == {}
+
+
+async def test_desks_see_every_change() -> None:
+    queue, seen = Queue(), []
+    done = anyio.Event()
+
+    async def watch() -> None:
+        async for waiting in queue.changes():
+            seen.append([w.question.message for w in waiting])
+            if len(seen) == 3:
+                done.set()
+                return
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch)
+        await anyio.lowlevel.checkpoint()
+        waiting = form_question("One?")
+        tasks.start_soon(queue.put, waiting)
+        await anyio.sleep(0.01)
+        queue.decide(waiting.id, Decision(Cancelled()))
+        with anyio.fail_after(5):
+            await done.wait()
+    assert seen == [[], ["One?"], []]
