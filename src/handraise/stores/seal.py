@@ -6,8 +6,11 @@ the file cannot move an answer from one question to another.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import stat
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -50,23 +53,38 @@ class Sealer:
             raise StoreError("sealed with a key that is not in the ring")
         try:
             return cipher.decrypt(sealed[_NAME : _NAME + _NONCE], sealed[_NAME + _NONCE :], place.encode())
-        except InvalidTag:
+        except (InvalidTag, ValueError):
             raise StoreError("a sealed value was changed or moved") from None
 
 
 def key_beside(path: Path) -> bytes:
     """The key of a store that was given none: a file beside it that only its owner can read."""
     file = path.with_name(path.name + ".key")
-    try:
-        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        key = file.read_bytes()
-        if len(key) < _MINIMUM:
-            raise SetupError(f"{file} is no key; remove it together with {path}, or restore it") from None
-        return key
-    with os.fdopen(handle, "wb") as out:
-        key = os.urandom(_MINIMUM)
-        out.write(key)
-        out.flush()
-        os.fsync(out.fileno())
+    if not file.exists():
+        _write_key(file)
+    make_private(file)
+    key = file.read_bytes()
+    if len(key) < _MINIMUM:
+        raise SetupError(f"{file} is no key; remove it together with {path}, or restore it")
     return key
+
+
+def make_private(file: Path) -> None:
+    """See to it that a file exists and that only its owner can read it."""
+    os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+    if stat.S_IMODE(file.stat().st_mode) & 0o077:
+        file.chmod(0o600)
+
+
+def _write_key(file: Path) -> None:
+    """Whole or not at all, and never in place of another process's: a key that is lost takes its store along."""
+    handle, made = tempfile.mkstemp(prefix=file.name, dir=file.parent)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            out.write(os.urandom(_MINIMUM))
+            out.flush()
+            os.fsync(out.fileno())
+        with contextlib.suppress(FileExistsError):
+            os.link(made, file)
+    finally:
+        os.unlink(made)

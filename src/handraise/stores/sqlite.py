@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,11 +14,13 @@ from typing import Any, TypeVar
 
 from handraise.conversation.records import Binding, Consumption, Entry, Flow, Json, Outcome, RoundRecord
 from handraise.errors import StoreError
-from handraise.stores.seal import Sealer, key_beside
+from handraise.stores.seal import Sealer, key_beside, make_private
 
 T = TypeVar("T")
 
 _VERSION = 1
+_PATIENCE = 10.0
+"""How long to wait for another process that writes."""
 _GRACE = 3600.0
 """How long a round that nobody answered is remembered after its deadline, so that a late retry learns why."""
 
@@ -29,12 +32,12 @@ CREATE TABLE IF NOT EXISTS rounds (
     person TEXT NOT NULL,
     method TEXT NOT NULL,
     target TEXT NOT NULL,
-    arguments TEXT NOT NULL,
+    arguments BLOB NOT NULL,
     deadline REAL NOT NULL,
     handler TEXT,
     first_id TEXT NOT NULL,
     questions BLOB,
-    digest TEXT,
+    digest BLOB,
     since REAL,
     answers BLOB,
     outcome TEXT,
@@ -174,7 +177,10 @@ class SqliteStore:
             flows = db.execute("DELETE FROM flows WHERE ? >= deadline", (now,))
             return gone.rowcount + flows.rowcount
 
-        return await self._write(prune)
+        gone = await self._write(prune)
+        if gone:
+            await self._read(lambda db, _: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone())
+        return gone
 
     async def aclose(self) -> None:
         if self._opened is not None:
@@ -191,7 +197,7 @@ class SqliteStore:
     async def _in_worker(self, work: Callable[[], T]) -> T:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._worker, work)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError, UnicodeError) as error:
             raise StoreError(f"{self._path}: {error}") from error
 
     def _transaction(self, work: Callable[[sqlite3.Connection, Sealer], T]) -> T:
@@ -199,32 +205,49 @@ class SqliteStore:
         db.execute("BEGIN IMMEDIATE")
         try:
             result = work(db, sealer)
+            db.execute("COMMIT")
         except BaseException:
-            db.execute("ROLLBACK")
+            if db.in_transaction:
+                db.execute("ROLLBACK")
             raise
-        db.execute("COMMIT")
         return result
 
     def _open(self) -> tuple[sqlite3.Connection, Sealer]:
         if self._opened is None:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
+            make_private(self._path)
             sealer = Sealer(self._keys if self._keys is not None else [key_beside(self._path)])
             self._opened = _connect(self._path), sealer
         return self._opened
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10.0)
-    db.execute("PRAGMA journal_mode = WAL")
-    db.execute("PRAGMA synchronous = FULL")
-    db.execute("PRAGMA secure_delete = ON")
-    (version,) = db.execute("PRAGMA user_version").fetchone()
-    if version not in (0, _VERSION):
-        raise StoreError(f"{path} was written by another version of Handraise (schema {version})")
-    db.executescript(_SCHEMA)
-    db.execute(f"PRAGMA user_version = {_VERSION}")
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=_PATIENCE)
+    try:
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        if version not in (0, _VERSION):
+            raise StoreError(f"{path} was written by another version of Handraise (schema {version})")
+        _switch_to_wal(db)
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA secure_delete = ON")
+        db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {_VERSION}; COMMIT;")
+    except BaseException:
+        db.close()
+        raise
     return db
+
+
+def _switch_to_wal(db: sqlite3.Connection) -> None:
+    """SQLite does not wait by itself when another process switches a new file at the same moment."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= end:
+                raise
+            time.sleep(0.01)
 
 
 def _dump(sealer: Sealer, value: Json, place: str) -> bytes:
@@ -252,7 +275,7 @@ def _insert_round(db: sqlite3.Connection, sealer: Sealer, record: RoundRecord) -
             binding.person,
             binding.method,
             binding.target,
-            binding.arguments,
+            _dump(sealer, binding.arguments, _owner(record.token, binding)),
             record.deadline,
             record.handler,
             record.first_id,
@@ -290,20 +313,30 @@ def _find_round(db: sqlite3.Connection, sealer: Sealer, token: str) -> RoundReco
 
 
 def _record(sealer: Sealer, row: Any) -> RoundRecord:
-    token, conversation, number, person, method, target, arguments, deadline, handler, first_id = row[:10]
-    shown = row[10]
+    token, conversation, number, person, method, target, sealed, deadline, handler, first_id = row[:10]
+    shown, binding = row[10], _binding(sealer, token, person, method, target, sealed)
     questions, pins = ({}, {}) if shown is None else _load(sealer, shown, f"rounds/{token}/questions")
     return RoundRecord(
         token=token,
         conversation=conversation,
         number=number,
-        binding=Binding(person, method, target, arguments),
+        binding=binding,
         deadline=deadline,
         questions=questions,
         pins=pins,
         handler=handler,
         first_id=first_id,
     )
+
+
+def _owner(token: str, binding: Binding) -> str:
+    """The place of a round's arguments. Whoever gives the round to another person or call moves them away."""
+    return json.dumps(["rounds", token, *binding[:3]])
+
+
+def _binding(sealer: Sealer, token: str, person: str, method: str, target: str, arguments: bytes) -> Binding:
+    binding = Binding(person, method, target, "")
+    return binding._replace(arguments=_load(sealer, arguments, _owner(token, binding)))
 
 
 def _answers(sealer: Sealer, row: Any, pins: dict[str, str]) -> tuple[Entry, ...]:
@@ -328,7 +361,7 @@ def _consume(
     ).fetchone()
     if row is None:
         return Consumption("refused", "unknown token")
-    if Binding(*row[:4]) != binding:
+    if _binding(sealer, token, *row[:4]) != binding:
         return Consumption("refused", "bound to another person or call")
     deadline, until, used, since, kind, value = row[4:]
     outcome = None if kind is None else Outcome(kind, _load(sealer, value, f"rounds/{token}/outcome"))
@@ -340,9 +373,9 @@ def _consume(
         sealed = _dump(sealer, answers, f"rounds/{token}/answers")
         db.execute(
             "UPDATE rounds SET digest = ?, since = ?, answers = ? WHERE token = ?",
-            (digest, now, sealed, token),
+            (_dump(sealer, digest, f"rounds/{token}/digest"), now, sealed, token),
         )
         return Consumption("first", since=now)
-    if used != digest:
+    if _load(sealer, used, f"rounds/{token}/digest") != digest:
         return Consumption("refused", "used already, with other answers")
     return Consumption("again", outcome=outcome, since=since)
