@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from handraise.cli import check, check_url
+from handraise.cli import check, check_url, policy
 
 app = typer.Typer(
     name="handraise",
@@ -18,6 +18,7 @@ app = typer.Typer(
 )
 check.app.command(epilog=check_url.EXAMPLES)(check_url.url)
 app.add_typer(check.app, name="check")
+app.add_typer(policy.app, name="policy")
 
 
 def _print_version(wanted: bool) -> None:

@@ -20,6 +20,7 @@ from handraise.policy import (
     sameness_of,
 )
 from handraise.policy.rulings import refuse
+from handraise.urls import Inspection
 
 _CALLS: Final = 256
 
@@ -55,9 +56,10 @@ class PolicyGate:
             self.policy.remember(rule, keep=decision.block == "always")
 
     def _facts(self, waiting: Waiting, now: float) -> Facts:
-        return self.policy.facts(
+        facts = self.policy.facts(
             waiting.question, waiting.origin, waiting.person.key, tool=_tool(waiting.cause), now=now
         )
+        return replace(facts, link=_worse(waiting.link, facts.link))
 
     def _ask(self, waiting: Waiting) -> Ask:
         return Ask(
@@ -83,3 +85,10 @@ class PolicyGate:
 
 def _tool(cause: Cause | None) -> str | None:
     return cause.calls[0][0] if cause is not None and cause.certain and cause.calls else None
+
+
+def _worse(seen: Inspection | None, found: Inspection | None) -> Inspection | None:
+    """The host knows more about where the server is, the policy about which names to protect."""
+    severities = ("ok", "warn", "danger")
+    both = [link for link in (seen, found) if link is not None]
+    return max(both, key=lambda link: severities.index(link.verdict), default=None)

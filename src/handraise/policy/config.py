@@ -82,13 +82,14 @@ class _Reading:
             self.read(value, path, known)
 
     def _take(self, setting: Setting, value: object, path: Path) -> None:
-        if setting.own_file_only and not self._own_file:
-            self.problems.append((path, _NOT_HERE))
-            return
         try:
-            self.values[path] = setting.accepts.take(value)
+            taken = setting.accepts.take(value)
         except ValueError as error:
             self.problems.append((path, f"use {error}"))
+            return
+        if setting.own_file_only and not self._own_file and taken != setting.default:
+            self.problems.append((path, _NOT_HERE))
+        self.values[path] = taken
 
     def require_hook(self) -> None:
         """A rule that runs the hook needs one."""

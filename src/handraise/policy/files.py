@@ -110,11 +110,23 @@ class RulesFile:
     def add(self, rule: OwnRule, *, keep: bool) -> None:
         """Make a rule; without `keep` it is forgotten when this program ends."""
         if keep:
-            self.edit(lambda book: book.add(rule))
+            self._edit(lambda book: book.add(rule))
         else:
             self._session.append(rule)
 
-    def edit(self, change: Callable[[Rulebook], Rulebook]) -> None:
+    def undo(self, server: str | None = None) -> OwnRule | None:
+        """Take back the latest kept rule, or the latest about one server; None when there is none."""
+        undone: list[OwnRule | None] = []
+
+        def change(book: Rulebook) -> Rulebook:
+            rest, rule = book.undo(server)
+            undone.append(rule)
+            return rest
+
+        self._edit(change)
+        return undone[0]
+
+    def _edit(self, change: Callable[[Rulebook], Rulebook]) -> None:
         """Change the kept rules. Two programs that do so at once wait for each other."""
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, get_args
 
 from handraise.errors import SetupError
@@ -43,7 +43,11 @@ class Rulebook:
     entries: tuple[OwnRule, ...] = ()
 
     def add(self, rule: OwnRule) -> Rulebook:
-        """The book with one more rule. One that says the same again takes the place of the first."""
+        """The book with one more rule. One that says the same again takes the place of the first.
+
+        Its time is never before that of an older rule, even when the clock was set back.
+        """
+        rule = replace(rule, made=max([rule.made, *(each.made for each in self.entries)]))
         alike = (rule.server, rule.person, rule.asking, rule.until is None)
         kept = [e for e in self.entries if (e.server, e.person, e.asking, e.until is None) != alike]
         entries = _within_bounds([*(each for each in kept if each.holds(rule.made)), rule])

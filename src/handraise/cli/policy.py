@@ -1,0 +1,142 @@
+"""`handraise policy`: what decides about questions, why, and a person's own rules about servers."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from handraise.cli.check import AsJson, Input, OnRevision
+from handraise.revisions import Revision
+
+if TYPE_CHECKING:
+    from handraise.policy.rulebook import OwnRule
+    from handraise.policy.settings import Asking
+
+app = typer.Typer(
+    help="Which questions may reach you: show the settings, ask why, and make your own rules about servers.\n\n"
+    "The settings are in handraise.toml. Your own rules (allow, mute, block) are kept apart from it, go before it "
+    "and can be taken back.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Server: TypeAlias = Annotated[
+    str, typer.Argument(metavar="SERVER", help="The name you configured for it, or its command or URL.")
+]
+ForSession: TypeAlias = Annotated[
+    bool, typer.Option("--session", help="Only for this session: the next twelve hours.")
+]
+
+_SHOW_EXAMPLES = """Examples:
+
+\b
+  handraise policy show
+  handraise policy show > new.toml
+"""
+_WHY_EXAMPLES = """Examples:
+
+\b
+  handraise policy why question.json --server notes
+  handraise policy why '{"mode": "url", "message": "Sign in", "url": "https://evil.example\\\\@github.com/"}'
+"""
+
+
+@app.command(epilog=_SHOW_EXAMPLES)
+def show(as_json: AsJson = False) -> None:
+    """Show every setting, its value and what it means.
+
+    The output is itself a configuration file, with the values that hold now.
+    """
+    from handraise.cli.policy_report import configuration, settings_as_json, settings_as_toml
+
+    found, settings = configuration()
+    typer.echo(
+        json.dumps(settings_as_json(found, settings)) if as_json else settings_as_toml(found, settings)
+    )
+
+
+@app.command(epilog=_WHY_EXAMPLES)
+def why(
+    source: Input = None,
+    server: Annotated[str, typer.Option("--server", help="Who asks, by its configured name.")] = "a server",
+    target: Annotated[
+        str, typer.Option("--target", help="Its command or URL: a local server may send other links.")
+    ] = "",
+    revision: OnRevision = Revision.NOVEMBER_2025,
+    as_json: AsJson = False,
+) -> None:
+    """Would this question reach you, and which rule decides?
+
+    Takes the params of an `elicitation/create`, a form or a link, and asks every rule. Limits depend on what
+    was asked before and are not part of it.
+
+    Exit status: 0 when it would be shown, 1 when it is refused, 2 for wrong use.
+    """
+    from handraise.cli.policy_report import explain, explained_as_text
+
+    report = explain(source, server, target, revision, time.time())
+    typer.echo(json.dumps(report) if as_json else explained_as_text(report))
+    raise typer.Exit(1 if report["verdict"] == "refuse" else 0)
+
+
+@app.command()
+def block(server: Server, session: ForSession = False, as_json: AsJson = False) -> None:
+    """Let a server ask nothing. The desk says when it tried."""
+    _make("block", server, session, as_json)
+
+
+@app.command()
+def mute(server: Server, session: ForSession = False, as_json: AsJson = False) -> None:
+    """Let a server ask nothing, without a word at the desk."""
+    _make("mute", server, session, as_json)
+
+
+@app.command()
+def allow(server: Server, session: ForSession = False, as_json: AsJson = False) -> None:
+    """Let a server ask, whatever handraise.toml says about it. All other rules still hold."""
+    _make("allow", server, session, as_json)
+
+
+@app.command("list")
+def list_rules(as_json: AsJson = False) -> None:
+    """List your own rules, and what handraise.toml says about servers."""
+    from handraise.cli.policy_report import configuration, rules_as_json, rules_as_text, rules_file
+
+    found, settings = configuration()
+    rules = rules_file().book().standing(time.time())
+    typer.echo(
+        json.dumps(rules_as_json(rules, settings)) if as_json else rules_as_text(rules, found, settings)
+    )
+
+
+@app.command()
+def undo(
+    server: Annotated[
+        str | None, typer.Argument(metavar="[SERVER]", help="Take back the latest rule about this one.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take back your latest rule, or the latest about one server. What held before it holds again."""
+    from handraise.cli.policy_report import rule_as_json, rule_as_text, undo_rule
+
+    undone = undo_rule(server)
+    if undone is None:
+        typer.echo("There is no rule of yours to take back.", err=True)
+        raise typer.Exit(1)
+    typer.echo(
+        json.dumps({"undone": rule_as_json(undone)}) if as_json else f"Taken back: {rule_as_text(undone)}"
+    )
+
+
+def _make(asking: Asking, server: str, session: bool, as_json: bool) -> None:
+    from handraise.cli.policy_report import make_rule, rule_as_json, rule_as_text
+
+    rule: OwnRule = make_rule(server, asking, session, time.time())
+    if as_json:
+        typer.echo(json.dumps(rule_as_json(rule)))
+        return
+    typer.echo(rule_as_text(rule))
+    typer.echo("Take it back with: handraise policy undo")

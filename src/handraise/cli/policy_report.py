@@ -1,0 +1,208 @@
+"""What `handraise policy` tells: settings, explanations and rules, as text for people and JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import typer
+
+from handraise.cli.reading import read_document
+from handraise.display import for_line
+from handraise.errors import SetupError, WireError
+from handraise.forms import load_json
+from handraise.policy import OwnRule, Policy, Ruling, Settings, load_policy, load_settings
+from handraise.policy.files import RULES_NAME, ConfigFile, RulesFile, data_directory, find_config
+from handraise.policy.rulebook import SESSION
+from handraise.policy.settings import SETTINGS, Asking, LimitSettings, ServerSettings, value_of
+from handraise.questions import Origin
+from handraise.revisions import Revision
+from handraise.wire import parse_question
+
+Report: TypeAlias = dict[str, Any]
+
+_MAY: Final[dict[Asking, str]] = {
+    "allow": "may ask",
+    "mute": "is muted: what it asks is cancelled without a word",
+    "block": "is blocked: what it asks is cancelled, and the desk says that it tried",
+}
+
+
+def configuration() -> tuple[ConfigFile | None, Settings]:
+    """The file that counts, and what it says."""
+    try:
+        return find_config(os.environ, Path.cwd()), load_settings()
+    except SetupError as error:
+        raise _wrong(error) from None
+
+
+def rules_file() -> RulesFile:
+    """This user's own rules."""
+    return RulesFile(data_directory(os.environ) / RULES_NAME)
+
+
+def explain(source: str | None, server: str, target: str, revision: Revision, now: float) -> Report:
+    """What every rule says about a question."""
+    text = read_document(source)
+    try:
+        question = parse_question(load_json(text), revision)
+    except WireError as error:
+        reason = f"{'' if error.field is None else error.field + ': '}{error.message}"
+        ruling = Ruling("refuse", (reason,), (f"protocol.{error.rule}",))
+        return _explained(ruling, [(ruling.rules[0], ruling)])
+    policy = _policy()
+    facts = policy.facts(question, Origin(server, target), now=now)
+    try:
+        return _explained(policy.judge(facts), policy.explain(facts))
+    except SetupError as error:
+        raise _wrong(error) from None
+
+
+def explained_as_text(report: Report) -> str:
+    """The verdict, then its reasons, then what each rule says."""
+    lines = [f"{report['verdict']}{_decided_by(report['decided_by'])}"]
+    lines += [f"  {for_line(reason)}" for reason in report["reasons"]]
+    lines += ["", "What each rule says:"]
+    width = max(len(rule["rule"]) for rule in report["rules"])
+    for rule in report["rules"]:
+        reasons = " ".join(map(for_line, rule["reasons"]))
+        lines.append(f"  {rule['rule']:<{width}}  {rule['verdict']:<6}  {reasons}".rstrip())
+    return "\n".join(lines)
+
+
+def settings_as_json(found: ConfigFile | None, settings: Settings) -> Report:
+    """All settings by their keys, and the file they are from."""
+    values = {key: value for key, value, _ in _values(settings)}
+    return {
+        "file": None if found is None else str(found.path),
+        "unsafe": settings.unsafe(),
+        "settings": values,
+    }
+
+
+def settings_as_toml(found: ConfigFile | None, settings: Settings) -> str:
+    """A configuration file that says what holds now, with every setting explained."""
+    lines = ["# No configuration file: these are the defaults." if found is None else f"# From {found.path}"]
+    table = ""
+    for key, value, meaning in _values(settings):
+        above, _, name = key.rpartition(".")
+        if above != table:
+            lines += ["", f"[{above}]"]
+            table = above
+        lines += [f"# {meaning}"] if meaning else []
+        lines.append(f"{name} = {_toml(value)}")
+    return "\n".join(lines)
+
+
+def make_rule(server: str, asking: Asking, session: bool, now: float) -> OwnRule:
+    """Make a rule and keep it."""
+    if not server.strip() or not server.isprintable() or len(server) > 200:
+        raise typer.BadParameter("a server's name is printable text of at most 200 characters")
+    rule = OwnRule(server, asking, made=now, until=now + SESSION if session else None)
+    try:
+        rules_file().add(rule, keep=True)
+    except SetupError as error:
+        raise _wrong(error) from None
+    return rule
+
+
+def undo_rule(server: str | None) -> OwnRule | None:
+    """Take back the latest rule, or the latest about a server."""
+    try:
+        return rules_file().undo(server)
+    except SetupError as error:
+        raise _wrong(error) from None
+
+
+def rule_as_json(rule: OwnRule) -> Report:
+    """One rule."""
+    return {"server": rule.server, "asking": rule.asking, "until": rule.until}
+
+
+def rule_as_text(rule: OwnRule) -> str:
+    """One rule, as a sentence."""
+    until = (
+        ""
+        if rule.until is None
+        else f" (until {datetime.fromtimestamp(rule.until, UTC).astimezone():%H:%M %d %b})"
+    )
+    return f"{for_line(rule.server)} {_MAY[rule.asking]}{until}."
+
+
+def rules_as_json(rules: Sequence[OwnRule], settings: Settings) -> Report:
+    """The person's own rules, and those of the file."""
+    named = {name: each.asking for name, each in settings.servers.items() if each.asking is not None}
+    return {"own": [rule_as_json(rule) for rule in rules], "file": named, "default": settings.default}
+
+
+def rules_as_text(rules: Sequence[OwnRule], found: ConfigFile | None, settings: Settings) -> str:
+    """The person's own rules, and those of the file."""
+    lines = ["Your own rules:" if rules else "You have made no rules of your own."]
+    lines += [f"  {rule_as_text(rule)}" for rule in rules]
+    named = [(name, each.asking) for name, each in settings.servers.items() if each.asking is not None]
+    if found is not None and named:
+        lines += [f"{found.path}:", *(f"  {for_line(name)} {_MAY[asking]}." for name, asking in named)]
+    return "\n".join([*lines, f"Any other server {_MAY[settings.default]}."])
+
+
+def _policy() -> Policy:
+    """The user's policy; its warnings about unsafe switches become plain lines."""
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            policy = load_policy()
+    except SetupError as error:
+        raise _wrong(error) from None
+    for warning in caught:
+        typer.echo(f"warning: {warning.message}", err=True)
+    return policy
+
+
+def _wrong(error: SetupError) -> typer.Exit:
+    typer.echo(str(error), err=True)
+    return typer.Exit(2)
+
+
+def _explained(ruling: Ruling, rules: Sequence[tuple[str, Ruling]]) -> Report:
+    each = [{"rule": name, "verdict": said.verdict, "reasons": list(said.reasons)} for name, said in rules]
+    return {
+        "verdict": ruling.verdict,
+        "decided_by": list(ruling.rules),
+        "reasons": list(ruling.reasons),
+        "rules": each,
+    }
+
+
+def _decided_by(rules: list[str]) -> str:
+    return f", by {' and '.join(rules)}" if rules else ": no rule objects"
+
+
+def _values(settings: Settings) -> list[tuple[str, object, str]]:
+    """Key, value and meaning of everything that is set, in the order of the documentation."""
+    common = [
+        (s.key, value_of(settings, s.key), s.meaning) for s in SETTINGS if not s.key.startswith("servers.")
+    ]
+    return common + [
+        each for name, own in settings.servers.items() for each in _of_server(name, own, settings)
+    ]
+
+
+def _of_server(name: str, own: ServerSettings, settings: Settings) -> list[tuple[str, object, str]]:
+    at = f"servers.{json.dumps(name, ensure_ascii=False)}"
+    asking = [] if own.asking is None else [(f"{at}.asking", own.asking, "")]
+    changed = [
+        (f"{at}.limits.{field}", getattr(own.limits, field), "")
+        for field in LimitSettings.__slots__
+        if getattr(own.limits, field) != getattr(settings.limits, field)
+    ]
+    return [*asking, *changed]
+
+
+def _toml(value: object) -> str:
+    """Every value that a setting can have is written alike in JSON and in TOML."""
+    return json.dumps(value, ensure_ascii=False)
