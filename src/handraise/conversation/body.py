@@ -41,11 +41,11 @@ class Conversation:
         "_task",
         "context",
         "current",
-        "first_id",
         "handler",
         "id",
         "journal",
         "on_pause",
+        "seed",
         "state",
     )
 
@@ -61,7 +61,7 @@ class Conversation:
         self.handler: str | None = None
         self.current = Round(0)
         self.state: State = "working"
-        self.first_id = ""
+        self.seed = ""
         self.on_pause: Callable[[], None] | None = None
 
     @property
@@ -103,7 +103,11 @@ class Conversation:
     async def write(self, entry: Entry) -> None:
         """Make a step of the journal safe before the body goes on."""
         if self.id:
-            await self._lot.store.append(self.id, (entry,))
+            # What was done is written down even if whoever did it is stopped now.
+            await asyncio.shield(self._lot.spawn(self._write(entry)))
+
+    async def _write(self, entry: Entry) -> None:
+        await self._lot.store.append(self.id, (entry,))
 
     def _ask(self, key: str, request: Json, timeout: float) -> Asked:
         if self.state == "over":
@@ -205,7 +209,7 @@ class Conversation:
             pins={key: digest(request) for key, request in questions.items()} if self.handler else {},
             journal=tuple(self.journal.entries) if self.journal is not None else (),
             handler=self.handler,
-            first_id=self.first_id,
+            seed=self.seed,
         )
 
     async def _finish(self, done: Round, outcome: Outcome, error: BaseException | None = None) -> None:

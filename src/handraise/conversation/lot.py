@@ -163,7 +163,7 @@ class Lot:
             await self.store.settle(token, Outcome("error", self.describe(error)), until=until)
             await self.store.end(record.conversation, until=until)
             raise
-        conversation.id, conversation.first_id = record.conversation, record.first_id
+        conversation.id, conversation.seed = record.conversation, record.seed
         conversation.current = Round(record.number, token)
         self.live[token] = conversation, conversation.current
         self._hold(token, since)

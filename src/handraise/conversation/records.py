@@ -50,8 +50,8 @@ class RoundRecord(NamedTuple):
     journal: tuple[Entry, ...] = ()
     handler: str | None = None
     """Where a replayable handler stands in the code; None when it must not run again."""
-    first_id: str = ""
-    """The JSON-RPC id of the call itself, from which the ids of its questions are made."""
+    seed: str = ""
+    """What the ids of the call's questions are made from, so that they are the same when it is replayed."""
 
 
 class Outcome(NamedTuple):

@@ -31,6 +31,9 @@ class Call:
         self.ctx = ctx
         self.revision = revision
         self.journal: Journal | None = None
+        self.replayable = False
+        self.steps: set[str] = set()
+        """The `once` steps that are running."""
         self.ending: HandraiseError | MCPError | None = None
         """The error that was raised to end the call, in case the framework hides it."""
         self.answered_before: Mapping[str, Any] = {}
@@ -119,6 +122,7 @@ class Call:
 
     def declare_replayable(self, handler: str) -> None:
         """The handler may run again from the top."""
+        self.replayable = True
         self.journal = self.journal or Journal()
 
     async def remember(self, key: str, value: Any) -> None:

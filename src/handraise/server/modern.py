@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from handraise.conversation import Binding, Conversation, RoundRecord
-from handraise.conversation.digest import digest
+from handraise.conversation.digest import digest, keyed_id
 from handraise.conversation.journal import Journal
 from handraise.questions import Person
 from handraise.revisions import Revision
@@ -27,13 +27,13 @@ class ModernCall(Call):
         super().__init__(runtime, ctx, revision)
         self._person: Person | None = None
         self._arguments = pin_arguments(ctx)
+        self._request_id = ctx.request_id
         self.conversation = Conversation(runtime.lot, self._binding)
-        self.conversation.first_id = str(ctx.request_id)
 
     def begin_again(self, record: RoundRecord) -> None:
         """Be the call that a body which is gone was serving."""
         self.conversation = Conversation(self.runtime.lot, record.binding)
-        self.conversation.first_id = record.first_id
+        self.conversation.seed = record.seed
         self.journal = self.conversation.journal = Journal(record.journal)
 
     def _binding(self) -> Binding:
@@ -47,7 +47,15 @@ class ModernCall(Call):
 
     @property
     def seed(self) -> str:
-        return self.conversation.first_id
+        """Kept with every round: another process that runs the body again has to name its questions alike."""
+        conversation = self.conversation
+        if not conversation.seed:
+            conversation.seed = keyed_id(self.runtime.id_key, self.person.key, self._request_id)
+        return conversation.seed
+
+    def next_key(self, content: object) -> str:
+        self._numbered += 1
+        return keyed_id(self.seed.encode(), self._numbered, content)
 
     async def exchange(self, key: str, request: Wire, timeout: float) -> Any:
         with StoppedClocks():
@@ -69,6 +77,7 @@ class ModernCall(Call):
             return await self.runtime.flows.wait(elicitation_id, self.person, hold)
 
     def declare_replayable(self, handler: str) -> None:
+        self.replayable = True
         self.conversation.handler = handler
         self.journal = self.conversation.journal = self.conversation.journal or Journal()
 

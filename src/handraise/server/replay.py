@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, ParamSpec, TypeVar, cast
 
 from handraise.errors import UsageError
-from handraise.server.calls import CURRENT, current_call
+from handraise.server.calls import CURRENT, Call, current_call
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -61,14 +61,23 @@ async def once(key: str, step: Callable[..., Any], *args: Any, **kwargs: Any) ->
     call = current_call()
     journal = call.journal
     if journal is not None and journal.has_done(key):
-        return journal.result_of(key)
-    result = step(*args, **kwargs)
-    if inspect.isawaitable(result):
-        result = await result
-    if journal is not None:
-        result = _through_json(key, result)
-    await call.remember(key, result)
-    return result
+        return _given(call, key, journal.result_of(key))
+    if key in call.steps:
+        raise UsageError(f"the step {key!r} is running already; a key names one step of a call")
+    call.steps.add(key)
+    try:
+        result = step(*args, **kwargs)
+        if inspect.isawaitable(result):
+            result = await result
+        await call.remember(key, _given(call, key, result))
+    finally:
+        call.steps.discard(key)
+    return _given(call, key, result)
+
+
+def _given(call: Call, key: str, result: Any) -> Any:
+    """A result as the body gets it: its own to change, where it is told again when the body is replayed."""
+    return _through_json(key, result) if call.replayable else result
 
 
 def _through_json(key: str, result: Any) -> Any:

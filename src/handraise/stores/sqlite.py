@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS rounds (
     arguments BLOB NOT NULL,
     deadline REAL NOT NULL,
     handler TEXT,
-    first_id TEXT NOT NULL,
+    seed TEXT NOT NULL,
     questions BLOB,
     digest BLOB,
     since REAL,
@@ -267,7 +267,7 @@ def _insert_round(db: sqlite3.Connection, sealer: Sealer, record: RoundRecord) -
     shown = _dump(sealer, [record.questions, record.pins], f"rounds/{record.token}/questions")
     db.execute(
         "INSERT INTO rounds (token, conversation, number, person, method, target, arguments, deadline,"
-        " handler, first_id, questions) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " handler, seed, questions) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             record.token,
             record.conversation,
@@ -278,7 +278,7 @@ def _insert_round(db: sqlite3.Connection, sealer: Sealer, record: RoundRecord) -
             _dump(sealer, binding.arguments, _owner(record.token, binding)),
             record.deadline,
             record.handler,
-            record.first_id,
+            record.seed,
             shown,
         ),
     )
@@ -313,7 +313,7 @@ def _find_round(db: sqlite3.Connection, sealer: Sealer, token: str) -> RoundReco
 
 
 def _record(sealer: Sealer, row: Any) -> RoundRecord:
-    token, conversation, number, person, method, target, sealed, deadline, handler, first_id = row[:10]
+    token, conversation, number, person, method, target, sealed, deadline, handler, seed = row[:10]
     shown, binding = row[10], _binding(sealer, token, person, method, target, sealed)
     questions, pins = ({}, {}) if shown is None else _load(sealer, shown, f"rounds/{token}/questions")
     return RoundRecord(
@@ -325,7 +325,7 @@ def _record(sealer: Sealer, row: Any) -> RoundRecord:
         questions=questions,
         pins=pins,
         handler=handler,
-        first_id=first_id,
+        seed=seed,
     )
 
 

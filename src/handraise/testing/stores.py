@@ -48,7 +48,7 @@ def a_round(token: str = "hr1.first", *, conversation: str = "c1", number: int =
         questions={"size": QUESTION},
         pins={"size": digest(QUESTION)},
         handler="shop:order",
-        first_id="7",
+        seed="q_7",
     )
 
 
