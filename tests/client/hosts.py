@@ -25,6 +25,7 @@ NOTES = Origin("notes", "python notes.py", "Notes Server", "1.0")
 class Ruled:
     verdict: Any = "allow"
     reasons: tuple[str, ...] = ()
+    same_as: str | None = None
 
 
 @dataclass

@@ -15,9 +15,13 @@ from tests.server.peers import REVISIONS, text_of
 
 from handraise import Handraise, NotSupported, UrlQuestion, ask, complete
 from handraise.client import Consent
+from handraise.client.consent import CALL
 from handraise.desks import Decision, Queue
+from handraise.desks.gate import PolicyGate
 from handraise.desks.scripted import Line
-from handraise.questions import Accepted, Cancelled
+from handraise.forms import Form, Text
+from handraise.policy import Policy
+from handraise.questions import Accepted, Cancelled, FormQuestion
 from handraise.revisions import Revision
 from handraise.server.person import local_person
 
@@ -268,3 +272,48 @@ async def test_consent_works_as_the_plain_callback_of_the_sdks_client(revision: 
         async with connect(server(), revision, consent) as client:
             assert text_of(await client.call_tool("greet")) == "Hello Ada"
         tasks.cancel_scope.cancel()
+
+
+@pytest.mark.shows("D6")
+async def test_the_same_question_asked_twice_by_one_call_is_shown_once_and_one_answer_serves_both() -> None:
+    queue = Queue()
+    consent = Consent(queue, origin=NOTES, person=ADA, gate=PolicyGate(Policy()))
+    question = FormQuestion("Who are you?", Form.by_hand(Text("name")))
+    decisions: list[Decision] = []
+    CALL.set(("greet", {}))
+
+    async def asked() -> None:
+        decisions.append(await consent.ask(question))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(asked)
+        tasks.start_soon(asked)
+        await until(lambda: bool(queue.waiting()))
+        await anyio.sleep(0.01)
+        assert len(queue.waiting()) == 1
+        queue.decide(queue.waiting()[0].id, Decision(Accepted({"name": "Ada"}), by="agent"))
+    assert [decision.answer for decision in decisions] == [Accepted({"name": "Ada"})] * 2
+
+
+@pytest.mark.shows("D6")
+async def test_three_thousand_questions_from_one_call_become_a_handful_and_a_refusal() -> None:
+    made = MCPServer("flood")
+
+    @made.tool()
+    async def flood(ctx: Context) -> str:
+        channel = ctx.session._request_outbound
+        schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+        actions = []
+        for number in range(3000):
+            params = {"message": f"Question {number}", "requestedSchema": schema}
+            actions.append((await channel.send_raw_request("elicitation/create", params))["action"])
+        return f"{actions.count('accept')} {actions.count('cancel')}"
+
+    gate: Any = PolicyGate(Policy())
+    script = [Line("accept", {"a": "x"}, repeat=True)]
+    async with host(made, Revision.NOVEMBER_2025, script, gate=gate) as here:
+        answered, cancelled = map(int, text_of(await here.client.call_tool("flood")).split())
+        assert answered == len(here.desk.seen)
+        assert 1 <= answered <= 20
+        assert answered + cancelled == 3000
+        assert here.consent.queue.waiting() == ()

@@ -48,6 +48,10 @@ class Ruling(Protocol):
     def verdict(self) -> Literal["allow", "warn", "refuse"]: ...
     @property
     def reasons(self) -> tuple[str, ...]: ...
+    @property
+    def same_as(self) -> str | None:
+        """The question that waits already and is just the same: one answer serves both."""
+        ...
 
 
 class Gate(Protocol):
@@ -149,6 +153,8 @@ class Consent:
             reason = "; ".join(ruling.reasons)
             logger.warning("a question of %s was refused: %s", self.origin.name, reason)
             return Decision(Cancelled(), by="policy", reason=reason)
+        if ruling.same_as is not None and (shared := await self.queue.join(ruling.same_as)) is not None:
+            return _checked(waiting, shared)
         if ruling.verdict == "warn":
             waiting = _warned(waiting, ruling.reasons)
         decision = _checked(waiting, await self.queue.put(waiting))

@@ -68,7 +68,7 @@ def fill(form: Form[Any], entries: Mapping[str, str | list[str]]) -> Filled:
     unreadable: list[Problem] = []
     for field in form.fields:
         entry = entries.get(field.name)
-        if entry is None or entry == "" or (entry == [] and not field.required):
+        if entry is None or _is_nothing(field, entry):
             continue
         try:
             content[field.name] = _value(field, entry)
@@ -92,11 +92,24 @@ def edited(form: Form[Any], content: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(changed)
 
 
+def _is_nothing(field: Field, entry: str | list[str]) -> bool:
+    """Whether a field was left empty, and so sends nothing.
+
+    An empty text or list that the server suggests is a suggestion like any other. Where the field is
+    required, an empty list is an answer: none of them.
+    """
+    if entry == []:
+        return not field.required and field.default != ()
+    return entry == "" and field.default != ""
+
+
 def _value(field: Field, entry: str | list[str]) -> Any:
     match field:
         case Choices():
             return entry if isinstance(entry, list) else [entry]
-        case Text() | Choice():
+        case Choice():
+            return entry[0] if isinstance(entry, list) and len(entry) == 1 else entry
+        case Text():
             return entry
         case Flag():
             if entry not in (YES, NO):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from handraise.desks.fill import Entries
@@ -42,14 +42,19 @@ class Queue:
         self._wake()
         try:
             async with asyncio.timeout(self._left(waiting)):
-                decision = await place.decided
+                decision = await asyncio.shield(place.decided)  # cancelling the wait decides nothing
         except TimeoutError:
-            decision = Decision(Cancelled(), by="timeout", reason="nobody answered in time")
+            self._leave(place, Decision(Cancelled(), by="timeout", reason="nobody answered in time"))
+            decision = place.decided.result()  # an answer that was taken in the same moment stands
         except asyncio.CancelledError:
-            self._leave(waiting, Decision(Cancelled(), by="agent", reason="the asker went away"))
+            self._leave(place, Decision(Cancelled(), by="agent", reason="the asker went away"))
             raise
-        self._leave(waiting, decision)
         return decision
+
+    async def join(self, question_id: str) -> Decision | None:
+        """The decision about a question that waits already, for another one just like it; None when it is gone."""
+        place = self._places.get(question_id)
+        return None if place is None else await asyncio.shield(place.decided)
 
     def waiting(self) -> tuple[Waiting, ...]:
         """What waits now."""
@@ -63,6 +68,10 @@ class Queue:
     def outcome(self, question_id: str) -> tuple[Waiting, Decision] | None:
         """How a question that waited here ended, for a desk that comes too late."""
         return self._past.get(question_id)
+
+    def past(self) -> tuple[tuple[Waiting, Decision], ...]:
+        """How the last questions ended, newest first."""
+        return tuple(reversed(self._past.values()))
 
     def show(self, question_id: str) -> None:
         """A desk shows the question now. From the first time on its disarmed moment runs."""
@@ -84,14 +93,14 @@ class Queue:
     def decide(self, question_id: str, decision: Decision) -> Verdict:
         """Decide a question, unless somebody did before, or accepts it before it can have been read."""
         place = self._places.get(question_id)
-        if place is None or place.decided.done():
+        if place is None:
             return "too late"
         if isinstance(decision.answer, Accepted) and decision.by == "human" and not self._armed(place):
             return "too soon"
-        place.decided.set_result(decision)
+        self._leave(place, decision)
         return "taken"
 
-    async def changes(self) -> AsyncIterator[tuple[Waiting, ...]]:
+    async def changes(self) -> AsyncGenerator[tuple[Waiting, ...], None]:
         """What waits, now and whenever it changes."""
         while True:
             changed = self._changed
@@ -104,9 +113,14 @@ class Queue:
     def _left(self, waiting: Waiting) -> float | None:
         return None if waiting.deadline is None else max(0.0, waiting.deadline - time.time())
 
-    def _leave(self, waiting: Waiting, decision: Decision) -> None:
-        del self._places[waiting.id]
-        self._past[waiting.id] = (waiting, decision)
+    def _leave(self, place: _Place, decision: Decision) -> None:
+        """Settle a question, once: whoever comes first wins, and every desk sees it at once."""
+        if place.decided.done():
+            return
+        decision = replace(decision, at=time.time())
+        place.decided.set_result(decision)
+        del self._places[place.waiting.id]
+        self._past[place.waiting.id] = (place.waiting, decision)
         while len(self._past) > _REMEMBERED:
             del self._past[next(iter(self._past))]
         self._wake()

@@ -15,7 +15,7 @@ from handraise.display import UntrustedText
 from handraise.forms import UNSET, Choice, Choices, Field, Flag, Integer, Number, Text
 from handraise.policy.secrets import SecretFinding
 from handraise.questions import FormQuestion, Origin
-from handraise.urls import REASONS, Inspection
+from handraise.urls import REASONS, Inspection, inspect_url
 
 Kind = Literal["text", "email", "uri", "date", "date-time", "number", "integer", "flag", "choice", "choices"]
 
@@ -64,6 +64,7 @@ def lay_out(waiting: Waiting) -> Sheet:
     """The sheet of a question."""
     question, origin = waiting.question, waiting.origin
     form = question.form if isinstance(question, FormQuestion) else None
+    link = link_of(waiting)
     return Sheet(
         asker=origin.name,
         target=origin.target,
@@ -73,9 +74,16 @@ def lay_out(waiting: Waiting) -> Sheet:
         consequences=_consequences(waiting),
         message=UntrustedText(question.message),
         fields=() if form is None else tuple(_field(field) for field in form.fields),
-        link=waiting.link,
-        warnings=(*waiting.warnings, *_about_secrets(waiting.secrets), *_about_link(waiting.link)),
+        link=link,
+        warnings=(*waiting.warnings, *_about_secrets(waiting.secrets), *_about_link(link)),
     )
+
+
+def link_of(waiting: Waiting) -> Inspection | None:
+    """What is known about a question's link. One that nobody looked at is looked at here: none is shown unjudged."""
+    if waiting.link is not None or isinstance(waiting.question, FormQuestion):
+        return waiting.link
+    return inspect_url(waiting.question.url)
 
 
 def _claim(origin: Origin) -> UntrustedText | None:
@@ -163,24 +171,30 @@ _FORMAT_HINTS: dict[str, str] = {
 def _hint(field: Field) -> str:
     match field:
         case Text():
-            length = _between(field.min_length, field.max_length, "characters")
+            length = _between(field.min_length, field.max_length, "character")
             return "; ".join(filter(None, (_FORMAT_HINTS.get(field.format or "", ""), length)))
         case Number() | Integer():
             what = "a whole number" if isinstance(field, Integer) else "a number"
             return " ".join(filter(None, (what, _between(field.minimum, field.maximum, ""))))
         case Choices():
-            return _between(field.min_items, field.max_items, "options")
+            return _between(field.min_items, field.max_items, "option")
         case _:
             return ""
 
 
 def _between(low: float | None, high: float | None, unit: str) -> str:
     if low is not None and high is not None:
-        text = f"from {low:g} to {high:g} {unit}"
+        text = f"exactly {_plain(low)}" if low == high else f"from {_plain(low)} to {_plain(high)}"
     elif low is not None:
-        text = f"at least {low:g} {unit}"
+        text = f"at least {_plain(low)}"
     elif high is not None:
-        text = f"at most {high:g} {unit}"
+        text = f"at most {_plain(high)}"
     else:
         return ""
-    return text.strip()
+    last = low if high is None else high
+    return f"{text} {unit if last == 1 else unit + 's'}" if unit else text
+
+
+def _plain(number: float) -> str:
+    """A number as people write it: 1000000, not 1e+06."""
+    return str(int(number)) if number == int(number) and abs(number) < 1e15 else str(number)

@@ -66,3 +66,5 @@ class Decision:
     """The person's own rule against the server, made with the same button."""
     edited: tuple[str, ...] = field(default=())
     """The fields in which the person changed the server's suggestion."""
+    at: float = field(default=0.0, compare=False)
+    """When, by the wall clock; the queue writes it down."""

@@ -25,6 +25,7 @@ class Willing:
 
     verdict = "allow"
     reasons = ()
+    same_as = None
 
     def admit(self, waiting: Waiting, now: float) -> Any:
         return self
