@@ -62,12 +62,14 @@ class PolicyGate:
         return replace(facts, link=_worse(waiting.link, facts.link))
 
     def _ask(self, waiting: Waiting) -> Ask:
+        lasts = None if waiting.deadline is None else max(0.0, waiting.deadline - waiting.asked_at)
         return Ask(
             waiting.id,
             waiting.origin.name,
             waiting.person.key,
             sameness_of(waiting.question),
             self._call(waiting.cause),
+            lasts,
         )
 
     def _call(self, cause: Cause | None) -> str | None:

@@ -59,6 +59,8 @@ class Ask:
     """Equal for the same question; see `sameness_of`."""
     call: str | None = None
     """None when the host cannot tell which call asks."""
+    lasts: float | None = None
+    """Seconds after which it waits no longer, even if nobody says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ def count(tally: Tally, call: str | None, now: float) -> Counts:
     """How much was asked so far, as far as one more question of this call is concerned."""
     return Counts(
         in_call=0 if call is None else dict(tally.calls).get(call, 0),
-        waiting=sum(ask.call == call for _, ask in tally.waiting),
+        waiting=sum(ask.call == call and _waits(at, ask, now) for at, ask in tally.waiting),
         last_minute=sum(now - at < MINUTE for at in tally.asked),
         last_hour=sum(now - at < HOUR for at in tally.asked),
         quiet_left=max(0.0, tally.quiet_until - now),
@@ -97,6 +99,7 @@ def count(tally: Tally, call: str | None, now: float) -> Counts:
 
 def admit(tally: Tally, ask: Ask, bounds: LimitSettings, now: float) -> tuple[Tally, Admission]:
     """May this be asked now? The tally afterwards, and the answer."""
+    tally = replace(tally, waiting=tuple(each for each in tally.waiting if _waits(*each, now)))
     counts = count(tally, ask.call, now)
     if ask.call is not None and counts.in_call >= bounds.per_call:
         return tally, TooMuch(f"{ask.server} has asked {_questions(counts.in_call)} in this call already.")
@@ -139,6 +142,10 @@ def _objection(counts: Counts, bounds: LimitSettings, server: str) -> str | None
 def _crowd(tally: Tally, server: str) -> str | None:
     full = len(tally.waiting) >= _WAITING
     return f"{_questions(len(tally.waiting))} of {server} wait for an answer already." if full else None
+
+
+def _waits(since: float, ask: Ask, now: float) -> bool:
+    return ask.lasts is None or now - since < ask.lasts
 
 
 def _waiting_like(tally: Tally, ask: Ask) -> str | None:
