@@ -57,7 +57,9 @@ def test_an_answer_without_content_is_not_ok() -> None:
 @pytest.mark.shows("S4")
 def test_a_secret_that_was_typed_into_an_answer_is_not_ok() -> None:
     schema = {"type": "object", "properties": {"note": {"type": "string"}}}
-    typed = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEA\n-----END PRIVATE KEY-----"
+    typed = (
+        "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEA\n-----END PRIVATE KEY-----"
+    )
     report = judge_answer(json.dumps({"requestedSchema": schema, "content": {"note": typed}}), B)
     assert (report["ok"], report["problems"]) == (False, [])
     assert [(secret["field"], secret["tier"], secret["kind"]) for secret in report["secrets"]] == [
