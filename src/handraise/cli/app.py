@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from handraise.cli import check, check_url, policy
+from handraise.cli import call, check, check_url, policy
 
 app = typer.Typer(
     name="handraise",
@@ -19,6 +19,8 @@ app = typer.Typer(
 check.app.command(epilog=check_url.EXAMPLES)(check_url.url)
 app.add_typer(check.app, name="check")
 app.add_typer(policy.app, name="policy")
+app.command(epilog=call.EXAMPLES)(call.call)
+app.command()(call.tools)
 
 
 def _print_version(wanted: bool) -> None:

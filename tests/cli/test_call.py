@@ -1,0 +1,120 @@
+"""`handraise call` and `handraise tools`: a small real client."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from handraise.cli.servers import chosen_server
+
+ROOT = Path(__file__).parents[2]
+KITCHEN = ["--", sys.executable, "-m", "tests.server.kitchen", "stdio"]
+
+pytestmark = pytest.mark.slow
+
+
+def handraise(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from handraise.cli import main; main()", *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Any:
+    def write(*lines: dict[str, Any]) -> str:
+        file = tmp_path / "script.json"
+        file.write_text(json.dumps(lines))
+        return f"script:{file}"
+
+    return write
+
+
+def test_tools_are_listed_with_what_they_are_for() -> None:
+    listed = handraise("tools", *KITCHEN)
+    assert listed.returncode == 0
+    assert "quiet          Never asks." in listed.stdout
+    assert handraise("call", *KITCHEN).stdout == listed.stdout
+    assert any(tool["name"] == "quiet" for tool in json.loads(handraise("tools", "--json", *KITCHEN).stdout))
+
+
+@pytest.mark.parametrize("revision", ["legacy", "2026-07-28", "auto"])
+def test_a_tool_is_called_and_what_it_asks_is_answered(script: Any, revision: str) -> None:
+    answers = script({"action": "accept", "content": {"answer": "hm"}, "repeat": True})
+    words = ["call", "chain", '{"run": "cli", "length": 2}', "--desk", answers, "--revision", revision]
+    called = handraise(*words, *KITCHEN)
+    assert (called.returncode, called.stdout) == (0, "hm, hm\n")
+    result = json.loads(handraise(*words, "--json", *KITCHEN).stdout)
+    assert result["content"][0]["text"] == "hm, hm"
+
+
+def test_progress_is_shown_beside_the_result(script: Any) -> None:
+    answers = script({"action": "accept", "content": {"answer": "y"}, "repeat": True})
+    called = handraise("call", "with_progress", '{"run": "cli"}', "--desk", answers, *KITCHEN)
+    assert "… 2/3 between" in called.stderr
+    assert "…" not in called.stdout
+
+
+def test_a_tool_that_fails_is_told_by_the_exit_status(script: Any) -> None:
+    called = handraise(
+        "call", "structured", '{"run": "x"}', "--desk", script({"action": "decline"}), *KITCHEN
+    )
+    assert called.returncode == 1
+    assert called.stdout == ""
+    assert "Then not." in called.stderr
+
+
+def test_a_question_without_a_line_in_the_script_ends_the_command(script: Any) -> None:
+    called = handraise("call", "structured", '{"run": "x"}', "--desk", script(), *KITCHEN)
+    assert called.returncode == 1
+    assert "no line of the script answers" in called.stderr
+    assert "Traceback" not in called.stderr
+
+
+def test_without_a_desk_the_server_is_told_that_nobody_can_be_asked() -> None:
+    called = handraise("call", "structured", '{"run": "x"}', "--desk", "none", *KITCHEN)
+    assert called.returncode == 1
+    assert "cannot be asked" in called.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "told"),
+    [
+        (["call", "x", "{", "--", "true"], 2, "no JSON"),
+        (["call", "x", "[1]", "--", "true"], 2, "JSON object"),
+        (["call", "x"], 2, "name a server"),
+        (["call", "x", "--url", "http://127.0.0.1:1/mcp", "--", "true"], 2, "not both"),
+        (["call", "x", "--desk", "sofa", "--", "true"], 2, "the desk is"),
+        (["call", "x", "--revision", "1999", "--", "true"], 2, "the revision is"),
+        (["call", "x", "--desk", "none", "--", "/nonexistent/server"], 3, "cannot be reached"),
+        (["call", "x", "--desk", "none", "--url", "http://127.0.0.1:1/mcp"], 3, "cannot be reached"),
+    ],
+)
+def test_wrong_use_is_explained_in_a_sentence(words: list[str], status: int, told: str) -> None:
+    called = handraise(*words)
+    assert called.returncode == status
+    assert told in called.stderr
+    assert "Traceback" not in called.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        (("python", "-m", "notes.server", "stdio"), "notes.server"),
+        (("python3.12", "servers/notes.py"), "notes.py"),
+        (("uv", "run", "notes"), "notes"),
+        (("/usr/bin/notes-server", "--quiet"), "notes-server"),
+    ],
+)
+def test_a_server_without_a_name_is_called_after_its_program(command: tuple[str, ...], name: str) -> None:
+    assert chosen_server(command, None, None).origin.name == name
+    assert chosen_server(command, None, "mine").origin.name == "mine"
+
+
+def test_a_server_is_named_once() -> None:
+    with pytest.raises(typer.BadParameter):
+        chosen_server((), None, None)
