@@ -27,7 +27,7 @@ from handraise.policy.settings import (
 
 MAX_BYTES: Final = 256 * 1024
 _KNOWN: Final[Mapping[str, Setting]] = {setting.key: setting for setting in SETTINGS}
-_TABLES: Final = frozenset(key.rpartition(".")[0] for key in _KNOWN) | {"servers"}
+_TABLES: Final = tuple(dict.fromkeys([*(key.rpartition(".")[0] for key in _KNOWN), "servers"]))
 _NAME: Final = "NAME"
 T = TypeVar("T")
 

@@ -203,9 +203,8 @@ class Limits:
 
     def turn(self, person: str) -> str | None:
         """The id of the question to show this person now: one dialog at a time, the oldest first."""
-        waiting = (
-            each for (_, owner), tally in self._tallies.items() if owner == person for each in tally.waiting
-        )
+        tallies = (tally for (_, owner), tally in self._tallies.items() if owner == person)
+        waiting = (each for tally in tallies for each in tally.waiting if _waits(*each, self._clock))
         first = min(waiting, key=lambda each: each[0], default=None)
         return None if first is None else first[1].id
 

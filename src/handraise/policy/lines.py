@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 Path: TypeAlias = tuple[str, ...]
+
+_LONGEST: Final = 200
+"""Lines of one value. After a longer one nothing is looked for: each of its lines costs another try."""
 
 
 def lines_of_keys(text: str) -> dict[Path, int]:
@@ -35,6 +38,8 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
         try:
             tomllib.loads(pending)
         except tomllib.TOMLDecodeError:
+            if number - start > _LONGEST:
+                return
             continue
         yield start, pending
         pending = ""

@@ -1,0 +1,167 @@
+"""The configuration file is read strictly: typed settings, or every problem with its line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from handraise.errors import SetupError
+from handraise.policy import CancelIt, Park, RunHook, Settings
+from handraise.policy.config import parse_settings
+from handraise.policy.settings import SETTINGS, Setting
+
+
+def problems(text: str, **options: Any) -> list[str]:
+    with pytest.raises(SetupError) as caught:
+        parse_settings(text, **options)
+    return str(caught.value).splitlines()
+
+
+def test_an_empty_file_gives_the_defaults() -> None:
+    assert parse_settings("") == Settings()
+
+
+def test_settings_are_typed_and_grouped_as_in_the_file() -> None:
+    settings = parse_settings(
+        """
+        default = "block"
+        [links]
+        only = ["Example.ORG."]
+        [limits]
+        per_call = 3
+        quiet_after_decline = 0
+        [servers.notes]
+        asking = "allow"
+        limits.per_call = 30
+        [servers."https://shop.example/mcp"]
+        asking = "mute"
+        """
+    )
+    assert settings.default == "block"
+    assert settings.links.only == ("example.org",)
+    assert settings.limits.quiet_after_decline == 0.0
+    assert (settings.limits_for("notes").per_call, settings.limits_for("shop").per_call) == (30, 3)
+    assert settings.limits_for("notes").quiet_after_decline == 0.0
+    assert settings.servers["https://shop.example/mcp"].asking == "mute"
+
+
+@pytest.mark.shows("S2")
+def test_the_strict_preset_changes_defaults_and_what_the_file_says_itself_goes_before() -> None:
+    strict = parse_settings('preset = "strict"')
+    assert (strict.forms.national_ids, strict.forms.personal_data) == ("refuse", "refuse")
+    softer = parse_settings('preset = "strict"\nforms.personal_data = "warn"')
+    assert (softer.forms.national_ids, softer.forms.personal_data) == ("refuse", "warn")
+
+
+def test_every_problem_is_told_at_once_with_its_line_its_key_and_what_is_allowed() -> None:
+    text = 'preset = "strickt"\n\n[limits]\nper_minut = 3\nper_hour = [\n 1,\n]\n[servers.a]\nasking = true\n[colour]\n'
+    assert problems(text, source="my.toml") == [
+        'my.toml:1: preset: use "standard" or "strict"',
+        "my.toml:4: limits.per_minut: there is no such setting; did you mean per_minute?",
+        "my.toml:5: limits.per_hour: use a whole number from 1 to 10000",
+        'my.toml:9: servers.a.asking: use "allow", "mute" or "block"',
+        "my.toml:10: colour: there is no such setting; there are: "
+        "preset, default, forms, links, limits, headless, servers",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("limits = 3", "this is a table, not a value"),
+        ("servers = 3", "this is a table, not a value"),
+        ("servers.notes = 'block'", "this is a table, not a value"),
+        ('servers."".asking = "block"', "printable"),
+        ("limits.per_call = true", "whole number"),
+        ("limits.per_call = 1.0", "whole number"),
+        ("limits.per_call = 0", "from 1 to 1000"),
+        ("limits.quiet_after_decline = nan", "number of seconds"),
+        ("limits.quiet_after_decline = inf", "number of seconds"),
+        ("limits.quiet_after_decline = -1", "number of seconds"),
+        ("forms.unsafe_credentials = 1", "true or false"),
+        ('links.only = "example.org"', "list of domain names"),
+        ('links.only = ["https://example.org/"]', "list of domain names"),
+        ('links.only = ["*.example.org"]', "list of domain names"),
+        ("headless.hook = 'rm -rf x'", "list with the full path"),
+        ("headless.hook = ['answer']", "full path"),
+        ("headless.hook_timeout = 0", "number of seconds"),
+        ("headless.rule = 'hook'", "needs headless.hook"),
+        ("headless.rule = 'invent'", '"park", "hook" or "cancel"'),
+        ('headless.reason = "two\\nlines"', "on one line"),
+        ("= 3", "this is not TOML"),
+        ("a = 1\na = 2", "this is not TOML"),
+        ("a = " + "[" * 5000, "this is not TOML"),
+        ("#" * 300_000, "more than"),
+    ],
+)
+def test_what_is_wrong_is_refused(text: str, told: str) -> None:
+    assert any(told in problem for problem in problems(text))
+
+
+@pytest.mark.shows("D9")
+def test_the_rule_for_runs_without_a_person_is_a_value_to_act_on() -> None:
+    assert parse_settings("").headless.decision() == Park()
+    hook = 'headless = { rule = "hook", hook = ["/bin/answer", "-q"], hook_timeout = 2 }'
+    assert parse_settings(hook).headless.decision() == RunHook(("/bin/answer", "-q"), 2.0)
+    cancel = 'headless = { rule = "cancel", reason = "Night run." }'
+    assert parse_settings(cancel).headless.decision() == CancelIt("Night run.")
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ['headless.hook = ["/tmp/evil"]', "forms.unsafe_credentials = true", "links.unsafe_dangerous = true"],
+)
+def test_a_file_that_came_with_a_project_names_no_commands_and_switches_nothing_off(setting: str) -> None:
+    [problem] = problems(setting, own_file=False)
+    assert "put it into your own configuration file" in problem
+    parse_settings(setting, own_file=True)
+
+
+def test_a_file_that_came_with_a_project_may_repeat_the_defaults() -> None:
+    assert parse_settings("forms.unsafe_credentials = false", own_file=False) == Settings()
+
+
+def test_names_in_an_error_are_inert() -> None:
+    assert all(problem.isprintable() for problem in problems('"\\u001b[31mred\\u202e" = 1'))
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3),
+    max_leaves=4,
+)
+
+
+@given(st.sampled_from(SETTINGS), VALUES)
+def test_a_setting_takes_a_value_or_says_what_it_wants(setting: Setting, value: object) -> None:
+    told = None
+    try:
+        taken = setting.accepts.take(value)
+    except ValueError as error:
+        told = str(error)
+    assert told == setting.accepts.allowed or taken == value or isinstance(taken, tuple)
+
+
+LINES = st.sampled_from(
+    [
+        f"{setting.key} = {value}"
+        for setting in SETTINGS
+        for value in ("1", "true", '"warn"', "[]", "{}", "nan")
+    ]
+) | st.text(max_size=20)
+
+
+@given(st.lists(LINES, max_size=6).map("\n".join))
+def test_any_text_gives_settings_or_one_clear_error(text: str) -> None:
+    told = ""
+    try:
+        settings = parse_settings(text)
+    except SetupError as error:
+        told = str(error)
+    if told:
+        assert all(line.startswith("handraise.toml:") and line.isprintable() for line in told.split("\n"))
+    else:
+        assert not settings.unsafe() or "unsafe_" in text
