@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 import fastjsonschema
 import jsonschema_rs
-from bench.measure import OURS, Bench, Figure, Turn, per_piece
+from bench.measure import OURS, Bench, Figure, Turn, turn_of
 from jsonschema import Draft202012Validator
 from mcp.server.elicitation import render_elicitation_schema
 from pydantic import BaseModel, EmailStr, Field, create_model
@@ -110,9 +110,9 @@ def run(bench: Bench) -> None:
         "the same, and those that take milliseconds",
         {
             OURS: _new(lambda schema, answer: check_answer(parse_form(schema, REVISION), answer)),
-            "jsonschema, schema looked at too": _new(checked_by_jsonschema, 5),
-            "fastjsonschema": _new(lambda schema, answer: fastjsonschema.compile(schema)(answer), 5),
-            "pydantic": _new(lambda schema, answer: pydantic_model(schema).model_validate(answer), 5),
+            "jsonschema, schema looked at too": _new(checked_by_jsonschema),
+            "fastjsonschema": _new(lambda schema, answer: fastjsonschema.compile(schema)(answer)),
+            "pydantic": _new(lambda schema, answer: pydantic_model(schema).model_validate(answer)),
         },
         rounds=15,
     )
@@ -120,8 +120,8 @@ def run(bench: Bench) -> None:
     bench.compare(
         "the schema of a type that was asked for before",
         {
-            OURS: _again(lambda: dump_form(Form.of(Signup), REVISION), 2000),
-            "mcp's render_elicitation_schema": _again(lambda: render_elicitation_schema(Signup), 20),
+            OURS: _again(lambda: dump_form(Form.of(Signup), REVISION)),
+            "mcp's render_elicitation_schema": _again(lambda: render_elicitation_schema(Signup)),
         },
         bars={"mcp's render_elicitation_schema": 1 / 500},
     )
@@ -141,16 +141,16 @@ def _prepared(bench: Bench) -> None:
         "fastjsonschema": lambda: compiled(answer),
         "pydantic": lambda: model.model_validate(answer),
     }
-    turns = {name: _again(check, 500) for name, check in checks.items()}
+    turns = {name: _again(check) for name, check in checks.items()}
     bench.compare("an answer to a form that is at hand", turns, bars={"jsonschema": 1 / 15})
 
 
-def _new(work: Callable[[dict[str, Any], dict[str, Any]], object], pieces: int = 100) -> Turn:
-    return lambda: per_piece(work, (form_and_answer() for _ in range(pieces)))
+def _new(work: Callable[[dict[str, Any], dict[str, Any]], object]) -> Turn:
+    return turn_of(work, form_and_answer)
 
 
-def _again(work: Callable[[], object], pieces: int) -> Turn:
-    return lambda: per_piece(work, [()] * pieces)
+def _again(work: Callable[[], object]) -> Turn:
+    return turn_of(work, tuple)
 
 
 def _imports(bench: Bench) -> None:

@@ -191,6 +191,13 @@ def per_piece(work: Callable[..., object], pieces: Iterable[tuple[Any, ...]]) ->
         gc.enable()
 
 
+def turn_of(work: Callable[..., object], new_piece: Callable[[], tuple[Any, ...]]) -> Turn:
+    """A turn of some two milliseconds, whatever a piece takes: longer ones would be interrupted more often."""
+    once = per_piece(work, (new_piece() for _ in range(10)))
+    pieces = max(3, round(0.002 / once))
+    return lambda: per_piece(work, (new_piece() for _ in range(pieces)))
+
+
 def _readable(seconds: float) -> str:
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size:
