@@ -54,8 +54,8 @@ def source_of_keywords(fields: Mapping[str, object]) -> Source:
 
 
 def _keyword(name: str, given: object) -> Part:
-    if dataclasses.is_dataclass(given) and not isinstance(given, type):
-        return Part(dataclasses.replace(given, name=name), _unchanged)  # type: ignore[arg-type]
+    if isinstance(given, Field):
+        return Part(dataclasses.replace(given, name=name), _unchanged)
     if isinstance(given, Mapping | list):
         return Part(Choice(name, given), _unchanged)
     if isinstance(given, tuple):
