@@ -76,7 +76,7 @@ def fold(text: str) -> str:
         text = _INVISIBLE.sub("", text).translate(_BEFORE)
         text = unicodedata.normalize("NFKC", text).translate(_FOLD)
         text = _GAP_IN_UNSPACED.sub("", text)
-    else:
+    elif not text.isprintable():
         text = _INVISIBLE.sub("", text)
     return _SPACED_OUT.sub(lambda run: _SEPARATORS.sub("", run[0]), text)
 

@@ -6,87 +6,17 @@ Every question looks at a bounded window around the word, so that a clause costs
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from functools import reduce
 from itertools import accumulate, zip_longest
 from operator import or_
-from typing import Final, NamedTuple
+from typing import Final
 
-from handraise.policy.secrets.finding import PERSONAL
-from handraise.policy.secrets.lexicon import COMMON, NOTHING, Entry, Lexicon, Rule, Sense
+from handraise.policy.secrets.lexicon import Rule, Sense
+from handraise.policy.secrets.marks import Mark
 
 _WINDOW: Final = 12
 _NOUN_ENDINGS: Final = ("ing", "tion", "ment", "ness", "ity")
-_SKIPPED: Final = 3
-"""At most so many little words inside a phrase: "clé de l'API"."""
 _SELF_MADE: Final = frozenset({"password", "passphrase", "pin"})
 """What a person chooses; an API key is created by somebody else."""
-
-
-class Mark(NamedTuple):
-    """A word or phrase with the roles it plays."""
-
-    text: str
-    entry: Entry
-
-    @property
-    def unknown(self) -> bool:
-        return not self.entry.roles and not self.text.isdigit()
-
-    @property
-    def names_credential(self) -> bool:
-        return any(sense.kind not in PERSONAL for sense in self.entry.senses)
-
-    @property
-    def filler(self) -> bool:
-        return self.entry.filler or self.text.isdigit()
-
-
-def marks_of(words: Sequence[str], known: Lexicon) -> list[Mark]:
-    """The longest known phrases, from left to right."""
-    marks, at = [], 0
-    while at < len(words):
-        length, entry = _longest(words, at, known)
-        marks.append(Mark("".join(words[at : at + length]), entry))
-        at += length
-    return marks
-
-
-def _longest(words: Sequence[str], start: int, known: Lexicon) -> tuple[int, Entry]:
-    end, entry = max(_phrases(words, start, "", known, _SKIPPED), key=_end, default=(start + 1, NOTHING))
-    return end - start, entry
-
-
-def _end(found: tuple[int, Entry]) -> int:
-    return found[0]
-
-
-def _phrases(
-    words: Sequence[str], at: int, before: str, known: Lexicon, skipped: int
-) -> Iterator[tuple[int, Entry]]:
-    """The phrases that go on from here, with their ends; a word counts as itself and as its stem."""
-    if at == len(words):
-        return
-    for word in (words[at], *known.stems_of(words[at])):
-        phrase = before + word
-        if entry := known.phrases.get(phrase):
-            yield at + 1, entry
-        if phrase in known.beginnings:
-            yield from _phrases(words, at + 1, phrase + " ", known, 0)
-    if skipped < _SKIPPED and words[at] in known.little:
-        yield from _phrases(words, at + 1, before, known, skipped + 1)
-
-
-def languages_of(marks: Sequence[Mark]) -> int:
-    """The languages that know most of the words: a little word of one is a noun of another."""
-    counts: dict[int, int] = {}
-    for mark in marks:
-        languages = mark.entry.languages
-        while languages:
-            language = languages & -languages
-            counts[language] = counts.get(language, 0) + 1
-            languages ^= language
-    most = max(counts.values(), default=0)
-    return reduce(or_, (language for language, count in counts.items() if 5 * count >= 4 * most), COMMON)
 
 
 class ClauseView:
@@ -105,7 +35,7 @@ class ClauseView:
         self.denies = self._neg_left[-1] or self._neg_after_right[0] or self._denied_before
         self.refers_back = self.asks and all(mark.filler for mark in marks)
         """It asks for what was named before: "Enter it here"."""
-        self.bare = all(mark.filler or mark.names_credential for mark in marks)
+        self.bare = all(mark.filler or mark.names_secret for mark in marks)
         self._about_someone = any(self._is(mark, "who") for mark in marks)
 
     def _is(self, mark: Mark, *roles: str) -> bool:
@@ -124,6 +54,7 @@ class ClauseView:
         return (
             self._head_after(at, partner)
             or self._head_before(at, head_first)
+            or self._counted(at)
             or self._followed_by_a_noun(at, sense)
             or self._is_object_of_a_statement(at)
         )
@@ -154,8 +85,6 @@ class ClauseView:
             if self._is(mark, "of", "the"):
                 languages &= roles.get("of", 0) | roles.get("the", 0)
                 linked = linked or self._is(mark, "of")
-            elif self._is(mark, "count"):
-                return True
             elif self._is(mark, "head", "ordinary"):
                 nouns = (
                     roles.get("head", 0) | roles.get("ordinary", 0)
@@ -170,6 +99,15 @@ class ClauseView:
             else:
                 gap += 1
             if gap > (2 if linked else 1):
+                return False
+        return False
+
+    def _counted(self, at: int) -> bool:
+        """ "Number of tokens", "количество попыток ввода пароля": how many, not which."""
+        for mark in self._backwards(at):
+            if self._is(mark, "count"):
+                return True
+            if self._is(mark, "and"):
                 return False
         return False
 

@@ -4,6 +4,7 @@ A file is read as it stands, one language each:
 
     order: last            where a head noun stands: "password length", or "first": "longueur du mot de passe"
     endings: 2             how many letters an inflection may add to an entry with a star
+    letters: äöüß          letters that speak for the language
 
     [password]             a section is a role; its entries are separated by commas
     *passwort*, kennwort*  `*x` may end a compound, `x*` may take an ending or begin a compound
@@ -47,6 +48,8 @@ _FILLERS: Final = {
 _GRAMMAR: Final = {"head", "ordinary", "the", "of", "and", "tie", "object", "stop", "neg", "neg after"} | {
     "ask", "ask after", "set", "what", "what after", "who", "count"
 }  # fmt: skip
+_OWN: Final = {*CALLED, "benign", "unless", "not"}
+"""Roles that a stem does not lend to the forms that are written out."""
 
 
 @dataclass(slots=True)
@@ -58,23 +61,28 @@ class _Draft:
     stems: dict[str, int] = field(default_factory=dict)
     inner: set[str] = field(default_factory=set)
     rules: list[Rule] = field(default_factory=list)
+    letters: dict[str, int] = field(default_factory=dict)
     head_first: int = 0
 
     def add(self, phrase: str, role: str, language: int, endings: int) -> None:
         """Enter a phrase under a role; a phrase of Latin words counts in one piece too."""
         words = [self._learn(word, endings) for word in _WORD.findall(phrase)]
         self._enter(" ".join(words), role, language)
-        if len(words) > 1 and (joined := "".join(words)).isascii():
-            self._enter(self._learn(joined, endings), role, language)
+        joined = "".join(word.strip("*") for word in words)
+        if len(words) > 1 and joined.isascii():
+            words = [self._learn(joined + ("*" if phrase.endswith("*") else ""), endings)]
+            self._enter(words[0], role, language)
+        if phrase.startswith("*"):
+            self.inner.add(words[0].strip("*"))
 
     def _learn(self, word: str, endings: int) -> str:
+        """Remember which words there are; a star for endings stays part of the word."""
         bare = without_article(word.strip("*"))
-        self.words.add(bare)
-        if word.endswith("*"):
-            self.stems[bare] = max(endings, self.stems.get(bare, 0))
-        if word.startswith("*"):
-            self.inner.add(bare)
-        return bare
+        if not word.endswith("*"):
+            self.words.add(bare)
+            return bare
+        self.stems[bare] = max(endings, self.stems.get(bare, 0))
+        return bare + "*"
 
     def _enter(self, phrase: str, role: str, language: int) -> None:
         roles = self.phrases[phrase]
@@ -105,12 +113,15 @@ def compile_lexicon(texts: Iterable[tuple[str, str]]) -> dict[str, Any]:
         "runs": _by_start((word for word in draft.words if re.match(f"[{UNSPACED}]", word)), 1),
         "little": sorted(phrase for phrase, roles in draft.phrases.items() if _is_little(phrase, roles)),
         "rules": draft.rules,
+        "letters": draft.letters,
         "head_first": draft.head_first,
     }
 
 
 def _read(draft: _Draft, text: str, language: int) -> None:
     role, endings = "", 0
+    for letter in "".join(re.findall(r"(?m)^letters:(.*)$", text)).strip():
+        draft.letters[letter] = draft.letters.get(letter, 0) | language
     for line in fold(text).casefold().splitlines():
         line = line.strip()
         if not line or line.startswith("#"):
@@ -122,6 +133,8 @@ def _read(draft: _Draft, text: str, language: int) -> None:
         elif role:
             for phrase in filter(None, map(str.strip, line.split(","))):
                 draft.add(phrase, role, language, endings)
+                if "wifi" in phrase:
+                    draft.add(phrase.replace("wifi", "wi fi"), role, language, endings)
         elif line == "order: first":
             draft.head_first |= language
         elif line.startswith("endings:"):
@@ -135,17 +148,26 @@ def _rule(line: str) -> Rule:
 
 
 def _inflect(draft: _Draft) -> None:
-    """Let a form that is written out be the same parts of speech as its stem; what it means is its own."""
+    """Let a form that is written out play the parts of its stems too.
+
+    Which secret it names is its own affair in its own languages: "şifresiz" (without a password) is no form of
+    "şifre". In other languages it knows nothing of, it is: "sifre" is a digit in Norway and a password in Turkey.
+    """
     known = load({**_EMPTY, "stems": draft.stems})
     for word, roles in draft.phrases.items():
-        stem = draft.phrases.get(next(known.stems_of(word), ""), {})
-        for role in stem.keys() & _GRAMMAR:
-            roles[role] = roles.get(role, 0) | stem[role]
+        own = reduce(or_, roles.values())
+        for form in known.forms_of(word):
+            for role, languages in draft.phrases.get(form, {}).items():
+                lent = (
+                    languages & ~own if role.partition(" ")[0] in _OWN and form != word + "*" else languages
+                )
+                if lent and form != word:
+                    roles[role] = roles.get(role, 0) | lent
 
 
 _EMPTY: Final[dict[str, Any]] = {
     "entries": [], "phrases": {}, "beginnings": [], "others": [], "inner": {}, "runs": {}, "little": [], "rules": [],
-    "head_first": 0,
+    "letters": {}, "head_first": 0,
 }  # fmt: skip
 
 
@@ -160,6 +182,7 @@ def _entry(draft: _Draft, phrase: str, grouped: set[str]) -> dict[str, Any]:
         "senses": senses,
         "filler": not senses and grouped.isdisjoint(roles) and not _FILLERS.isdisjoint(roles),
         "languages": reduce(or_, roles.values(), 0) & ~COMMON,
+        "telling": bool(senses) or not grouped.isdisjoint(roles),
         "spares": sorted(_spared(draft, phrase)) if "benign" in roles else [],
     }
 
@@ -170,7 +193,8 @@ def _senses(roles: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def _spared(draft: _Draft, phrase: str) -> set[str]:
-    return {kind for word in phrase.split() for kind, _ in _senses(draft.phrases.get(word, ()))}
+    words = (form for word in phrase.split() for form in (word, word + "*"))
+    return {kind for word in words for kind, _ in _senses(draft.phrases.get(word, ()))}
 
 
 def _beginnings(phrase: str) -> Iterator[str]:

@@ -54,6 +54,8 @@ class Entry:
     """Every language that knows it."""
     spares: tuple[str, ...] = ()
     """The kinds that its words would name without it: a "GPIO pin" spares the PIN."""
+    telling: bool = False
+    """It names a secret, by itself or together with others."""
 
 
 NOTHING: Final = Entry({})
@@ -64,13 +66,13 @@ class Lexicon:
     """Everything the reader looks up."""
 
     phrases: Mapping[str, Entry]
-    """Words and phrases; the words of a phrase are separated by one space."""
+    """Words and phrases; words are separated by one space, and those that take endings keep their star."""
     beginnings: Set[str]
     """The first words of longer phrases."""
     others: Set[str]
     """Words that stand only inside phrases."""
     stems: Mapping[str, int]
-    """Words that take endings, and how long an ending may be."""
+    """Words that take endings, without the star, and how long an ending may be."""
     inner: Mapping[str, list[str]]
     """Words that may end a compound, by their first three letters."""
     runs: Mapping[str, list[str]]
@@ -78,27 +80,32 @@ class Lexicon:
     little: Set[str]
     """Articles, possessives and prepositions: phrases are found across them."""
     rules: tuple[Rule, ...]
+    letters: Mapping[str, int]
+    """Letters that few languages have, and which those are."""
     head_first: int
     """Languages that put the head noun first: "longueur du mot de passe"."""
 
     def knows(self, word: str) -> bool:
-        """Whether the word is there as it stands, by itself or inside a phrase."""
-        return word in self.phrases or word in self.beginnings or word in self.others
+        """Whether the word, or what it is a form of, is there: by itself or inside a phrase."""
+        in_phrases = word in self.phrases or word in self.beginnings or word in self.others
+        return in_phrases or any(True for _ in self.forms_of(word))
 
-    def entry_of(self, word: str) -> str | None:
-        """The word as the lexicon spells it, if it is there."""
-        return word if self.knows(word) else next(self.stems_of(word), None)
-
-    def stems_of(self, word: str) -> Iterator[str]:
-        """The entries that the word may be an inflected form of, longest first."""
-        for length in range(len(word) - 1, 2, -1):
+    def forms_of(self, word: str) -> Iterator[str]:
+        """The entries with a star that the word may be a form of, longest first."""
+        for length in range(len(word), 2, -1):
             stem, ending = word[:length], word[length:]
-            if len(ending) <= self.stems.get(stem, 0) and not self.is_head(ending):
-                yield stem
+            longest = min(self.stems.get(stem, -1), length)
+            if len(ending) <= longest and not (ending and self.is_head(ending)):
+                yield stem + "*"
 
     def is_head(self, word: str) -> bool:
         """Whether the word turns a secret before it into something else, as "length" does."""
-        return "head" in self.phrases.get(word, NOTHING).roles
+        entries = (self.phrases.get(form, NOTHING) for form in (word, word + "*"))
+        return any("head" in entry.roles for entry in entries)
+
+    def names_secret(self, word: str) -> bool:
+        """Whether the word by itself names a secret and takes endings."""
+        return bool(self.phrases.get(word + "*", NOTHING).senses)
 
 
 @lru_cache(maxsize=1)
@@ -119,11 +126,10 @@ def load(data: dict[str, Any]) -> Lexicon:
         runs=data["runs"],
         little=frozenset(data["little"]),
         rules=tuple(Rule(*rule) for rule in data["rules"]),
+        letters=data["letters"],
         head_first=data["head_first"],
     )
 
 
-def _entry(
-    roles: dict[str, int], senses: list[list[Any]], filler: bool, languages: int, spares: list[str]
-) -> Entry:
-    return Entry(roles, tuple(Sense(*sense) for sense in senses), filler, languages, tuple(spares))
+def _entry(roles: dict[str, int], senses: list[list[Any]], spares: list[str], **rest: Any) -> Entry:
+    return Entry(roles, tuple(Sense(*sense) for sense in senses), spares=tuple(spares), **rest)

@@ -10,17 +10,22 @@ from handraise.policy.secrets.scan import holds_private_key, holds_url_password
 
 _END: Final = r"(?=$|[\s\"'`.,;:…*<>()\[\]{}\\|]|[xX]{2})"
 _BEGINNINGS: Final = tuple(
-    (provider.kind, re.compile(rf"(?<![A-Za-z0-9_-])(?:{provider.begins}){_END}"))
+    (provider.kind, provider.begins)
     for provider in PROVIDERS
     if provider.begins[:3].isalnum()
     or provider.begins.startswith(("gh", "gl", "sk-", "hv", "hf_", "do[", "r8_"))
+)
+_ANY_BEGINNING: Final = re.compile(
+    rf"(?<![A-Za-z0-9_-])({'|'.join(begins for _, begins in _BEGINNINGS)}){_END}"
 )
 
 
 def quoted_kind(text: str) -> str | None:
     """The kind of secret that a text shows the beginning or an example of."""
-    if holds_url_password(text):
+    if "://" in text and holds_url_password(text):
         return "connection_string"
-    if holds_private_key(text):
+    if "-----" in text and holds_private_key(text):
         return "private_key"
-    return next((kind for kind, pattern in _BEGINNINGS if pattern.search(text)), None)
+    if beginning := _ANY_BEGINNING.search(text):
+        return next(kind for kind, begins in _BEGINNINGS if re.fullmatch(begins, beginning[1]))
+    return None

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from handraise.policy.secrets.clause import ClauseView, Mark, languages_of, marks_of
-from handraise.policy.secrets.lexicon import Lexicon, Sense, lexicon
+from handraise.policy.secrets.clause import ClauseView
+from handraise.policy.secrets.lexicon import Sense, lexicon
+from handraise.policy.secrets.marks import Mark, languages_of, marks_of
 from handraise.policy.secrets.words import clauses
 
+_DENYING: Final = frozenset({"neg", "neg after"})
 _CACHED: Final = 600
 """Longer texts are read again each time, so that nobody can fill the cache with them."""
 
@@ -59,49 +61,70 @@ def _read_once(text: str) -> Reading:
 
 
 def _read(text: str) -> Reading:
-    known = lexicon()
-    sentences = _sentences(text, known)
+    sentences = _sentences(text)
     marks = [mark for sentence in sentences for clause in sentence for mark in clause]
-    own = {role for mark in marks for role in mark.entry.roles}
-    languages = languages_of(marks)
-    mentions: set[Mention] = set()
-    harmless = {kind for mark in marks for kind in mark.entry.spares}
-    roles: set[str] = set()
-    denies = False
+    roles = frozenset(role for mark in marks for role in mark.entry.roles)
+    spared = frozenset(kind for mark in marks for kind in mark.entry.spares)
+    plain, generic = _plain(marks), _generic(marks)
+    if _DENYING.isdisjoint(roles) and not any(mark.entry.telling for mark in marks):
+        return Reading(frozenset(), spared, roles, plain, generic, denies=False)
+    found = _Found(roles)
+    languages = languages_of(text, marks)
     for number, sentence in enumerate(sentences, start=1):
-        around = {role for clause in sentence for mark in clause for role in mark.entry.roles}
-        denied = turned = False
-        for clause in sentence:
-            view = ClauseView(clause, languages, denied)
-            senses = list(_senses(view, known, around))
-            for sense, asked in senses:
-                if asked is None or f"not {sense.kind}" in own or (turned and not view.asks):
-                    harmless.add(sense.kind)
-                else:
-                    firm, closing = sense.strength == "strong", number == len(sentences)
-                    mentions.add(Mention(sense.kind, firm, asked, closing))
-            if view.refers_back:
-                mentions = {mention._replace(asked=True) for mention in mentions}
-            turned = turned or any(asked is None for _, asked in senses)
-            denied = view.denies
-            denies = denies or denied
-            roles.update(() if denied else (role for mark in clause for role in mark.entry.roles))
+        found.read(sentence, languages, closing=number == len(sentences))
     return Reading(
-        frozenset(mentions), frozenset(harmless), frozenset(roles), _plain(marks), _generic(marks), denies
+        frozenset(found.mentions),
+        spared | found.harmless,
+        roles - found.denied_roles,
+        plain,
+        generic,
+        found.denies,
     )
 
 
-def _sentences(text: str, known: Lexicon) -> list[list[list[Mark]]]:
+def _sentences(text: str) -> list[list[list[Mark]]]:
     sentences: list[list[list[Mark]]] = []
     for clause in clauses(text):
         if not clause.continues:
             sentences.append([])
-        sentences[-1].append(marks_of(clause.words, known))
+        sentences[-1].append(marks_of(clause.words))
     return sentences
 
 
-def _senses(view: ClauseView, known: Lexicon, sentence: Set[str]) -> Iterator[tuple[Sense, bool | None]]:
+class _Found:
+    """What is found while the sentences of a text are read, one after the other."""
+
+    def __init__(self, roles: frozenset[str]) -> None:
+        self.mentions: set[Mention] = set()
+        self.harmless: set[str] = set()
+        self.denied_roles: set[str] = set()
+        self.denies = False
+        self._roles = roles
+
+    def read(self, sentence: list[list[Mark]], languages: int, *, closing: bool) -> None:
+        """Read a sentence clause by clause; what one clause denies or turns, the next one goes on with."""
+        around = {role for clause in sentence for mark in clause for role in mark.entry.roles}
+        denied = turned = False
+        for clause in sentence:
+            view = ClauseView(clause, languages, denied)
+            senses = list(_senses(view, around))
+            for sense, asked in senses:
+                if asked is None or f"not {sense.kind}" in self._roles or (turned and not view.asks):
+                    self.harmless.add(sense.kind)
+                else:
+                    self.mentions.add(Mention(sense.kind, sense.strength == "strong", asked, closing))
+            if view.refers_back:
+                self.mentions = {mention._replace(asked=True) for mention in self.mentions}
+            turned = turned or any(asked is None for _, asked in senses)
+            denied = view.denies
+            if denied:
+                self.denies = True
+                self.denied_roles.update(role for mark in clause for role in mark.entry.roles)
+
+
+def _senses(view: ClauseView, sentence: Set[str]) -> Iterator[tuple[Sense, bool | None]]:
     """Every sense that the clause does not deny, with whether it is asked for; None where it is harmless."""
+    known = lexicon()
     named = ((sense, at, "") for at, mark in enumerate(view.marks) for sense in mark.entry.senses)
     for sense, at, partner in (*named, *view.together(known.rules, sentence)):
         if view.denied(at) or view.passing(at):
@@ -113,8 +136,8 @@ def _senses(view: ClauseView, known: Lexicon, sentence: Set[str]) -> Iterator[tu
 
 
 def _plain(marks: list[Mark]) -> frozenset[str]:
-    contents = [frozenset(mark.entry.roles) for mark in marks if not mark.filler]
-    return frozenset.intersection(*contents) if contents else frozenset()
+    contents = [mark.entry.roles for mark in marks if not mark.filler]
+    return frozenset(contents[0]).intersection(*contents[1:]) if contents else frozenset()
 
 
 def _generic(marks: list[Mark]) -> bool:

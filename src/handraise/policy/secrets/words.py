@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from handraise.policy.secrets.characters import LEET_SIGNS, UNSPACED, fold, lookalikes
-from handraise.policy.secrets.lexicon import NOTHING, UNKNOWN_HEAD, Lexicon, lexicon
+from handraise.policy.secrets.lexicon import UNKNOWN_HEAD, Lexicon, lexicon
 
 LONGEST_WORD: Final = 64
 """Nobody reads a longer one; it is taken as it is."""
@@ -23,7 +23,7 @@ _ABBREVIATED: Final = re.compile(
 _COLON_ENDING: Final = re.compile(
     r"(?<=\w):(?:ets?|ens?|erna?|ar|n|s|ns|in|ia|ta|lla|lle|lta|ssa|sta|aan)\b"
 )  # "sms:et", "PIN:n"
-_WIFI: Final = re.compile(r"\bwi[- ]fi\b", re.IGNORECASE)
+_NO_PUNCTUATION: Final = re.compile(r"[\w -]*")
 _CLAUSE_ENDS: Final = re.compile(
     r"([.!?;:。！？；：؟؛।॥…]+(?=\s|$|[^\x00-\x7f])|[:;!?…]+(?=\s|$)|[\n\r\t•·。！？；：؟।॥]+|\s--?\s)"
     r"|[,、，،/|()\[\]{}<>（）「」『』【】《》〈〉\"“”„«»]+"
@@ -48,8 +48,13 @@ class Clause(NamedTuple):
 
 def clauses(text: str) -> Iterator[Clause]:
     """The clauses of a text, in order; empty ones are left out."""
-    folded = _ABBREVIATED.sub(lambda found: "nr " if found[1] else f"{found[2]} ", fold(text))
-    folded = _WIFI.sub("wifi", _COLON_ENDING.sub("", folded))
+    folded = fold(text)
+    if _NO_PUNCTUATION.fullmatch(folded) and " -" not in folded:
+        if words := words_of(folded):
+            yield Clause(words, continues=False)
+        return
+    folded = _ABBREVIATED.sub(lambda found: "nr " if found[1] else f"{found[2]} ", folded)
+    folded = _COLON_ENDING.sub("", folded)
     start, continues = 0, False
     for end in _CLAUSE_ENDS.finditer(folded):
         if words := words_of(folded[start : end.start()]):
@@ -83,12 +88,8 @@ def _unspaced(word: str) -> bool:
 def _whole(word: str, known: Lexicon) -> tuple[str, ...]:
     """The word, or what a person sees in it, if the lexicon has it; otherwise nothing."""
     lower = word.casefold()
-    if known.knows(lower):
+    if lower in known.phrases or (not _has_humps(word) and known.knows(lower)):
         return (lower,)
-    if _has_humps(word):
-        return ()
-    if stem := next(known.stems_of(lower), None):
-        return (stem,)
     if words := _without_prefix(lower, known):
         return words
     for reading in lookalikes(word):
@@ -123,15 +124,15 @@ def _without_prefix(word: str, known: Lexicon) -> tuple[str, ...]:
         return ()
     for length in lengths:
         rest = word[length:]
-        if len(rest) > 1 and (stem := known.entry_of(rest)):
-            return (word[0], stem) if word[0] in _AND else (stem,)
+        if len(rest) > 1 and known.knows(rest):
+            return (word[0], rest) if word[0] in _AND else (rest,)
     return ()
 
 
 def _compound(word: str, known: Lexicon) -> tuple[str, ...]:
-    """A word's stem, or the parts of a compound around a word that compounds are made with."""
-    if stem := known.entry_of(word):
-        return (stem,)
+    """The word if it is known, or the parts of a compound around a word that compounds are made with."""
+    if known.knows(word):
+        return (word,)
     matches = (
         (at, inner)
         for at in range(len(word) - 2)
@@ -142,16 +143,17 @@ def _compound(word: str, known: Lexicon) -> tuple[str, ...]:
         at, inner = match
         return _around(word[:at], inner, word[at + len(inner) :], known)
     for length in range(len(word) - 1, 3, -1):
-        if word[:length] in known.stems and known.phrases.get(word[:length], NOTHING).senses:
+        if known.names_secret(word[:length]):
             return _around("", word[:length], word[length:], known)
     return ()
 
 
 def _around(before: str, inner: str, after: str, known: Lexicon) -> tuple[str, ...]:
-    head: tuple[str, ...] = ()
+    tail: tuple[str, ...] = ()
     if len(after) > known.stems.get(inner, 0) or known.is_head(after):
-        head = _compound(after, known) or _compound(after.removeprefix("s"), known) or (UNKNOWN_HEAD,)
-    return (*((before,) if before else ()), inner, *head)
+        named = _compound(after, known) or _compound(after.removeprefix("s"), known)
+        tail = named if named and not known.is_head(named[0]) else (UNKNOWN_HEAD, *named)
+    return (*((before,) if before else ()), inner, *tail)
 
 
 def _run(text: str, known: Lexicon) -> Iterator[str]:
