@@ -12,7 +12,6 @@ from handraise.cli.check import AsJson, Input, OnRevision
 from handraise.revisions import Revision
 
 if TYPE_CHECKING:
-    from handraise.policy.rulebook import OwnRule
     from handraise.policy.settings import Asking
 
 app = typer.Typer(
@@ -42,6 +41,15 @@ _WHY_EXAMPLES = """Examples:
   handraise policy why question.json --server notes
   handraise policy why '{"mode": "url", "message": "Sign in", "url": "https://evil.example\\\\@github.com/"}'
 """
+_RULE_EXAMPLES = """Examples:
+
+\b
+  handraise policy block notes
+  handraise policy mute "npx -y chatty-server" --session
+  handraise policy allow https://mcp.example.com/mcp
+  handraise policy list
+  handraise policy undo notes
+"""
 
 
 @app.command(epilog=_SHOW_EXAMPLES)
@@ -50,9 +58,10 @@ def show(as_json: AsJson = False) -> None:
 
     The output is itself a configuration file, with the values that hold now.
     """
-    from handraise.cli.policy_report import configuration, settings_as_json, settings_as_toml
+    from handraise.cli.policy_report import configuration, settings_as_json, settings_as_toml, telling
 
-    found, settings = configuration()
+    with telling():
+        found, settings = configuration()
     typer.echo(
         json.dumps(settings_as_json(found, settings)) if as_json else settings_as_toml(found, settings)
     )
@@ -75,44 +84,46 @@ def why(
 
     Exit status: 0 when it would be shown, 1 when it is refused, 2 for wrong use.
     """
-    from handraise.cli.policy_report import explain, explained_as_text
+    from handraise.cli.policy_report import explain, explained_as_text, telling
 
-    report = explain(source, server, target, revision, time.time())
+    with telling():
+        report = explain(source, server, target, revision, time.time())
     typer.echo(json.dumps(report) if as_json else explained_as_text(report))
     raise typer.Exit(1 if report["verdict"] == "refuse" else 0)
 
 
-@app.command()
+@app.command(epilog=_RULE_EXAMPLES)
 def block(server: Server, session: ForSession = False, as_json: AsJson = False) -> None:
     """Let a server ask nothing. The desk says when it tried."""
     _make("block", server, session, as_json)
 
 
-@app.command()
+@app.command(epilog=_RULE_EXAMPLES)
 def mute(server: Server, session: ForSession = False, as_json: AsJson = False) -> None:
     """Let a server ask nothing, without a word at the desk."""
     _make("mute", server, session, as_json)
 
 
-@app.command()
+@app.command(epilog=_RULE_EXAMPLES)
 def allow(server: Server, session: ForSession = False, as_json: AsJson = False) -> None:
     """Let a server ask, whatever handraise.toml says about it. All other rules still hold."""
     _make("allow", server, session, as_json)
 
 
-@app.command("list")
+@app.command("list", epilog=_RULE_EXAMPLES)
 def list_rules(as_json: AsJson = False) -> None:
     """List your own rules, and what handraise.toml says about servers."""
-    from handraise.cli.policy_report import configuration, rules_as_json, rules_as_text, rules_file
+    from handraise.cli.policy_report import configuration, rules_as_json, rules_as_text, rules_file, telling
 
-    found, settings = configuration()
-    rules = rules_file().book().standing(time.time())
+    with telling():
+        found, settings = configuration()
+        rules = rules_file().book().standing(time.time())
     typer.echo(
         json.dumps(rules_as_json(rules, settings)) if as_json else rules_as_text(rules, found, settings)
     )
 
 
-@app.command()
+@app.command(epilog=_RULE_EXAMPLES)
 def undo(
     server: Annotated[
         str | None, typer.Argument(metavar="[SERVER]", help="Take back the latest rule about this one.")
@@ -120,9 +131,10 @@ def undo(
     as_json: AsJson = False,
 ) -> None:
     """Take back your latest rule, or the latest about one server. What held before it holds again."""
-    from handraise.cli.policy_report import rule_as_json, rule_as_text, undo_rule
+    from handraise.cli.policy_report import rule_as_json, rule_as_text, rules_file, telling
 
-    undone = undo_rule(server)
+    with telling():
+        undone = rules_file().undo(server)
     if undone is None:
         typer.echo("There is no rule of yours to take back.", err=True)
         raise typer.Exit(1)
@@ -132,9 +144,10 @@ def undo(
 
 
 def _make(asking: Asking, server: str, session: bool, as_json: bool) -> None:
-    from handraise.cli.policy_report import make_rule, rule_as_json, rule_as_text
+    from handraise.cli.policy_report import make_rule, rule_as_json, rule_as_text, telling
 
-    rule: OwnRule = make_rule(server, asking, session, time.time())
+    with telling():
+        rule = make_rule(server, asking, session, time.time())
     if as_json:
         typer.echo(json.dumps(rule_as_json(rule)))
         return

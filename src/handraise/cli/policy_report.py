@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -33,12 +34,19 @@ _MAY: Final[dict[Asking, str]] = {
 }
 
 
+@contextmanager
+def telling() -> Iterator[None]:
+    """A file that cannot be used is told in plain words; then the command ends with status 2."""
+    try:
+        yield
+    except SetupError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
+
+
 def configuration() -> tuple[ConfigFile | None, Settings]:
     """The file that counts, and what it says."""
-    try:
-        return find_config(os.environ, Path.cwd()), load_settings()
-    except SetupError as error:
-        raise _wrong(error) from None
+    return find_config(os.environ, Path.cwd()), load_settings()
 
 
 def rules_file() -> RulesFile:
@@ -57,10 +65,7 @@ def explain(source: str | None, server: str, target: str, revision: Revision, no
         return _explained(ruling, [(ruling.rules[0], ruling)])
     policy = _policy()
     facts = policy.facts(question, Origin(server, target), now=now)
-    try:
-        return _explained(policy.judge(facts), policy.explain(facts))
-    except SetupError as error:
-        raise _wrong(error) from None
+    return _explained(policy.judge(facts), policy.explain(facts))
 
 
 def explained_as_text(report: Report) -> str:
@@ -104,19 +109,8 @@ def make_rule(server: str, asking: Asking, session: bool, now: float) -> OwnRule
     if not server.strip() or not server.isprintable() or len(server) > 200:
         raise typer.BadParameter("a server's name is printable text of at most 200 characters")
     rule = OwnRule(server, asking, made=now, until=now + SESSION if session else None)
-    try:
-        rules_file().add(rule, keep=True)
-    except SetupError as error:
-        raise _wrong(error) from None
+    rules_file().add(rule, keep=True)
     return rule
-
-
-def undo_rule(server: str | None) -> OwnRule | None:
-    """Take back the latest rule, or the latest about a server."""
-    try:
-        return rules_file().undo(server)
-    except SetupError as error:
-        raise _wrong(error) from None
 
 
 def rule_as_json(rule: OwnRule) -> Report:
@@ -152,20 +146,12 @@ def rules_as_text(rules: Sequence[OwnRule], found: ConfigFile | None, settings: 
 
 def _policy() -> Policy:
     """The user's policy; its warnings about unsafe switches become plain lines."""
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            policy = load_policy()
-    except SetupError as error:
-        raise _wrong(error) from None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        policy = load_policy()
     for warning in caught:
         typer.echo(f"warning: {warning.message}", err=True)
     return policy
-
-
-def _wrong(error: SetupError) -> typer.Exit:
-    typer.echo(str(error), err=True)
-    return typer.Exit(2)
 
 
 def _explained(ruling: Ruling, rules: Sequence[tuple[str, Ruling]]) -> Report:

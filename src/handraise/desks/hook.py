@@ -109,7 +109,7 @@ async def _output(hook: RunHook, given: bytes) -> bytes:
             output = await _read_all(process)
             code = await process.wait()
     except TimeoutError:
-        raise _Unusable(f"The hook took longer than {hook.timeout:g} seconds.") from None
+        raise _Unusable(f"The hook took longer than {hook.timeout:g} s.") from None
     finally:
         if code is None:
             _kill(process)

@@ -1,0 +1,172 @@
+"""Where the files are, which of them counts, and rules that survive programs and crashes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.policy.asked import NOTES, facts
+
+from handraise.errors import SetupError
+from handraise.policy import OwnRule, Settings, load_policy, load_settings
+from handraise.policy.files import RulesFile, config_directory, data_directory, find_config
+
+BLOCK = OwnRule("notes", "block", made=1.0)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    for folder in ("config/handraise", "work"):
+        (tmp_path / folder).mkdir(parents=True)
+    return tmp_path
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    return {
+        "XDG_CONFIG_HOME": str(home / "config"),
+        "XDG_DATA_HOME": str(home / "data"),
+        "HOME": str(home),
+        **more,
+    }
+
+
+def settings(home: Path, **more: str) -> Settings:
+    return load_settings(environment=environment(home, **more), directory=home / "work")
+
+
+def test_without_a_file_the_defaults_hold(home: Path) -> None:
+    assert settings(home) == Settings()
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="these have their own places")
+def test_the_named_file_goes_before_the_users_own_and_that_before_the_working_directorys(home: Path) -> None:
+    (home / "work/handraise.toml").write_text("limits.per_call = 1")
+    assert settings(home).limits.per_call == 1
+    (home / "config/handraise/handraise.toml").write_text("limits.per_call = 2")
+    assert settings(home).limits.per_call == 2
+    (home / "named.toml").write_text("limits.per_call = 3")
+    assert settings(home, HANDRAISE_CONFIG=str(home / "named.toml")).limits.per_call == 3
+
+
+def test_a_cloned_project_cannot_name_a_command_unless_the_user_names_its_file(home: Path) -> None:
+    file = home / "work/handraise.toml"
+    file.write_text('headless = { rule = "hook", hook = ["/tmp/evil"] }')
+    with pytest.raises(SetupError, match="somebody else's project"):
+        settings(home)
+    assert settings(home, HANDRAISE_CONFIG=str(file)).headless.hook == ("/tmp/evil",)
+
+
+def test_a_named_file_that_is_not_there_is_an_error_and_not_the_defaults(home: Path) -> None:
+    with pytest.raises(SetupError, match=r"nowhere\.toml: No such file"):
+        settings(home, HANDRAISE_CONFIG=str(home / "nowhere.toml"))
+
+
+def test_a_file_can_be_given_directly_and_has_to_be_text(home: Path) -> None:
+    file = home / "given.toml"
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(SetupError, match="not UTF-8"):
+        load_settings(file)
+
+
+@pytest.mark.parametrize(
+    ("platform", "variables", "config", "data"),
+    [
+        ("linux", {}, "/h/.config/handraise", "/h/.local/share/handraise"),
+        ("linux", {"XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d"}, "/c/handraise", "/d/handraise"),
+        ("linux", {"XDG_CONFIG_HOME": "relative"}, "/h/.config/handraise", "/h/.local/share/handraise"),
+        ("darwin", {}, *["/h/Library/Application Support/handraise"] * 2),
+        ("win32", {}, "/h/AppData/Roaming/handraise", "/h/AppData/Local/handraise"),
+    ],
+)
+def test_each_system_has_its_places(platform: str, variables: dict[str, str], config: str, data: str) -> None:
+    known = {"HOME": "/h", **variables}
+    assert config_directory(known, platform) == Path(config)
+    assert data_directory(known, platform) == Path(data)
+
+
+def test_a_file_in_the_working_directory_is_known_as_not_the_users_own(home: Path) -> None:
+    (home / "work/handraise.toml").touch()
+    found = find_config(environment(home), home / "work")
+    assert found is not None
+    assert not found.own
+
+
+@pytest.mark.shows("D5")
+def test_a_kept_rule_is_there_for_the_next_program_and_a_session_rule_is_not(home: Path) -> None:
+    rules = RulesFile(home / "rules.json")
+    rules.add(BLOCK, keep=True)
+    rules.add(OwnRule("shop", "mute", made=2.0), keep=False)
+    assert [each.server for each in rules.book().entries] == ["notes", "shop"]
+    assert [each.server for each in RulesFile(home / "rules.json").book().entries] == ["notes"]
+
+
+@pytest.mark.shows("D5")
+def test_a_running_program_notices_what_another_one_changes(home: Path) -> None:
+    policy = load_policy(environment=environment(home), directory=home / "work")
+    assert policy.judge(facts()).verdict == "allow"
+    other = RulesFile(data_directory(environment(home)) / "rules.json")
+    other.add(BLOCK, keep=True)
+    assert policy.judge(facts()).verdict == "refuse"
+    assert other.undo() == BLOCK
+    assert policy.judge(facts()).verdict == "allow"
+
+
+def test_a_later_kept_rule_goes_before_an_earlier_one_of_the_session(home: Path) -> None:
+    rules = RulesFile(home / "rules.json")
+    rules.add(OwnRule("notes", "block", made=5.0), keep=False)
+    rules.add(OwnRule("notes", "allow", made=6.0), keep=True)
+    found = rules.book().find(NOTES, "", now=7.0)
+    assert found is not None
+    assert found.asking == "allow"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no file modes")
+def test_the_rules_are_readable_by_their_owner_only(home: Path) -> None:
+    rules = RulesFile(home / "data/handraise/rules.json")
+    rules.add(BLOCK, keep=True)
+    assert rules.path.stat().st_mode & 0o777 == 0o600
+    assert rules.path.parent.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"version": 1, "rules": [7]}'])
+def test_damaged_rules_stop_everything_rather_than_unblock_a_server(home: Path, damage: str) -> None:
+    rules = RulesFile(home / "rules.json")
+    rules.path.write_text(damage)
+    with pytest.raises(SetupError, match="cannot be read"):
+        rules.book()
+    with pytest.raises(SetupError, match="cannot be read"):
+        rules.add(BLOCK, keep=True)
+    assert rules.path.read_text() == damage
+
+
+def test_a_crash_while_writing_leaves_the_rules_as_they_were(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = RulesFile(home / "rules.json")
+    rules.add(BLOCK, keep=True)
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(SetupError, match="No space left"):
+        rules.add(OwnRule("shop", "block", made=2.0), keep=True)
+    assert RulesFile(home / "rules.json").book().entries == (BLOCK,)
+    assert sorted(path.name for path in home.glob("*rules*")) == ["rules.json", "rules.lock"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no lock there")
+def test_programs_that_make_rules_at_the_same_time_lose_none(home: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from handraise.policy import OwnRule\n"
+        "from handraise.policy.files import RulesFile\n"
+        "for n in range(10): RulesFile(Path(sys.argv[1])).add(OwnRule(sys.argv[2] + str(n), 'block'), keep=True)"
+    )
+    path = home / "rules.json"
+    running = [subprocess.Popen([sys.executable, "-c", program, str(path), name]) for name in "abc"]
+    assert [each.wait(timeout=60) for each in running] == [0, 0, 0]
+    assert len(json.loads(path.read_text())["rules"]) == 30
