@@ -23,6 +23,7 @@ $(NPM): tests/strangers/package.json
 	@touch $@
 
 setup: $(READY) $(NPM) ## make .venv and install what tests and benchmarks need
+	@sh tests/strangers/chromium.sh
 
 demo: $(READY) ## run the newest example
 	$(BIN)/python examples/transfer.py

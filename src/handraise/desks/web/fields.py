@@ -1,0 +1,157 @@
+"""The fields of a sheet as a browser shows them: what stands in each, where it comes from, what is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from handraise.desks.fill import NO, YES, Entries, Filled, edited, suggest
+from handraise.desks.sheet import Sheet, SheetField
+from handraise.display import UntrustedText, inert
+from handraise.forms import Choices, Field, Form
+
+_LONG = 300
+"""Where a line of text becomes a box with several lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptionView:
+    """One option: the number that is posted, what is read, and the value where that says something else."""
+
+    number: str
+    label: UntrustedText | str
+    value: UntrustedText | None
+    checked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FieldView:
+    """One field."""
+
+    id: str
+    sheet: SheetField
+    text: str
+    options: tuple[OptionView, ...]
+    suggestion_stands: bool
+    unseen: UntrustedText | None
+    """The text written out, where something in it cannot be seen."""
+    can_be_none: bool
+    is_none: bool
+    is_long: bool
+    problems: tuple[str, ...]
+
+    @property
+    def can_be_cleared(self) -> bool:
+        """Whether leaving it unanswered is worth a control of its own."""
+        return self.sheet.suggested or not self.sheet.required
+
+    @property
+    def described_by(self) -> str:
+        """The ids of the texts that belong to it, for screen readers: what is wrong comes first."""
+        parts = {
+            "problem": bool(self.problems),
+            "about": self.sheet.description is not None,
+            "hint": bool(self.sheet.hint),
+            "suggested": self.suggestion_stands,
+            "unseen": self.unseen is not None,
+        }
+        return " ".join(f"{self.id}-{part}" for part, there in parts.items() if there)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the review: a field and exactly what will be sent for it, or nothing."""
+
+    sheet: SheetField
+    value: str | None
+    read_as: tuple[UntrustedText, ...]
+    note: str
+
+
+def view_fields(
+    form: Form[Any], sheet: Sheet, entries: Entries, filled: Filled | None
+) -> tuple[FieldView, ...]:
+    """Every field as it stands. Problems are shown once something was submitted (`filled`)."""
+    suggested = suggest(form)
+    return tuple(
+        _view(at, field, shown, entries.get(field.name, ""), suggested, _wrong(field.name, filled))
+        for at, (field, shown) in enumerate(zip(form.fields, sheet.fields, strict=True))
+    )
+
+
+def review(form: Form[Any], sheet: Sheet, filled: Filled) -> tuple[Line, ...]:
+    """What will be sent, line by line, in the order of the form."""
+    changed = edited(form, filled.content)
+    return tuple(_line(shown, filled.content, shown.name in changed) for shown in sheet.fields)
+
+
+def as_sent(value: object) -> str:
+    """A value as it goes on the wire."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _view(
+    at: int,
+    field: Field,
+    shown: SheetField,
+    entry: str | list[str],
+    suggested: Entries,
+    problems: tuple[str, ...],
+) -> FieldView:
+    text = entry if isinstance(entry, str) else ""
+    free = not shown.options and shown.kind != "flag"
+    return FieldView(
+        id=f"f{at}",
+        sheet=shown,
+        text=text,
+        options=_options(shown, entry),
+        suggestion_stands=shown.name in suggested and suggested[shown.name] == entry,
+        unseen=UntrustedText(text) if free and inert(text, limit=10**6) != text else None,
+        can_be_none=isinstance(field, Choices)
+        and not field.min_items
+        and (field.required or field.default == ()),
+        is_none=entry == [],
+        is_long=shown.kind == "text" and ("\n" in text or len(text) > _LONG or _is_long(field)),
+        problems=problems,
+    )
+
+
+def _is_long(field: Field) -> bool:
+    return getattr(field, "max_length", None) is not None and getattr(field, "max_length", 0) > _LONG
+
+
+def _options(shown: SheetField, entry: str | list[str]) -> tuple[OptionView, ...]:
+    if shown.kind == "flag":
+        return tuple(OptionView(answer, answer.capitalize(), None, entry == answer) for answer in (YES, NO))
+    chosen: Sequence[str] = entry if isinstance(entry, list) else [entry] if entry else []
+    return tuple(
+        OptionView(
+            str(number),
+            option.label,
+            UntrustedText(option.value) if option.value != option.label.raw else None,
+            option.value in chosen,
+        )
+        for number, option in enumerate(shown.options)
+    )
+
+
+def _wrong(name: str, filled: Filled | None) -> tuple[str, ...]:
+    if filled is None:
+        return ()
+    problems = [problem.message for problem in filled.problems if problem.field == name]
+    return (*problems, *(found.reason for found in filled.secrets if found.field == name and found.tier == 1))
+
+
+def _line(shown: SheetField, content: dict[str, Any], changed: bool) -> Line:
+    note = ""
+    if shown.suggested:
+        note = "changed from the server’s suggestion" if changed else "as the server suggested"
+    if shown.name not in content:
+        note = "the server’s suggestion was cleared" if shown.suggested else ""
+        return Line(shown, None, (), note)
+    value = content[shown.name]
+    chosen = value if isinstance(value, list) else [value]
+    titles = tuple(o.label for o in shown.options if o.value in chosen and o.value != o.label.raw)
+    return Line(shown, as_sent(value), titles, note)

@@ -1,0 +1,70 @@
+"""What every request passes first, and what every response carries: no other site gets in, or frames us.
+
+The attacks by name: DNS rebinding (a foreign name that resolves to this computer: only a list of hosts helps),
+cross-site posts, embedding in a frame or as a script, and content that is sniffed as something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+HEADERS: Final[Mapping[str, str]] = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+        "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    ),
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    # no-referrer would make our own forms send `Origin: null`
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=()",
+    "Cache-Control": "no-store",
+    "X-Robots-Tag": "noindex",
+}
+
+Refusal = tuple[int, str]
+
+
+def check_request(method: str, headers: Headers, hosts: Collection[str]) -> Refusal | None:
+    """Why a request is refused, or None. `hosts` are the only names under which the desk answers."""
+    named = headers.getlist("host")
+    if len(named) != 1 or named[0] not in hosts:
+        return 421, "This desk does not answer under that name."
+    site = headers.get("sec-fetch-site", "same-origin")
+    if method in ("GET", "HEAD"):
+        if site not in ("same-origin", "none") and headers.get("sec-fetch-mode") != "navigate":
+            return 403, "Another site may not read this."
+        return None
+    if method != "POST":
+        return 405, "Only GET and POST."
+    if headers.getlist("origin") != [f"http://{named[0]}"] or site not in ("same-origin", "none"):
+        return 403, "Another site may not send this."
+    return None
+
+
+class Gate:
+    """Refuses what does not come from the desk's own pages, and sends the headers that keep others out."""
+
+    def __init__(self, app: ASGIApp, hosts: Callable[[], Collection[str]]) -> None:
+        self._app = app
+        self._hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        refusal = check_request(scope["method"], Headers(scope=scope), self._hosts())
+        app = self._app if refusal is None else PlainTextResponse(refusal[1] + "\n", refusal[0])
+        await app(scope, receive, send_with_headers)

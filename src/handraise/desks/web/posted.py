@@ -1,0 +1,71 @@
+"""What a browser posted, read with limits, and what of it stands in the fields of a form."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from handraise.desks.fill import NO, YES, Entries
+from handraise.forms import Choice, Choices, Field, Flag, Form
+
+MOST_BYTES = 512 * 1024
+_MOST_VALUES = 5000
+NONE_OF_THESE = "none"
+"""Ticked among options: an empty list is the answer. Nothing ticked at all is no answer."""
+
+Posted = dict[str, list[str]]
+
+
+async def read_posted(request: Request) -> Posted:
+    """The values of a form that was posted. Too many bytes or values are refused while they arrive."""
+    if (
+        request.headers.get("content-type", "").partition(";")[0].strip()
+        != "application/x-www-form-urlencoded"
+    ):
+        raise HTTPException(415, "This is not a form.")
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MOST_BYTES:
+            raise HTTPException(413, "This is more than the desk takes.")
+    try:
+        return parse_qs(
+            body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_VALUES, errors="strict"
+        )
+    except ValueError:
+        raise HTTPException(400, "This form cannot be read.") from None
+
+
+def first(posted: Posted, name: str) -> str:
+    """The value of a control, empty when there is none."""
+    return posted.get(name, [""])[0]
+
+
+def read_entries(form: Form[Any], posted: Posted) -> Entries:
+    """What stands in each field. Fields and options go by their number: their names are the server's words.
+
+    A field without an answer is an empty text, so that a suggestion that was cleared stays cleared.
+    """
+    return {field.name: _entry(field, posted.get(f"f{at}", [])) for at, field in enumerate(form.fields)}
+
+
+def _entry(field: Field, values: list[str]) -> str | list[str]:
+    match field:
+        case Choices():
+            ticked = [value for number in values if (value := _option(field, number)) is not None]
+            return ticked or ([] if NONE_OF_THESE in values else "")
+        case Choice():
+            value = _option(field, values[0]) if values else None
+            return [value] if value == "" else value or ""  # an option may be the empty text
+        case Flag():
+            return values[0] if values and values[0] in (YES, NO) else ""
+        case _:
+            return values[0].replace("\r\n", "\n") if values else ""
+
+
+def _option(field: Choice | Choices, number: str) -> str | None:
+    at = int(number) if number.isascii() and number.isdigit() and len(number) < 6 else -1
+    return field.options[at].value if 0 <= at < len(field.options) else None

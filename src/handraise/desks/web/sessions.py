@@ -1,0 +1,88 @@
+"""Who may use the desk: a one-time link becomes a browser session, and nothing else does.
+
+Cookies do not tell ports apart: a page of another user's on another port of this computer is sent ours. So a
+session has two secrets, a cookie and a place in the path, and needs both; the path goes to no other origin.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from handraise.questions import Person
+
+TICKET_LIFE = 10 * 60.0
+SESSION_LIFE = 12 * 60 * 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One signed-in browser. `person` limits it to the questions of one person; None sees the whole queue."""
+
+    cookie: str = field(repr=False)
+    place: str = field(repr=False)
+    csrf: str = field(repr=False)
+    person: Person | None
+    until: float
+
+
+class Sessions:
+    """The links that were given out and the browsers that came with one. Only in memory."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._tickets: dict[str, tuple[Person | None, float]] = {}
+        self._sessions: dict[str, Session] = {}
+
+    def invite(self, person: Person | None) -> str:
+        """A ticket that signs one browser in, once, within ten minutes."""
+        self._forget()
+        ticket = secrets.token_urlsafe(32)
+        self._tickets[_key(ticket)] = (person, self._clock() + TICKET_LIFE)
+        return ticket
+
+    def is_open(self, ticket: str) -> bool:
+        """Whether the ticket would sign somebody in now. Asking does not use it up."""
+        self._forget()
+        return _key(ticket) in self._tickets
+
+    def admit(self, ticket: str) -> Session | None:
+        """Use the ticket up. None when it was used before, has run out, or never was one."""
+        self._forget()
+        invited = self._tickets.pop(_key(ticket), None)
+        if invited is None:
+            return None
+        session = Session(
+            cookie=secrets.token_urlsafe(32),
+            place=secrets.token_urlsafe(16),
+            csrf=secrets.token_urlsafe(32),
+            person=invited[0],
+            until=self._clock() + SESSION_LIFE,
+        )
+        self._sessions[_key(session.cookie)] = session
+        return session
+
+    def find(self, cookie: str | None, place: str) -> Session | None:
+        """The session to which both secrets belong."""
+        self._forget()
+        session = self._sessions.get(_key(cookie)) if cookie else None
+        if session is None or not hmac.compare_digest(session.place.encode(), place.encode()):
+            return None
+        return session
+
+    def end(self, session: Session) -> None:
+        """Sign the browser out."""
+        self._sessions.pop(_key(session.cookie), None)
+
+    def _forget(self) -> None:
+        now = self._clock()
+        self._tickets = {key: ticket for key, ticket in self._tickets.items() if ticket[1] > now}
+        self._sessions = {key: session for key, session in self._sessions.items() if session.until > now}
+
+
+def _key(secret: str) -> str:
+    """What a secret is looked up by, so that the time a look-up takes says nothing about it."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()

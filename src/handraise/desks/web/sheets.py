@@ -1,0 +1,148 @@
+"""The pages of one question: the sheet to fill in, the review, and what is left when it is over."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from starlette.responses import Response
+
+from handraise.desks.fill import Entries, Filled, suggest
+from handraise.desks.queue import ARMED_AFTER, Queue
+from handraise.desks.sheet import lay_out, link_of
+from handraise.desks.waiting import Content, Waiting
+from handraise.desks.web.fields import as_sent, review, view_fields
+from handraise.desks.web.pages import Pages
+from handraise.desks.web.reception import Ended, Reception
+from handraise.desks.web.sessions import Session
+from handraise.desks.web.telling import DESK, left, tell
+from handraise.forms import Form
+from handraise.questions import FormQuestion
+
+
+class Sheets:
+    """Shows one question, and remembers since when it can be seen."""
+
+    def __init__(
+        self,
+        queue: Queue,
+        reception: Reception,
+        pages: Pages,
+        *,
+        clock: Callable[[], float],
+        now: Callable[[], float],
+    ) -> None:
+        self._queue = queue
+        self._reception = reception
+        self._pages = pages
+        self._clock = clock
+        self._now = now
+        self._seen_since: dict[str, float] = {}
+
+    def ask(
+        self,
+        session: Session,
+        waiting: Waiting,
+        status: int = 200,
+        *,
+        filled: Filled | None = None,
+        note: str = "",
+        block_note: str = "",
+    ) -> Response:
+        """The question with its fields. `filled` is what was submitted and cannot go on like this."""
+        form, sheet = form_of(waiting), lay_out(waiting)
+        fields = () if form is None else view_fields(form, sheet, self.entries(waiting, form), filled)
+        return self._show(
+            "question.html",
+            status,
+            session,
+            waiting,
+            sheet=sheet,
+            fields=fields,
+            submitted=filled,
+            stops=[] if filled is None else [found for found in filled.secrets if found.tier == 1],
+            note=note,
+            block_note=block_note,
+        )
+
+    def review(
+        self, session: Session, waiting: Waiting, filled: Filled, status: int = 200, *, note: str = ""
+    ) -> Response:
+        """Exactly what will be sent, with the mark by which sending refers to it."""
+        form, sheet = form_of(waiting), lay_out(waiting)
+        assert form is not None
+        return self._show(
+            "review.html",
+            status,
+            session,
+            waiting,
+            sheet=sheet,
+            lines=review(form, sheet, filled),
+            whole_content=as_sent(filled.content),
+            seen=digest(filled.content),
+            secrets=filled.secrets,
+            note=note,
+            block_note="",
+        )
+
+    def over(self, session: Session, ended: Ended, status: int = 200) -> Response:
+        """How the question ended. Where the person agreed here to open a link, the link."""
+        consent = ended.decision.answer.action == "accept" and ended.decision.desk == DESK
+        link = link_of(ended.waiting) if consent else None
+        rest = self._reception.waiting(session)
+        return self._pages.render(
+            "ended.html",
+            status,
+            session=session,
+            count=len(rest),
+            ending=tell(ended.decision, self._now()),
+            sheet=lay_out(ended.waiting),
+            link=link,
+            next=self._reception.handle(rest[0]) if rest else None,
+        )
+
+    def entries(self, waiting: Waiting, form: Form[Any]) -> Entries:
+        """What stands in the fields: the draft, or at first the server's suggestions."""
+        return self._queue.draft(waiting.id) or suggest(form)
+
+    def is_fresh(self, waiting: Waiting) -> bool:
+        """Whether the page was shown so recently that a click cannot be meant for it.
+
+        The queue has the same rule for the first time that a question is shown. This one holds for every
+        page: the second click of a double click lands on a button of the next page.
+        """
+        since = self._seen_since.get(waiting.id)
+        return since is None or self._clock() - since < ARMED_AFTER
+
+    def _show(
+        self, template: str, status: int, session: Session, waiting: Waiting, **values: object
+    ) -> Response:
+        self._queue.show(waiting.id)
+        here = {one.id for one in self._queue.waiting()}
+        self._seen_since = {key: at for key, at in self._seen_since.items() if key in here}
+        self._seen_since[waiting.id] = self._clock()
+        handle = self._reception.handle(waiting)
+        batch = self._reception.batch(session, waiting)
+        return self._pages.render(
+            template,
+            status,
+            session=session,
+            count=len(self._reception.waiting(session)),
+            handle=handle,
+            at=f"/{session.place}/q/{handle}",
+            batch=[(self._reception.handle(one), lay_out(one)) for one in batch],
+            left=None if waiting.deadline is None else left(waiting.deadline - self._now()),
+            armed_after=round(ARMED_AFTER * 1000),
+            **values,
+        )
+
+
+def form_of(waiting: Waiting) -> Form[Any] | None:
+    """The form of a question, None for a link."""
+    return waiting.question.form if isinstance(waiting.question, FormQuestion) else None
+
+
+def digest(content: Content) -> str:
+    """A mark for what a review showed."""
+    return hashlib.sha256(as_sent(content).encode("utf-8", "surrogatepass")).hexdigest()

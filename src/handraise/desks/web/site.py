@@ -1,0 +1,160 @@
+"""The desk's site: signing in, what waits, what was decided, and news while a page is open."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from handraise.desks.queue import Queue
+from handraise.desks.sheet import lay_out
+from handraise.desks.waiting import Waiting
+from handraise.desks.web.answering import Answering
+from handraise.desks.web.events import stream
+from handraise.desks.web.pages import Pages, static_file
+from handraise.desks.web.posted import read_posted
+from handraise.desks.web.reception import Reception, cookie_name
+from handraise.desks.web.sessions import Session, Sessions
+from handraise.desks.web.sheets import Sheets
+from handraise.desks.web.telling import left, tell
+
+
+class Site:
+    """Everything a browser can ask for, once it is past the gate."""
+
+    def __init__(
+        self, queue: Queue, sessions: Sessions, *, clock: Callable[[], float], now: Callable[[], float]
+    ) -> None:
+        self._queue = queue
+        self._sessions = sessions
+        self._now = now
+        self._pages = Pages()
+        self._reception = Reception(queue, sessions)
+        self._closing = asyncio.Event()
+        sheets = Sheets(queue, self._reception, self._pages, clock=clock, now=now)
+        self.app = Starlette(
+            routes=[
+                Route("/", self._door),
+                Route("/static/{name}", self._static),
+                Route("/sign-in/{ticket}", self._sign_in_page),
+                Route("/sign-in/{ticket}", self._sign_in, methods=["POST"]),
+                Route("/{place}/", self._inbox),
+                Route("/{place}/history", self._history),
+                Route("/{place}/events", self._events),
+                Route("/{place}/sign-out", self._sign_out, methods=["POST"]),
+                *Answering(queue, self._reception, sheets).routes,
+            ],
+            exception_handlers={HTTPException: self._refused},
+        )
+        self.app.router.redirect_slashes = False
+
+    def open(self) -> None:
+        """Let pages stay open for news."""
+        self._closing.clear()
+
+    def close(self) -> None:
+        """End every stream of news, so that the server can stop."""
+        self._closing.set()
+
+    async def _door(self, request: Request) -> Response:
+        raise HTTPException(403, "You are not signed in here.")
+
+    async def _static(self, request: Request) -> Response:
+        return static_file(request.path_params["name"]) or _not_found()
+
+    async def _sign_in_page(self, request: Request) -> Response:
+        """A page with one button. Looking at the link, as previews do, does not use it up."""
+        if not self._sessions.is_open(request.path_params["ticket"]):
+            return self._used_up()
+        return self._pages.render("sign_in.html")
+
+    async def _sign_in(self, request: Request) -> Response:
+        await read_posted(request)
+        session = self._sessions.admit(request.path_params["ticket"])
+        if session is None:
+            return self._used_up()
+        response = RedirectResponse(f"/{session.place}/", 303)
+        response.set_cookie(
+            cookie_name(request), session.cookie, path="/", secure=True, httponly=True, samesite="strict"
+        )
+        return response
+
+    def _used_up(self) -> Response:
+        text = "This sign-in link was used already or has run out. Each works once, for ten minutes."
+        return self._pages.render("note.html", 403, heading="This link does not work any more", text=text)
+
+    async def _sign_out(self, request: Request) -> Response:
+        session = self._reception.session(request)
+        await self._reception.posted(request, session)
+        self._sessions.end(session)
+        response = self._pages.render(
+            "note.html", heading="Signed out", text="Your questions keep waiting. You can close this tab."
+        )
+        response.delete_cookie(cookie_name(request), path="/", secure=True, httponly=True, samesite="strict")
+        return response
+
+    async def _inbox(self, request: Request) -> Response:
+        session = self._reception.session(request)
+        waiting = self._reception.waiting(session)
+        batches = [[self._card(one) for one in batch] for batch in _batches(waiting)]
+        return self._pages.render("inbox.html", session=session, count=len(waiting), batches=batches)
+
+    def _card(self, waiting: Waiting) -> dict[str, object]:
+        return {
+            "handle": self._reception.handle(waiting),
+            "sheet": lay_out(waiting),
+            "started": bool(self._queue.draft(waiting.id)),
+            "left": None if waiting.deadline is None else left(waiting.deadline - self._now()),
+        }
+
+    async def _history(self, request: Request) -> Response:
+        session = self._reception.session(request)
+        past = [
+            {
+                "handle": self._reception.handle(e.waiting),
+                "sheet": lay_out(e.waiting),
+                "ending": tell(e.decision, self._now()),
+            }
+            for e in self._reception.past(session)
+        ]
+        count = len(self._reception.waiting(session))
+        return self._pages.render("history.html", session=session, count=count, past=past)
+
+    async def _events(self, request: Request) -> Response:
+        session = self._reception.session(request)
+
+        def handles(waiting: Iterable[Waiting]) -> list[str]:
+            return [self._reception.handle(one) for one in self._reception.waiting(session)]
+
+        return StreamingResponse(stream(self._queue, handles, self._closing), media_type="text/event-stream")
+
+    async def _refused(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        session: Session | None = None
+        if "place" in request.path_params and error.status_code != 403:
+            session = self._reception.session(request)
+        heading = _HEADINGS.get(error.status_code, "This did not work")
+        return self._pages.render(
+            "note.html", error.status_code, session=session, count=None, heading=heading, text=error.detail
+        )
+
+
+_HEADINGS = {403: "Please sign in", 404: "Nothing here", 413: "Too much", 405: "Not possible"}
+
+
+def _batches(waiting: Iterable[Waiting]) -> list[list[Waiting]]:
+    """What came together stays together, where its oldest question stands."""
+    order: dict[object, list[Waiting]] = {}
+    for one in waiting:
+        key = one.id if one.group is None else (one.group, one.origin)
+        order.setdefault(key, []).append(one)
+    return list(order.values())
+
+
+def _not_found() -> Response:
+    raise HTTPException(404, "There is no such file.")

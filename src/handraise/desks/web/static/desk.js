@@ -1,0 +1,91 @@
+// What a page does by itself. Everything can be answered without it.
+"use strict";
+{
+  const body = document.body;
+  const form = document.querySelector("form[data-arms]");
+  let leaving = false;
+
+  // A button that accepts stays disarmed for a moment: typing ahead is no consent. The desk checks it too.
+  if (form) {
+    const guarded = form.querySelectorAll("[data-arm]");
+    for (const button of guarded) button.setAttribute("aria-disabled", "true");
+    setTimeout(() => {
+      for (const button of guarded) button.removeAttribute("aria-disabled");
+    }, Number(form.dataset.arms) + 50);
+    form.addEventListener("submit", (event) => {
+      const button = event.submitter;
+      if (leaving || (button && button.getAttribute("aria-disabled") === "true")) {
+        event.preventDefault();
+        return;
+      }
+      leaving = true;
+    });
+    addEventListener("pageshow", () => { leaving = false; });
+  }
+
+  // Drafts are kept by the desk, so that a reload or a closed tab loses nothing.
+  if (form && form.dataset.draft && form.querySelector("[name=fields]")) {
+    let timer = 0;
+    const save = () => {
+      clearTimeout(timer);
+      timer = 0;
+      return fetch(form.dataset.draft, {
+        method: "POST",
+        body: new URLSearchParams(new FormData(form)),
+        keepalive: true,
+      }).catch(() => {});
+    };
+    form.addEventListener("input", (event) => {
+      const field = event.target.closest(".field");
+      const mark = field && field.querySelector(".suggested");
+      if (mark) mark.hidden = true;
+      clearTimeout(timer);
+      timer = setTimeout(save, 300);
+    });
+    addEventListener("pagehide", () => { if (timer && !leaving) save(); });
+  }
+
+  const link = document.querySelector("#main a[href^='#']");
+  if (link) {
+    document.querySelector("#main").addEventListener("click", (event) => {
+      const to = event.target.closest("a[href^='#']");
+      const field = to && document.getElementById(to.hash.slice(1));
+      if (field) { event.preventDefault(); field.focus(); field.scrollIntoView({ block: "center" }); }
+    });
+  }
+
+  // News: how many wait, and whether the question on this page still does.
+  const refresh = async () => {
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+    if (!answer.ok) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const old = document.getElementById("inbox");
+    const focused = document.activeElement && old.contains(document.activeElement) ? document.activeElement.id : "";
+    old.replaceWith(document.adoptNode(page.getElementById("inbox")));
+    document.title = page.title;
+    const again = focused && document.getElementById(focused);
+    if (again) again.focus();
+  };
+  if (body.dataset.events) {
+    let before = null;
+    const news = new EventSource(body.dataset.events);
+    news.addEventListener("waiting", (event) => {
+      const waiting = JSON.parse(event.data);
+      const now = waiting.join();
+      for (const count of document.querySelectorAll("[data-count]")) count.textContent = waiting.length;
+      if (before !== null && now !== before) {
+        document.querySelector("[data-news]").textContent =
+          waiting.length === 1 ? "One question waits." : `${waiting.length} questions wait.`;
+      }
+      const listed = () => [...document.querySelectorAll("#inbox a[id^=q-]")].map((a) => a.id.slice(2)).join();
+      if ("inbox" in body.dataset && (before === null ? listed() !== now : now !== before)) refresh();
+      if (body.dataset.question && !waiting.includes(body.dataset.question) && !leaving) {
+        leaving = true;
+        location.replace(location.pathname);
+      }
+      before = now;
+    });
+    addEventListener("pagehide", () => news.close());
+    addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+  }
+}
