@@ -1,0 +1,63 @@
+"""Every setting is documented, and the documentation says what the code does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from handraise.policy.config import parse_settings
+from handraise.policy.settings import PRESETS, SETTINGS, Setting, Settings, strict_settings, value_of
+
+PAGE = (Path(__file__).parents[2] / "docs/policy.md").read_text(encoding="utf-8")
+OWN = [setting for setting in SETTINGS if not setting.key.startswith("servers.NAME.limits.")]
+
+
+def row(setting: Setting) -> str:
+    default = "" if setting.default is None else f"`{json.dumps(setting.default)}`"
+    return f"| `{setting.key}` | {default} | {setting.accepts.allowed} | {setting.meaning} |"
+
+
+@pytest.mark.parametrize("setting", OWN, ids=lambda setting: setting.key)
+def test_a_setting_is_documented_as_it_is(setting: Setting) -> None:
+    assert row(setting) in PAGE.splitlines(), f"docs/policy.md lacks this row:\n{row(setting)}"
+
+
+def test_no_setting_is_documented_that_does_not_exist() -> None:
+    documented = [line for line in PAGE.splitlines() if line.startswith("| `") and line.count("|") == 5]
+    assert set(documented) <= {row(setting) for setting in OWN}
+
+
+def test_the_limits_of_one_server_are_the_same_settings() -> None:
+    common = {
+        setting.key.removeprefix("limits.") for setting in SETTINGS if setting.key.startswith("limits.")
+    }
+    own = {
+        s.key.removeprefix("servers.NAME.limits.")
+        for s in SETTINGS
+        if s.key.startswith("servers.NAME.limits.")
+    }
+    assert common == own
+    assert "servers.NAME.limits" in PAGE
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.key)
+def test_a_default_is_a_value_that_the_setting_accepts(setting: Setting) -> None:
+    if setting.default is not None:
+        given = list(setting.default) if isinstance(setting.default, tuple) else setting.default
+        assert setting.accepts.take(given) == setting.default
+
+
+def test_what_weakens_safety_is_called_unsafe_is_off_and_never_comes_with_a_project() -> None:
+    unsafe = [setting for setting in SETTINGS if "unsafe" in setting.key]
+    assert unsafe
+    assert all(s.key.rpartition(".")[2].startswith("unsafe_") for s in unsafe)
+    assert all(s.default is False and s.own_file_only for s in unsafe)
+    assert Settings().unsafe() == ()
+
+
+def test_the_strict_preset_in_code_is_the_one_in_the_file() -> None:
+    assert strict_settings() == parse_settings('preset = "strict"')
+    for key, value in PRESETS["strict"].items():
+        assert value_of(strict_settings(), key) == value
