@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from types import MappingProxyType
 
 import pytest
 from tests.policy.asked import NOTES, SHOP, facts, form
 
+import handraise.policy
 from handraise.forms import Text
 from handraise.policy import OwnRule, Policy, Settings, standard_rules
 from handraise.policy.settings import Asking, ServerSettings
@@ -82,3 +85,17 @@ def test_every_rule_is_explained_by_its_name() -> None:
     assert said["forms.credentials"].verdict == "refuse"
     assert said["forms.urls_in_text"].verdict == "warn"
     assert said["links.dangerous"].verdict == "allow"
+
+
+@pytest.mark.parametrize("name", handraise.policy.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(handraise.policy, name) is not None
+    assert name in dir(handraise.policy)
+
+
+def test_looking_for_secrets_loads_neither_settings_nor_links() -> None:
+    program = (
+        "import sys, handraise.policy.secrets; print('tomllib' in sys.modules, 'ada_url' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False False\n"

@@ -5,19 +5,19 @@ Nothing is guessed: an unknown key, a wrong type or a value out of bounds refuse
 
 from __future__ import annotations
 
-import dataclasses
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from handraise.display import for_line
 from handraise.errors import SetupError
 from handraise.policy.lines import Path, lines_of_keys
 from handraise.policy.settings import (
+    FORMS_BY_PRESET,
     GROUPS,
-    PRESETS,
     SETTINGS,
     LimitSettings,
     ServerSettings,
@@ -29,7 +29,6 @@ MAX_BYTES: Final = 256 * 1024
 _KNOWN: Final[Mapping[str, Setting]] = {setting.key: setting for setting in SETTINGS}
 _TABLES: Final = tuple(dict.fromkeys([*(key.rpartition(".")[0] for key in _KNOWN), "servers"]))
 _NAME: Final = "NAME"
-T = TypeVar("T")
 
 
 def parse_settings(text: str, *, source: str = "handraise.toml", own_file: bool = True) -> Settings:
@@ -126,23 +125,20 @@ def _report(problems: list[tuple[Path, str]], text: str, source: str) -> str:
 
 def _settings(values: Mapping[Path, object]) -> Settings:
     """Defaults, then the preset, then the file."""
-    preset: Any = values.get(("preset",), "standard")
-    given = {tuple(key.split(".")): value for key, value in PRESETS[preset].items()} | dict(values)
-    groups = {name: _filled(shape, given, (name,)) for name, shape in GROUPS.items()}
-    names = dict.fromkeys(path[1] for path in given if path[0] == "servers")
-    limits: LimitSettings = groups["limits"]
-    servers = {name: _server(given, name, limits) for name in names}
-    return _filled(Settings, given, (), **groups, servers=MappingProxyType(servers))
+    top: Any = _given(values, ())
+    groups: Any = {name: shape() for name, shape in GROUPS.items()}
+    groups["forms"] = FORMS_BY_PRESET[top.get("preset", "standard")]
+    groups = {name: replace(group, **_given(values, (name,))) for name, group in groups.items()}
+    names = dict.fromkeys(path[1] for path in values if path[0] == "servers")
+    servers = {name: _server(values, name, groups["limits"]) for name in names}
+    return Settings(**top, **groups, servers=MappingProxyType(servers))
 
 
-def _server(given: Mapping[Path, object], name: str, limits: LimitSettings) -> ServerSettings:
-    own = {path[3]: value for path, value in given.items() if path[:3] == ("servers", name, "limits")}
-    changed: Any = own
-    return _filled(ServerSettings, given, ("servers", name), limits=dataclasses.replace(limits, **changed))
+def _server(values: Mapping[Path, object], name: str, limits: LimitSettings) -> ServerSettings:
+    at = ("servers", name)
+    return ServerSettings(**_given(values, at), limits=replace(limits, **_given(values, (*at, "limits"))))
 
 
-def _filled(shape: Callable[..., T], given: Mapping[Path, object], at: Path, **groups: object) -> T:
-    """A group of settings with what was given for it."""
-    depth = len(at) + 1
-    own = {path[-1]: value for path, value in given.items() if len(path) == depth and path[:-1] == at}
-    return shape(**own, **groups)
+def _given(values: Mapping[Path, object], table: Path) -> dict[str, Any]:
+    """What was given in one table; each value was taken by its setting, so its type is right."""
+    return {path[-1]: value for path, value in values.items() if path[:-1] == table}

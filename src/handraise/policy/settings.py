@@ -152,11 +152,15 @@ class Settings:
         "Whether servers may ask that no rule names. "
         "Mute refuses without a word at the desk, block says that one tried.",
     )
-    forms: FormSettings = field(default_factory=FormSettings)
+    forms: FormSettings = field(default=None)  # type: ignore[assignment]  # the preset's, when not given
     links: LinkSettings = field(default_factory=LinkSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
     headless: HeadlessSettings = field(default_factory=HeadlessSettings)
     servers: Mapping[str, ServerSettings] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        if self.forms is None:
+            object.__setattr__(self, "forms", FORMS_BY_PRESET[self.preset])
 
     def limits_for(self, server: str) -> LimitSettings:
         """The limits of one server."""
@@ -176,10 +180,10 @@ GROUPS: Final[Mapping[str, type[Any]]] = MappingProxyType(
         "headless": HeadlessSettings,
     }
 )
-PRESETS: Final[Mapping[Preset, Mapping[str, object]]] = MappingProxyType(
+FORMS_BY_PRESET: Final[Mapping[Preset, FormSettings]] = MappingProxyType(
     {
-        "standard": {},
-        "strict": {"forms.national_ids": "refuse", "forms.personal_data": "refuse"},
+        "standard": FormSettings(),
+        "strict": FormSettings(national_ids="refuse", personal_data="refuse"),
     }
 )
 """What a preset makes of the defaults. What the file says itself goes before."""
@@ -209,8 +213,3 @@ def value_of(settings: Settings, key: str) -> object:
     for name in key.split("."):
         value = getattr(value, name, None)
     return value
-
-
-def strict_settings() -> Settings:
-    """What `preset = "strict"` gives."""
-    return Settings(preset="strict", forms=FormSettings(national_ids="refuse", personal_data="refuse"))

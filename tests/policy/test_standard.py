@@ -7,9 +7,10 @@ from tests.policy.asked import NOTES, SHOP, facts, form, link
 
 from handraise.forms import Choice, Field, Text
 from handraise.policy import Facts, Policy, Ruling, Settings
-from handraise.policy.settings import FormSettings, LinkSettings, strict_settings
+from handraise.policy.settings import FormSettings, LinkSettings
 from handraise.questions import Origin, Question, UrlQuestion
 
+STRICT = Settings(preset="strict")
 NATIONAL_ID = Text("ssn", title="Social security number")
 
 
@@ -35,8 +36,8 @@ def test_a_national_id_is_warned_of() -> None:
 def test_contact_data_is_allowed_and_refused_by_the_strict_preset_like_national_ids() -> None:
     contact = form(Text("email", format="email"))
     assert _ruling(contact).verdict == "allow"
-    assert _ruling(contact, strict_settings()).rules == ("forms.personal_data",)
-    assert _ruling(form(NATIONAL_ID), strict_settings()).rules == ("forms.national_ids",)
+    assert _ruling(contact, STRICT).rules == ("forms.personal_data",)
+    assert _ruling(form(NATIONAL_ID), STRICT).rules == ("forms.national_ids",)
 
 
 @pytest.mark.shows("L6")
