@@ -11,6 +11,7 @@
     for (const button of guarded) button.setAttribute("aria-disabled", "true");
     setTimeout(() => {
       for (const button of guarded) button.removeAttribute("aria-disabled");
+      form.dataset.armed = "yes";
     }, Number(form.dataset.arms) + 50);
     form.addEventListener("submit", (event) => {
       const button = event.submitter;

@@ -1,0 +1,134 @@
+"""A real Chromium, worked by keyboard only."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
+
+from handraise.desks import Decision, Queue, Waiting
+from handraise.desks.web import WebDesk
+
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+_MOST_TABS = 80
+
+
+def chromium() -> str:
+    """Where Chromium is. `make setup` installs it; without it these tests fail."""
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    assert found, "no Chromium on the PATH: call make setup"
+    return found
+
+
+@asynccontextmanager
+async def open_browser() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
+        yield browser
+        await browser.close()
+
+
+@dataclass
+class Person:
+    """Somebody at a keyboard in front of one tab."""
+
+    page: Page
+
+    async def tab_to(self, selector: str) -> None:
+        """Press Tab until the control has the focus, as one without a mouse does."""
+        control = self.page.locator(selector)
+        for _ in range(_MOST_TABS):
+            if await control.evaluate("element => element === document.activeElement"):
+                return
+            await self.page.keyboard.press("Tab")
+        raise AssertionError(f"{selector} cannot be reached by keyboard")
+
+    async def press(self, selector: str, key: str = "Enter") -> None:
+        """Go to a control and press a key on it."""
+        await self.tab_to(selector)
+        await self.page.keyboard.press(key)
+
+    async def type(self, selector: str, text: str) -> None:
+        """Go to a field, empty it and type."""
+        await self.tab_to(selector)
+        await self.page.keyboard.press("Control+a")
+        await self.page.keyboard.press("Delete")
+        await self.page.keyboard.type(text)
+
+    async def heading(self, text: str) -> None:
+        """Wait until the page's heading says so."""
+        await expect(self.page.locator("h1")).to_contain_text(text)
+
+    async def open(self, at: int = 0) -> None:
+        """Open a question from the list."""
+        link = self.page.locator("#inbox a").nth(at)
+        await expect(link).to_be_visible()
+        await self.press(f"#{await link.get_attribute('id')}")
+        await self.heading("from")
+
+    async def armed(self) -> None:
+        """Wait until the page's buttons may accept."""
+        await self.page.locator("form[data-armed=yes]").wait_for()
+
+
+@dataclass
+class Room:
+    """A served desk, and the people who came in."""
+
+    queue: Queue
+    desk: WebDesk
+    browser: Browser
+    asked: list[asyncio.Task[Decision]] = field(default_factory=list)
+    contexts: list[BrowserContext] = field(default_factory=list)
+
+    async def put(self, *questions: Waiting) -> None:
+        """Ask."""
+        self.asked += [asyncio.create_task(self.queue.put(question)) for question in questions]
+        await asyncio.sleep(0)
+
+    async def decided(self, at: int = 0) -> Decision:
+        """How a question ended."""
+        async with asyncio.timeout(10):
+            return await self.asked[at]
+
+    async def come_in(self, **how: Any) -> Person:
+        """Follow a sign-in link and press the one button that it shows."""
+        context = await self.browser.new_context(**how)
+        context.set_default_timeout(10_000)
+        self.contexts.append(context)
+        person = Person(await context.new_page())
+        await person.page.goto(self.desk.sign_in_url())
+        await person.press("main button")
+        await person.page.locator("#inbox").wait_for()
+        return person
+
+    async def leave(self) -> None:
+        for context in self.contexts:
+            await context.close()
+        for task in self.asked:
+            task.cancel()
+        await asyncio.gather(*self.asked, return_exceptions=True)
+
+
+@asynccontextmanager
+async def open_room(browser: Browser) -> AsyncIterator[Room]:
+    queue = Queue()
+    async with WebDesk(queue) as desk:
+        room = Room(queue, desk, browser)
+        try:
+            yield room
+        finally:
+            await room.leave()

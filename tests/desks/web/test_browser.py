@@ -1,0 +1,290 @@
+"""The web desk in a real Chromium, by keyboard only."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Request, expect
+from tests.desks.web import samples
+from tests.desks.web.browsing import Person, Room
+
+from handraise.desks import Decision
+from handraise.questions import Accepted, Cancelled, Declined
+
+pytestmark = pytest.mark.stranger
+
+AXE = Path(__file__).parents[2] / "strangers/node_modules/axe-core/axe.min.js"
+
+
+async def fill_in(person: Person) -> None:
+    """Good answers to the form with every field."""
+    await person.type("#f0", "Monday")
+    await person.type("#f4", "2026-11-16")
+    await person.type("#f7", "5")
+    await person.press("#f8-0", "Space")
+    await person.press("#f10-0", "Space")
+    await person.page.keyboard.press("ArrowDown")
+    await person.press("#f12-1", "Space")
+
+
+@pytest.mark.shows("D2", "D10")
+async def test_a_form_is_answered_corrected_reviewed_and_sent(room: Room) -> None:
+    await room.put(samples.form())
+    person = await room.come_in()
+    await person.open()
+    await person.type("#f0", "Mo")
+    await person.page.keyboard.press("Enter")  # in a field it goes to the review, never further
+    await expect(person.page.locator("#summary")).to_be_visible()
+    await expect(person.page.locator("#f0")).to_be_focused()
+    await expect(person.page).to_have_title(re.compile("^Error: "))
+    await fill_in(person)
+    await person.press("button[value=review]")
+    await person.heading("will get")
+    await expect(person.page.locator("dl.review")).to_contain_text('"2026-11-16"')
+    await person.press("a.button:text('Edit')")
+    await person.type("#f0", "Tuesday")
+    await person.press("button[value=review]")
+    await person.heading("will get")
+    await expect(person.page.locator("dl.review")).to_contain_text('"Tuesday"')
+    await person.armed()
+    await person.press("button[value=send]")
+    await person.heading("Accepted")
+    answer = (await room.decided()).answer
+    assert isinstance(answer, Accepted)
+    assert answer.data == {
+        "title": "Tuesday",
+        "summary": "Minutes of the weekly meeting",
+        "day": "2026-11-16",
+        "people": 5,
+        "share": True,
+        "pin": False,
+        "folder": "work",
+        "colour": "green",
+        "labels": ["decision"],
+    }
+
+
+@pytest.mark.shows("D2", "O1")
+@pytest.mark.parametrize(("way", "answer"), [("decline", Declined()), ("cancel", Cancelled())])
+async def test_a_question_is_declined_or_cancelled(room: Room, way: str, answer: object) -> None:
+    await room.put(samples.short())
+    person = await room.come_in()
+    await person.open()
+    await person.press(f"button[value={way}]")
+    await person.heading("Declined" if way == "decline" else "Cancelled")
+    assert (await room.decided()).answer == answer
+
+
+@pytest.mark.shows("D5")
+async def test_a_server_is_blocked_for_this_session_or_for_good(room: Room) -> None:
+    await room.put(samples.short())
+    person = await room.come_in()
+    await person.open()
+    await person.press("details.block summary")
+    await expect(person.page.locator("input[name=block]:checked")).to_have_count(0)
+    await person.press("input[value=session]", "Space")
+    await person.page.keyboard.press("ArrowDown")
+    await person.press("button[value=block]")
+    await person.heading("Declined")
+    decision = await room.decided()
+    assert (decision.answer, decision.block) == (Declined(), "always")
+
+
+@pytest.mark.shows("D8", "O4")
+async def test_a_draft_survives_a_reload_and_a_closed_tab_leaves_the_question_waiting(room: Room) -> None:
+    await room.put(samples.form())
+    person = await room.come_in()
+    await person.open()
+    async with person.page.expect_response(lambda response: response.url.endswith("/draft")):
+        await person.type("#f0", "Half a ti")
+    await person.page.reload()
+    await expect(person.page.locator("#f0")).to_have_value("Half a ti")
+    other = await person.page.context.new_page()
+    address = person.page.url
+    await person.page.close()
+    assert len(room.queue.waiting()) == 1
+    await other.goto(address)
+    await expect(other.locator("#f0")).to_have_value("Half a ti")
+
+
+@pytest.mark.shows("D8")
+async def test_when_a_second_tab_answers_first_the_other_one_says_so_by_itself(room: Room) -> None:
+    await room.put(samples.short())
+    person = await room.come_in()
+    await person.open()
+    second = Person(await person.page.context.new_page())
+    await second.page.goto(person.page.url)
+    await second.press("button[value=decline]")
+    await second.heading("Declined")
+    await person.heading("Declined")
+    await expect(person.page.locator(".lead")).to_contain_text("Answered in the browser")
+    assert (await room.decided()).answer == Declined()
+
+
+@pytest.mark.shows("D8")
+async def test_a_question_that_ends_at_the_terminal_or_runs_out_says_so_by_itself(room: Room) -> None:
+    await room.put(samples.short("a"), samples.short("b"))
+    person = await room.come_in()
+    await person.open()
+    room.queue.decide("a", Decision(Declined(), desk="terminal"))
+    await expect(person.page.locator(".lead")).to_contain_text("Answered at the terminal")
+    await person.press("a.button:text('Next question')")
+    await person.heading("A question from")
+    room.queue.decide("b", Decision(Cancelled(), by="timeout"))
+    await person.heading("Expired")
+    await expect(person.page.locator(".lead")).to_contain_text("Nobody answered in time")
+
+
+@pytest.mark.shows("D8")
+async def test_new_questions_appear_and_are_counted_without_a_reload(room: Room) -> None:
+    person = await room.come_in()
+    await person.heading("Nothing waits")
+    await room.put(samples.short("a"))
+    await person.heading("One question waits")
+    await room.put(*samples.batch())
+    await person.heading("4 questions wait")
+    await expect(person.page.locator("[data-count]")).to_have_text("4")
+    await expect(person.page).to_have_title(re.compile(r"^\(4\) "))
+    await expect(person.page.locator("[data-news]")).to_have_text("4 questions wait.")
+    room.queue.decide("a", Decision(Cancelled(), desk="terminal"))
+    await person.heading("3 questions wait")
+
+
+@pytest.mark.shows("D2", "D8")
+async def test_everything_is_answered_without_javascript(room: Room) -> None:
+    await room.put(samples.form(), samples.link())
+    person = await room.come_in(java_script_enabled=False)
+    await person.open()
+    await person.type("#f0", "Mo")
+    await person.press("button[value=review]")
+    await expect(person.page.locator("#summary")).to_be_visible()
+    await expect(person.page.locator("#f0")).to_be_focused()
+    await fill_in(person)
+    await person.press("#f9-1", "Space")
+    await person.page.keyboard.press("ArrowDown")  # from "no" to "leave unanswered"
+    await person.press("button[value=review]")
+    await person.heading("will get")
+    await person.page.wait_for_timeout(600)  # nothing on the page tells when it is armed
+    await person.press("button[value=send]")
+    await person.heading("Accepted")
+    answer = (await room.decided()).answer
+    assert isinstance(answer, Accepted)
+    assert answer.data is not None
+    assert "pin" not in answer.data
+    await person.press("a.button:text('Next question')")
+    await person.heading("A link from")
+    await person.press("details.block summary")
+    await person.press("input[value=session]", "Space")
+    await person.press("button[value=block]")
+    await person.heading("Declined")
+
+
+@pytest.mark.shows("D4")
+async def test_typing_ahead_and_double_presses_consent_to_nothing(room: Room) -> None:
+    await room.put(samples.empty())
+    person = await room.come_in()
+    await person.open()
+    await person.page.reload(wait_until="commit")
+    for _ in range(5):
+        await person.page.keyboard.press("Enter")
+        await person.page.keyboard.press("Space")
+    await expect(person.page.locator("button[value=accept]")).not_to_be_focused()
+    await person.page.reload(wait_until="domcontentloaded")
+    await person.page.evaluate("document.querySelector('button[value=accept]').click()")
+    assert len(room.queue.waiting()) == 1
+    await person.armed()
+    await person.press("button[value=accept]")
+    await person.heading("Accepted")
+
+
+@pytest.mark.shows("L5")
+async def test_a_link_is_opened_by_the_person_after_consent_and_never_before(room: Room) -> None:
+    await room.put(samples.link())
+    person = await room.come_in()
+    requested: list[str] = []
+    person.page.context.on("request", lambda request: requested.append(_host(request)))
+    await person.open()
+    await expect(person.page.locator(".url .domain")).to_have_text("shop.example")
+    await expect(person.page.locator("main a")).to_have_count(0)
+    await person.armed()
+    await person.press("button[value=accept]")
+    await person.heading("Accepted")
+    assert (await room.decided()).answer == Accepted(None)
+    assert set(requested) == {"127.0.0.1"}
+    await person.page.context.route(
+        "https://accounts.shop.example/**", lambda route: route.fulfill(body="there")
+    )
+    async with person.page.context.expect_page() as opening:
+        await person.press("a.button.main")
+    opened = await opening.value
+    await opened.wait_for_load_state()
+    assert opened.url == "https://accounts.shop.example/connect?flow=7"
+    assert await opened.evaluate("[window.opener, document.referrer]") == [None, ""]
+
+
+@pytest.mark.shows("D7")
+async def test_hostile_text_runs_nothing_and_loads_nothing(room: Room) -> None:
+    await room.put(samples.hostile())
+    person = await room.come_in()
+    said: list[str] = []
+    person.page.on("console", lambda message: said.append(message.text))
+    person.page.on("dialog", lambda dialog: said.append(dialog.message))
+    await person.open()
+    await expect(person.page).to_have_title("Question from notes · Handraise")
+    await expect(person.page.locator("blockquote img, blockquote a, blockquote script")).to_have_count(0)
+    assert said == []
+
+
+@pytest.mark.shows("D10")
+@pytest.mark.parametrize("look", ["light", "dark", "phone"])
+async def test_an_accessibility_checker_finds_nothing(room: Room, look: str) -> None:
+    await room.put(samples.form(), samples.homograph(), samples.hostile(), *samples.batch(), samples.empty())
+    width = 390 if look == "phone" else 1000
+    scheme: Any = "dark" if look == "dark" else "light"
+    person = await room.come_in(
+        color_scheme=scheme, viewport={"width": width, "height": 800}, bypass_csp=True
+    )
+    home = person.page.url
+    await _check(person)
+    links = await person.page.locator("#inbox a").evaluate_all("links => links.map(link => link.href)")
+    for link in links[:4]:
+        await person.page.goto(link)
+        await _check(person)
+    await person.page.goto(links[0])
+    await person.press("details.block summary")
+    await person.press("button[value=block]")
+    await expect(person.page.locator("#block-problem")).to_be_visible()
+    await _check(person)
+    await person.press("button[value=review]")
+    await expect(person.page.locator("#summary")).to_be_visible()
+    await _check(person)
+    await fill_in(person)
+    await person.press("button[value=review]")
+    await person.heading("will get")
+    await person.armed()
+    await _check(person)
+    await person.press("button[value=send]")
+    await person.heading("Accepted")
+    await _check(person)
+    await person.page.goto(f"{home}history")
+    await _check(person)
+
+
+async def _check(person: Person) -> None:
+    """Nothing is wider than the screen, and axe-core has nothing to say, however small."""
+    wide = await person.page.evaluate(
+        "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
+    assert wide <= 0, "the page has to be scrolled sideways"
+    await person.page.add_script_tag(path=AXE)
+    found = await person.page.evaluate("axe.run()")
+    assert [
+        (violation["id"], [node["html"] for node in violation["nodes"]]) for violation in found["violations"]
+    ] == []
+
+
+def _host(request: Request) -> str:
+    return request.url.split("/")[2].partition(":")[0]
