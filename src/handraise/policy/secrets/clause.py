@@ -10,7 +10,7 @@ from itertools import accumulate, zip_longest
 from operator import or_
 from typing import Final
 
-from handraise.policy.secrets.lexicon import Rule, Sense
+from handraise.policy.secrets.lexicon import COMMON, Lexicon, Rule, Sense
 from handraise.policy.secrets.marks import Mark
 
 _WINDOW: Final = 12
@@ -37,6 +37,9 @@ class ClauseView:
         """It asks for what was named before: "Enter it here"."""
         self.bare = all(mark.filler or mark.names_secret for mark in marks)
         self._about_someone = any(self._is(mark, "who") for mark in marks)
+        self._question_left = list(
+            accumulate((self._is(mark, "question") for mark in marks), or_, initial=False)
+        )
 
     def _is(self, mark: Mark, *roles: str) -> bool:
         return any(mark.entry.roles.get(role, 0) & self._languages for role in roles)
@@ -46,16 +49,16 @@ class ClauseView:
         after = self._neg_after_right[at + 1] or (self._neg_right[at + 1] and not self.asks)
         return self._neg_left[at] or after or self._denied_before
 
-    def turned(self, at: int, sense: Sense, head_first: int, partner: str) -> bool:
+    def turned(self, at: int, sense: Sense, known: Lexicon, partner: str) -> bool:
         """The head noun is another word: "token limit", "Name des Tokens", トークンの上限.
 
         `partner` is the role of a word that the sense needs, and that is no head for it.
         """
         return (
             self._head_after(at, partner)
-            or self._head_before(at, head_first)
+            or self._head_before(at, known.head_first)
             or self._counted(at)
-            or self._followed_by_a_noun(at, sense)
+            or self._followed_by_a_noun(at, sense, known.stacking)
             or self._is_object_of_a_statement(at)
         )
 
@@ -67,6 +70,8 @@ class ClauseView:
             if self._is(mark, "head") and partner not in mark.entry.roles and not limits_the_value:
                 return True
             if tied and self._is(mark, "ordinary"):
+                return True
+            if self._is(mark, "a") and after and self._is(after, "head"):  # "give the token a name"
                 return True
             if self._is(mark, "tie"):
                 tied = True
@@ -85,6 +90,8 @@ class ClauseView:
             if self._is(mark, "of", "the"):
                 languages &= roles.get("of", 0) | roles.get("the", 0)
                 linked = linked or self._is(mark, "of")
+            elif self._is(mark, "ask") and not linked:
+                return False
             elif self._is(mark, "head", "ordinary"):
                 nouns = (
                     roles.get("head", 0) | roles.get("ordinary", 0)
@@ -111,29 +118,33 @@ class ClauseView:
                 return False
         return False
 
-    def _followed_by_a_noun(self, at: int, sense: Sense) -> bool:
+    def _followed_by_a_noun(self, at: int, sense: Sense, stacking: int) -> bool:
         following = self.marks[at + 1 : at + 2]
         if not following or not following[0].unknown or not all(mark.text.isascii() for mark in self.marks):
             return False
-        return sense.strength == "weak" or following[0].text.endswith(_NOUN_ENDINGS)
+        if self._languages != COMMON and not self._languages & stacking:
+            return False
+        in_a_sentence = at + 2 == len(self.marks) >= 4
+        return sense.strength == "weak" or in_a_sentence or following[0].text.endswith(_NOUN_ENDINGS)
 
     def _is_object_of_a_statement(self, at: int) -> bool:
         """ "The place where the token is kept" where the object comes first: トークンを保存する場所."""
         following = self.marks[at + 1 : at + 1 + _WINDOW]
         if len(following) < 2 or not self._is(following[0], "object"):
             return False
-        return self._is(following[1], "head", "stop") or not any(
-            self._is(mark, "ask after") for mark in following
-        )
+        turns = any(self._is(mark, "head", "stop") for mark in following[1:3])
+        return turns or not any(self._is(mark, "ask after") for mark in following)
 
     def passing(self, at: int) -> bool:
         """Something else stands between the start and the secret: "the user whose password …"."""
+        if self._about_someone or self._question_left[at]:
+            return True
         for mark in self._backwards(at):
             if self._is(mark, "ask", "set", "what"):
                 return False
             if self._is(mark, "stop"):
                 return True
-        return at > _WINDOW or self._about_someone
+        return at > _WINDOW
 
     def asked(self, at: int, sense: Sense) -> bool:
         """A verb requests it, a question is about it, or the clause names nothing else."""

@@ -5,6 +5,7 @@ A file is read as it stands, one language each:
     order: last            where a head noun stands: "password length", or "first": "longueur du mot de passe"
     endings: 2             how many letters an inflection may add to an entry with a star
     letters: äöüß          letters that speak for the language
+    stacks: nouns          whether an unknown word after another is its head: "password strategy"
 
     [password]             a section is a role; its entries are separated by commas
     *passwort*, kennwort*  `*x` may end a compound, `x*` may take an ending or begin a compound
@@ -46,7 +47,7 @@ _FILLERS: Final = {
     "set",
 }
 _GRAMMAR: Final = {"head", "ordinary", "the", "of", "and", "tie", "object", "stop", "neg", "neg after"} | {
-    "ask", "ask after", "set", "what", "what after", "who", "count"
+    "ask", "ask after", "set", "what", "what after", "who", "question", "count", "a"
 }  # fmt: skip
 _OWN: Final = {*CALLED, "benign", "unless", "not"}
 """Roles that a stem does not lend to the forms that are written out."""
@@ -63,6 +64,7 @@ class _Draft:
     rules: list[Rule] = field(default_factory=list)
     letters: dict[str, int] = field(default_factory=dict)
     head_first: int = 0
+    stacking: int = 0
 
     def add(self, phrase: str, role: str, language: int, endings: int) -> None:
         """Enter a phrase under a role; a phrase of Latin words counts in one piece too."""
@@ -115,6 +117,7 @@ def compile_lexicon(texts: Iterable[tuple[str, str]]) -> dict[str, Any]:
         "rules": draft.rules,
         "letters": draft.letters,
         "head_first": draft.head_first,
+        "stacking": draft.stacking,
     }
 
 
@@ -137,6 +140,8 @@ def _read(draft: _Draft, text: str, language: int) -> None:
                     draft.add(phrase.replace("wifi", "wi fi"), role, language, endings)
         elif line == "order: first":
             draft.head_first |= language
+        elif line == "stacks: nouns":
+            draft.stacking |= language
         elif line.startswith("endings:"):
             endings = int(line.removeprefix("endings:"))
 
@@ -167,7 +172,7 @@ def _inflect(draft: _Draft) -> None:
 
 _EMPTY: Final[dict[str, Any]] = {
     "entries": [], "phrases": {}, "beginnings": [], "others": [], "inner": {}, "runs": {}, "little": [], "rules": [],
-    "letters": {}, "head_first": 0,
+    "letters": {}, "head_first": 0, "stacking": 0,
 }  # fmt: skip
 
 

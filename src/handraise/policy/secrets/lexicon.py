@@ -84,6 +84,8 @@ class Lexicon:
     """Letters that few languages have, and which those are."""
     head_first: int
     """Languages that put the head noun first: "longueur du mot de passe"."""
+    stacking: int
+    """Languages in which a noun that follows is the head: "password strategy"."""
 
     def knows(self, word: str) -> bool:
         """Whether the word, or what it is a form of, is there: by itself or inside a phrase."""
@@ -128,6 +130,7 @@ def load(data: dict[str, Any]) -> Lexicon:
         rules=tuple(Rule(*rule) for rule in data["rules"]),
         letters=data["letters"],
         head_first=data["head_first"],
+        stacking=data["stacking"],
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from handraise.policy.secrets.characters import fold
 from handraise.policy.secrets.providers import PROVIDERS
 from handraise.policy.secrets.scan import holds_private_key, holds_url_password
 
@@ -22,6 +23,7 @@ _ANY_BEGINNING: Final = re.compile(
 
 def quoted_kind(text: str) -> str | None:
     """The kind of secret that a text shows the beginning or an example of."""
+    text = fold(text)
     if "://" in text and holds_url_password(text):
         return "connection_string"
     if "-----" in text and holds_private_key(text):

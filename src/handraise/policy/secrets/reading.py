@@ -129,7 +129,7 @@ def _senses(view: ClauseView, sentence: Set[str]) -> Iterator[tuple[Sense, bool 
     for sense, at, partner in (*named, *view.together(known.rules, sentence)):
         if view.denied(at) or view.passing(at):
             continue
-        if view.turned(at, sense, known.head_first, partner):
+        if view.turned(at, sense, known, partner):
             yield sense, None
         elif (asked := view.asked(at, sense)) or sense.strength != "bare":
             yield sense, asked

@@ -92,8 +92,9 @@ def _whole(word: str, known: Lexicon) -> tuple[str, ...]:
         return (lower,)
     if words := _without_prefix(lower, known):
         return words
+    mixed = not word.isascii() and any(letter.isascii() for letter in word)
     for reading in lookalikes(word):
-        if len(reading) > 2 and (seen := _compound(reading, known)):
+        if (mixed or len(reading) > 2) and (seen := _compound(reading, known)):
             return seen
     return ()
 
