@@ -160,6 +160,8 @@ def test_one_server_can_have_limits_of_its_own() -> None:
     )
     said = [here.admit(ask(server="wizard"), 0.0) for _ in range(31)]
     assert said.count(Admitted()) == 30
+    by_target = [here.admit(Ask(str(n), "w", "ada", str(n), target="wizard"), 0.0) for n in range(31)]
+    assert by_target.count(Admitted()) == 30
 
 
 @pytest.mark.shows("D6")

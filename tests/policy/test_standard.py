@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.policy.asked import NOTES, SHOP, facts, form, link
+from tests.policy.asked import NOTES, facts, form, link
 
 from handraise.forms import Choice, Field, Text
 from handraise.policy import Facts, Policy, Ruling, Settings
@@ -74,9 +74,20 @@ def test_a_dangerous_link_is_refused_and_a_doubtful_one_warned_of() -> None:
     assert _ruling(link("https://example.org/")).verdict == "allow"
 
 
-def test_loopback_is_fine_from_a_local_server_and_refused_from_one_elsewhere() -> None:
-    assert _ruling(link("http://127.0.0.1:8765/")).verdict == "allow"
-    assert _ruling(link("http://127.0.0.1:8765/"), origin=SHOP).verdict == "refuse"
+@pytest.mark.parametrize(
+    ("target", "verdict"),
+    [
+        ("python notes.py", "allow"),
+        ("http://localhost:8000/mcp", "allow"),
+        ("https://shop.example/mcp", "refuse"),
+        ("HTTPS://shop.example/mcp", "refuse"),
+        ("", "refuse"),
+    ],
+)
+def test_loopback_is_fine_from_a_local_server_and_refused_from_one_elsewhere(
+    target: str, verdict: str
+) -> None:
+    assert _ruling(link("http://127.0.0.1:8765/"), origin=Origin("shop", target)).verdict == verdict
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def why(
     source: Input = None,
     server: Annotated[str, typer.Option("--server", help="Who asks, by its configured name.")] = "a server",
     target: Annotated[
-        str, typer.Option("--target", help="Its command or URL: a local server may send other links.")
+        str, typer.Option("--target", help="Its command or URL. Without it: a server elsewhere.")
     ] = "",
     revision: OnRevision = Revision.NOVEMBER_2025,
     as_json: AsJson = False,

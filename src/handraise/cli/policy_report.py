@@ -46,7 +46,7 @@ def telling() -> Iterator[None]:
 
 def configuration() -> tuple[ConfigFile | None, Settings]:
     """The file that counts, and what it says."""
-    return find_config(os.environ, Path.cwd()), load_settings()
+    return find_config(os.environ, Path()), load_settings()
 
 
 def rules_file() -> RulesFile:

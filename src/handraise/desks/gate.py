@@ -70,6 +70,7 @@ class PolicyGate:
             sameness_of(waiting.question),
             self._call(waiting.cause),
             lasts,
+            waiting.origin.target,
         )
 
     def _call(self, cause: Cause | None) -> str | None:

@@ -57,7 +57,7 @@ def load_settings(
     """
     if path is not None:
         return _read_settings(ConfigFile(path, own=True))
-    found = find_config(os.environ if environment is None else environment, directory or Path.cwd())
+    found = find_config(os.environ if environment is None else environment, directory or Path())
     return Settings() if found is None else _read_settings(found)
 
 

@@ -61,6 +61,8 @@ class Ask:
     """None when the host cannot tell which call asks."""
     lasts: float | None = None
     """Seconds after which it waits no longer, even if nobody says so."""
+    target: str = ""
+    """The server's, by which settings may name it too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +186,7 @@ class Limits:
         key, at = (ask.server, ask.person), self._elapsed(now)
         if key not in self._tallies and not self._make_room():
             return TooMuch("Too many servers ask at the same time.")
-        bounds = self._settings.limits_for(ask.server)
+        bounds = self._settings.limits_for(ask.server, ask.target)
         tally, admission = admit(self._tallies.get(key, Tally()), ask, bounds, at)
         self._tallies[key] = tally
         self._tallies.move_to_end(key)
@@ -194,7 +196,7 @@ class Limits:
         """An admitted question came to its end; None: withdrawn, or nobody answered."""
         key, at = (ask.server, ask.person), self._elapsed(now)
         if (tally := self._tallies.get(key)) is not None:
-            bounds = self._settings.limits_for(ask.server)
+            bounds = self._settings.limits_for(ask.server, ask.target)
             self._tallies[key] = settle(tally, ask.id, action, bounds, at)
 
     def counts(self, server: str, person: str, call: str | None, now: float) -> Counts:

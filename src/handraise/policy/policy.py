@@ -49,18 +49,21 @@ class Policy:
         now: float = 0.0,
         counts: Counts | None = None,
     ) -> Facts:
-        """Find out about a question what the rules want to know."""
+        """Find out about a question what the rules want to know.
+
+        A server whose target is a URL, or unknown, is one elsewhere: it may not send links to this computer.
+        """
         if isinstance(question, FormQuestion):
             strict = self.settings.forms.personal_data != "allow"
             secrets, link = judge_form(question.message, question.form, strict=strict), None
         else:
-            remote = origin.target.startswith(("https://", "http://"))
+            remote = not origin.target or origin.target.lower().startswith(("https://", "http://"))
             secrets, link = (
                 (),
                 inspect_url(
                     question.url,
                     transport="http" if remote else "stdio",
-                    server_host=origin.target if remote else None,
+                    server_host=origin.target if remote and origin.target else None,
                     brands=self.settings.links.brands,
                 ),
             )
@@ -84,7 +87,7 @@ class Policy:
         own = self.own.book().find(facts.origin, facts.person, facts.now)
         if own is not None:
             return _asking(own.asking, f"You {_DONE[own.asking]} {name}.")
-        named = self.settings.servers.get(name) or self.settings.servers.get(facts.origin.target)
+        named = self.settings.named(name, facts.origin.target)
         if named is not None and named.asking is not None:
             return _asking(named.asking, f"The configuration has {name} {_DONE[named.asking]}.")
         return _asking(self.settings.default, f"No rule lets {name} ask.")

@@ -162,9 +162,13 @@ class Settings:
         if self.forms is None:
             object.__setattr__(self, "forms", FORMS_BY_PRESET[self.preset])
 
-    def limits_for(self, server: str) -> LimitSettings:
+    def named(self, server: str, target: str = "") -> ServerSettings | None:
+        """What is set for one server, by its configured name or else its target."""
+        return self.servers.get(server) or self.servers.get(target)
+
+    def limits_for(self, server: str, target: str = "") -> LimitSettings:
         """The limits of one server."""
-        named = self.servers.get(server)
+        named = self.named(server, target)
         return self.limits if named is None else named.limits
 
     def unsafe(self) -> tuple[str, ...]:
