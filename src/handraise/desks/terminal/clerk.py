@@ -1,0 +1,126 @@
+"""Who comes next at a terminal, what was decided here, and what is left to be told. Draws nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Literal
+
+from handraise.desks.queue import Queue, Verdict
+from handraise.desks.telling import tell, time_left
+from handraise.desks.typeahead import Quiet
+from handraise.desks.waiting import Decision, DeskAnswer, Waiting
+from handraise.display import for_line
+from handraise.urls import Inspection, NotOpened, open_url
+
+DESK = "terminal"
+"""What this desk is called in decisions."""
+
+Block = Literal["session", "always"]
+_DONE = {"accept": "accepted", "decline": "declined", "cancel": "cancelled"}
+_FAREWELL = {
+    "accept": "{} has your answer.",
+    "decline": "{} is told no.",
+    "cancel": "{} is told that nothing was decided.",
+}
+
+
+class Clerk:
+    """Stands between the queue and the screen."""
+
+    def __init__(
+        self,
+        queue: Queue,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        opener: Callable[..., object] = open_url,
+    ) -> None:
+        self.queue = queue
+        self.quiet = Quiet(clock)
+        self._opener = opener
+        self._mine: set[str] = set()
+        self._groups: dict[str, list[str]] = {}
+        self._lines: list[str] = []
+        self.farewell = ""
+        """What the last decision at this terminal means, for a moment after it."""
+
+    def next_after(self, shown: Waiting | None) -> Waiting | None:
+        """The question to show now: the rest of the same batch first, then whatever waits longest."""
+        waiting = self._noticed()
+        if shown is not None and shown.group is not None:
+            for other in waiting:
+                if other.group == shown.group and other.id != shown.id:
+                    return other
+        return next((other for other in waiting if shown is None or other.id != shown.id), None)
+
+    def turn(self, shown: Waiting) -> Waiting:
+        """The question behind this one, round and round."""
+        waiting = self._noticed()
+        ids = [other.id for other in waiting]
+        return waiting[(ids.index(shown.id) + 1) % len(ids)] if shown.id in ids else shown
+
+    def place(self, shown: Waiting) -> str:
+        """Where a question stands: its part of a batch, how many more wait, how long it can."""
+        waiting = self._noticed()
+        said = []
+        if shown.group is not None and len(batch := self._groups.get(shown.group, [])) > 1:
+            said.append(f"part {batch.index(shown.id) + 1} of {len(batch)}")
+        if more := sum(other.id != shown.id for other in waiting):
+            said.append(f"{more} more waiting")
+        if shown.deadline is not None:
+            said.append(time_left(shown.deadline - time.time()))
+        return " · ".join(said)
+
+    def decide(
+        self,
+        waiting: Waiting,
+        answer: DeskAnswer,
+        *,
+        block: Block | None = None,
+        edited: tuple[str, ...] = (),
+    ) -> Verdict:
+        """Decide a question as the person at this terminal."""
+        verdict = self.queue.decide(waiting.id, Decision(answer, desk=DESK, block=block, edited=edited))
+        if verdict == "taken":
+            self._mine.add(waiting.id)
+            self.farewell = _FAREWELL[answer.action].format(for_line(waiting.origin.name))
+            rule = "" if block is None else f"; blocked{'' if block == 'always' else ' for this session'}"
+            self._lines.append(f"{_asked(waiting)}: {_DONE[answer.action]}{rule}")
+        return verdict
+
+    def ended(self, waiting: Waiting) -> str:
+        """What to say about a question that ended elsewhere; nothing about one that was decided here."""
+        outcome = self.queue.outcome(waiting.id)
+        if waiting.id in self._mine or outcome is None:
+            return ""
+        said = for_line(tell(outcome[1]))
+        self._lines.append(f"{_asked(waiting)}: {said}")
+        return f"The question of {for_line(waiting.origin.name)} is over. {said}"
+
+    async def open(self, link: Inspection) -> NotOpened | None:
+        """Open a link after consent; what hindered it, if something did. The link is then left to be copied."""
+        outcome = await asyncio.to_thread(self._opener, link)
+        if not isinstance(outcome, NotOpened):
+            return None
+        if outcome.href is not None:
+            self._lines.append(f"{outcome.sentence}\n{for_line(outcome.href, limit=len(outcome.href))}")
+        return outcome
+
+    def take_lines(self) -> list[str]:
+        """What to leave on the ordinary screen, once."""
+        lines, self._lines = self._lines, []
+        return lines
+
+    def _noticed(self) -> tuple[Waiting, ...]:
+        waiting = self.queue.waiting()
+        for question in waiting:
+            if question.group is not None:
+                batch = self._groups.setdefault(question.group, [])
+                if question.id not in batch:
+                    batch.append(question.id)
+        return waiting
+
+
+def _asked(waiting: Waiting) -> str:
+    return f"handraise: question of {for_line(waiting.origin.name)}"
