@@ -924,15 +924,61 @@ async def test_another_process_goes_on_with_a_replayable_body_and_the_first_one_
 
 
 @pytest.mark.shows("C6")
-async def test_a_body_whose_answer_another_process_took_never_says_that_nobody_answered(log: Log) -> None:
+@pytest.mark.parametrize("learns", ["at its deadline", "from the same retry"])
+async def test_a_body_whose_answer_another_process_took_is_let_go_and_never_told_that_nobody_answered(
+    log: Log, learns: str
+) -> None:
     store = Unsteady()
-    here = Parking(one_question(log, timeout=0.1), store, replayable=True)
-    there = Parking(one_question(log, timeout=0.1), store, replayable=True)
+    timeout = 0.1 if learns == "at its deadline" else 60.0
+    here, there = (Parking(one_question(log, timeout=timeout), store, replayable=True) for _ in range(2))
     first = await within(here.call())
     assert await within(there.retry(first, {"name": "Ada"})) == "Ada"
+    if learns == "from the same retry":
+        assert await within(here.retry(first, {"name": "Ada"})) == "Ada"
     await until(lambda: here.is_empty)
-    assert "expired" not in log
+    assert log == ["finally", "hello Ada", "finally"]
     assert await within(here.retry(first, {"name": "Ada"})) == "Ada"
+
+
+@pytest.mark.shows("C3", "C6")
+async def test_a_body_that_is_parked_here_does_not_run_while_another_process_runs_it(log: Log) -> None:
+    store = Unsteady()
+    go_on = asyncio.Event()
+
+    async def body(conversation: Conversation) -> Any:
+        name = await ask(conversation, "name")
+        log.append("working")
+        await go_on.wait()
+        return name
+
+    here, there = (Parking(body, store, replayable=True) for _ in range(2))
+    first = await within(here.call())
+    elsewhere = asyncio.ensure_future(there.retry(first, {"name": "Ada"}))
+    await until(lambda: log == ["working"])
+    same = asyncio.ensure_future(here.retry(first, {"name": "Ada"}))
+    await breathe(50)
+    assert log == ["working"]
+    go_on.set()
+    assert list(await within(asyncio.gather(elsewhere, same))) == ["Ada", "Ada"]
+    assert log == ["working"]
+    await until(lambda: here.is_empty and there.is_empty)
+
+
+@pytest.mark.shows("C6")
+@pytest.mark.parametrize("replayable", [True, False])
+async def test_a_body_that_is_parked_here_goes_on_when_the_process_that_took_its_answer_is_gone(
+    log: Log, replayable: bool
+) -> None:
+    store = Unsteady()
+    here = Parking(one_question(log), store, replayable=replayable, lease=0.1)
+    there = Parking(one_question(log), store, replayable=replayable)
+    first = await within(here.call())
+    async with store.held_after("consume") as gate:
+        dies = asyncio.ensure_future(there.retry(first, {"name": "Ada"}))
+        await within(gate.reached.wait())
+        await _leave(dies)
+    assert await within(here.retry(first, {"name": "Ada"})) == "Ada"
+    assert log == ["finally", "hello Ada"]
 
 
 @pytest.mark.shows("C6")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _FORGOTTEN = "handraise: let go at its question, to be replayed"
+_ELSEWHERE = "the question was answered, and the call goes on in another process"
 
 
 class Conversation:
@@ -140,8 +141,8 @@ class Conversation:
         if not store.durable or not token or self._is_awaited():
             return
         if not await store.close_round(token):
-            self._disown()
-            raise Withdrawn("the question was answered, and the call goes on in another process")
+            self.hand_over()
+            raise asyncio.CancelledError(_FORGOTTEN) if self.handler is not None else Withdrawn(_ELSEWHERE)
 
     def _disown(self) -> None:
         self._lot.live.pop(self.current.token, None)
@@ -260,6 +261,15 @@ class Conversation:
         self._disown()
         if self._task is not None:
             self._task.cancel(msg=_FORGOTTEN)
+
+    def hand_over(self) -> None:
+        """The answer was taken by another process, and the call is its. The body ends here, at its question."""
+        if self.handler is not None:
+            self.forget()
+        else:
+            self._disown()
+            for asked in self._open.values():
+                self._give_up(asked, Withdrawn(_ELSEWHERE))
 
     def withdraw(self) -> None:
         """Tell the body, at its question, that the asker went away; cancel it if it is not at one.

@@ -79,19 +79,34 @@ class Lot:
         said = digest(responses)
         while True:
             taken = await self._consume(token, binding, answers, said)
+            live = self.live.get(token)
             if taken.outcome is not None:
+                if live is not None and live[0].waits_at(live[1]):
+                    live[0].hand_over()
                 return _reply(taken.outcome)
-            if (live := self.live.get(token)) is not None:
-                conversation, round_ = live
-                if conversation.waits_at(round_):
-                    rebind(conversation)
-                    conversation.take(answers)
-                    self._hold(token, taken.since)
-                return await conversation.wait(round_)
-            if (since := await self._take_over(token, taken)) is not None:
-                conversation, round_ = await self._revive(token, since, replay)
-                return await conversation.wait(round_)
+            if live is not None and not live[0].waits_at(live[1]):
+                return await live[0].wait(live[1])
+            if (since := await self._claim(token, taken, live)) is not None:
+                return await self._go_on(token, since, answers, rebind, replay)
             await asyncio.sleep(_POLL)
+
+    async def _go_on(
+        self,
+        token: str,
+        since: float,
+        answers: dict[str, Json],
+        rebind: Callable[[Conversation], None],
+        replay: Callable[[RoundRecord], Conversation],
+    ) -> Json:
+        """Give the answers to the body that waits for them, or run it again, and wait for what comes of it."""
+        live = self.live.get(token)
+        if live is not None and live[0].waits_at(live[1]):
+            rebind(live[0])
+            live[0].take(answers)
+            self._hold(token, since)
+        elif live is None:
+            live = await self._revive(token, since, replay)
+        return await live[0].wait(live[1])
 
     async def _find(self, token: str) -> RoundRecord:
         record = await self.store.find_round(token)
@@ -102,16 +117,19 @@ class Lot:
     async def _consume(
         self, token: str, binding: Binding, answers: dict[str, Json], said: str
     ) -> Consumption:
-        _, round_ = self.live.get(token, (None, None))
-        if round_ is not None:
-            round_.taking += 1
+        now, live = time.time(), self.live.get(token) if self.store.durable else None
+        if live is not None and live[0].binding != binding:
+            raise StateRefused("bound to another person or call")
+        if live is not None:
+            live[1].taking += 1
+            live[1].tried.add(now)
         try:
-            taken = await self.store.consume(
-                token, binding=binding, answers=answers, digest=said, now=time.time()
-            )
+            taken = await self.store.consume(token, binding=binding, answers=answers, digest=said, now=now)
         finally:
-            if round_ is not None:
-                round_.taking -= 1
+            if live is not None:
+                live[1].taking -= 1
+        if live is not None:
+            live[1].tried.discard(now)
         if taken.verdict == "refused":
             raise StateRefused(taken.reason)
         return taken
@@ -123,11 +141,15 @@ class Lot:
             raise StateRefused("expired, or bound to another person or call")
         return self.wire(record.questions, token)
 
-    async def _take_over(self, token: str, taken: Consumption) -> float | None:
-        """Since when it is ours to go on with a round whose body is not here; None when it is somebody else's.
+    async def _claim(
+        self, token: str, taken: Consumption, live: tuple[Conversation, Round] | None
+    ) -> float | None:
+        """Since when it is ours to go on with a round that was taken; None while it is somebody else's.
 
         A process that took it has its time; of all who wait for it in vain, one goes on.
         """
+        if live is not None and (taken.verdict == "first" or taken.since in live[1].tried):
+            return taken.since
         now = time.time()
         if taken.verdict == "again" and now < taken.since + self.terms.lease:
             return None

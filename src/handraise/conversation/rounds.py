@@ -65,7 +65,7 @@ class Asked:
 class Round:
     """What a request waits for: the call itself (no token), or a retry that answers questions."""
 
-    __slots__ = ("error", "number", "outcome", "taking", "token", "waiters", "wire")
+    __slots__ = ("error", "number", "outcome", "taking", "token", "tried", "waiters", "wire")
 
     def __init__(self, number: int, token: str = "", wire: Json = None) -> None:
         self.number = number
@@ -73,6 +73,8 @@ class Round:
         self.wire = wire
         self.taking = 0
         """How many retries are at the store with answers to this round."""
+        self.tried: set[float] = set()
+        """When they went there, of those which did not come back. A round that was taken then was taken by us."""
         self.outcome: Outcome | None = None
         self.error: BaseException | None = None
         self.waiters: list[asyncio.Future[None]] = []

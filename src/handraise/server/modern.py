@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from handraise.conversation import Binding, Conversation, RoundRecord
 from handraise.conversation.digest import digest, keyed_id
 from handraise.conversation.journal import Journal
+from handraise.errors import NotReplayable
 from handraise.questions import Person
 from handraise.revisions import Revision
 from handraise.server.calls import Call, Context, Wire
@@ -28,12 +29,14 @@ class ModernCall(Call):
         self._person: Person | None = None
         self._arguments = pin_arguments(ctx)
         self._request_id = ctx.request_id
+        self._replays: str | None = None
         self.conversation = Conversation(runtime.lot, self._binding)
 
     def begin_again(self, record: RoundRecord) -> None:
         """Be the call that a body which is gone was serving."""
         self.conversation = Conversation(self.runtime.lot, record.binding)
         self.conversation.seed = record.seed
+        self._replays = record.handler
         self.journal = self.conversation.journal = Journal(record.journal)
 
     def _binding(self) -> Binding:
@@ -77,6 +80,10 @@ class ModernCall(Call):
             return await self.runtime.flows.wait(elicitation_id, self.person, hold)
 
     def declare_replayable(self, handler: str) -> None:
+        if self.replayable:  # a replayable function that another one calls
+            return
+        if self._replays not in (None, handler):
+            raise self.raisable(NotReplayable(f"{self._replays} is now {handler}"))
         self.replayable = True
         self.conversation.handler = handler
         self.journal = self.conversation.journal = self.conversation.journal or Journal()

@@ -1,0 +1,774 @@
+"""Bodies that are gone: another process, a restart, a kill; and what may run again then."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, Literal, TypedDict
+
+import anyio
+import mcp_types as types
+import pytest
+from mcp import Client
+from mcp.server.mcpserver import MCPServer
+from mcp.shared.exceptions import MCPError
+from tests.server.rounds import CAPABILITIES, Rounds, accepted, by_hand, sign_in
+from tests.server.shop import Effects, make_shop
+
+from handraise import Accepted, Handraise, SqliteStore, ask, once, replayable
+from handraise.conversation import Lot
+from handraise.errors import UsageError
+from handraise.server import replay
+from handraise.server.install import _RUNTIMES
+
+ROOT = Path(__file__).parents[2]
+ADA = {"customer": "Ada"}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+def effects(tmp_path: Path) -> Effects:
+    return Effects(tmp_path / "effects")
+
+
+@pytest.fixture(autouse=True)
+def _nobody_is_signed_in() -> Iterator[None]:
+    sign_in(None)
+    yield
+    sign_in(None)
+
+
+async def go_on(rounds: Rounds, tool: str, before: dict[str, Any], **content: Any) -> dict[str, Any]:
+    """Answer every question of a round alike."""
+    return await rounds.call(tool, ADA, state=before["requestState"], responses=accepted(before, **content))
+
+
+def message_of(round_: dict[str, Any]) -> str:
+    [request] = round_["inputRequests"].values()
+    return str(request["params"]["message"])
+
+
+def text_of(result: dict[str, Any]) -> str:
+    assert result["resultType"] == "complete", result
+    return str(result["content"][0]["text"])
+
+
+async def is_refused(work: Any) -> str:
+    """The message of the one public error."""
+    with pytest.raises(MCPError) as refused:
+        await work
+    assert refused.value.error.code == -32602
+    assert refused.value.error.data == {"reason": "invalid_request_state"}
+    return refused.value.error.message
+
+
+def lot_of(server: MCPServer) -> Lot:
+    """The conversations of an installed server."""
+    return _RUNTIMES[server._lowlevel_server].lot
+
+
+# Another process on the same file.
+
+
+@pytest.mark.shows("C6")
+async def test_another_process_goes_on_and_steps_and_answers_come_from_the_journal(
+    path: Path, effects: Effects
+) -> None:
+    async with by_hand(make_shop(path, effects)) as here, by_hand(make_shop(path, effects)) as there:
+        first = await here.call("order", ADA)
+        second = await go_on(there, "order", first, answer="tea")
+        assert message_of(second) == "Wrap the tea as a gift?"
+        assert effects() == ["run", "run", "charged for tea"]
+        last = await go_on(here, "order", second, confirm=True)
+        assert json.loads(text_of(last)) == [
+            "Ada",
+            "tea",
+            {"receipt": "r-tea", "notes": ["changed by the body"]},
+            "accept",
+        ]
+        assert effects() == ["run", "run", "charged for tea", "run"]
+        for rounds in (here, there):
+            assert await go_on(rounds, "order", second, confirm=True) == last
+            assert await go_on(rounds, "order", first, answer="tea") == second
+        assert effects() == ["run", "run", "charged for tea", "run"]
+
+
+@pytest.mark.shows("C6")
+async def test_a_server_that_stopped_and_started_again_goes_on(path: Path, effects: Effects) -> None:
+    async with by_hand(make_shop(path, effects)) as rounds:
+        first = await rounds.call("order", ADA)
+    async with by_hand(make_shop(path, effects)) as rounds:
+        second = await go_on(rounds, "order", first, answer="tea")
+    async with by_hand(make_shop(path, effects)) as rounds:
+        last = await go_on(rounds, "order", second, confirm=True)
+    async with by_hand(make_shop(path, effects)) as rounds:
+        assert await go_on(rounds, "order", second, confirm=True) == last
+    assert effects().count("charged for tea") == 1
+
+
+@pytest.mark.shows("C6")
+async def test_keys_may_be_shared_and_changed_while_a_question_waits(path: Path, effects: Effects) -> None:
+    old, new = "o" * 32, "n" * 32
+    async with by_hand(make_shop(path, effects, keys=[old])) as rounds:
+        first = await rounds.call("order", ADA)
+    async with by_hand(make_shop(path, effects, keys=[new, old])) as rounds:
+        second = await go_on(rounds, "order", first, answer="tea")
+        assert message_of(second) == "Wrap the tea as a gift?"
+    assert not path.with_name("store.db.key").exists()
+
+
+@pytest.mark.shows("C6", "C7")
+async def test_prompts_and_resources_are_replayed_too(path: Path, effects: Effects) -> None:
+    questions: dict[str, list[str]] = {}
+
+    async def through(client: Client, kind: str, state: str | None, answers: Any) -> Any:
+        retry: Any = {"input_responses": answers, "request_state": state, "allow_input_required": True}
+        if kind == "prompt":
+            return await client.session.get_prompt("advert", ADA, **retry)
+        return await client.session.read_resource("shelf://tea", **retry)
+
+    for kind, ending in (("prompt", "Advertise 1 to Ada, 2."), ("resource", "tea 1 2")):
+        state, answers, shown = None, None, questions.setdefault(kind, [])
+        for answer in ("1", "2", "done"):
+            async with Client(
+                make_shop(path, effects), mode="2026-07-28", elicitation_callback=_nobody
+            ) as client:
+                result = await through(client, kind, state, answers)
+            if answer == "done":
+                break
+            [(key, asked)] = result.input_requests.items()
+            shown.append(asked.params.message)
+            state = result.request_state
+            answers = {key: {"action": "accept", "content": {"answer": answer}}}
+        assert ending in result.model_dump_json()
+    assert questions["prompt"] == ["For what?", "In which style?"]
+    assert questions["resource"] == ["Which row?", "Which column?"]
+
+
+async def _nobody(context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
+    raise AssertionError("rounds are answered by hand")
+
+
+@pytest.mark.shows("C6")
+async def test_a_plain_function_is_replayed_too(path: Path, effects: Effects) -> None:
+    async with by_hand(make_shop(path, effects)) as here, by_hand(make_shop(path, effects)) as there:
+        first = await here.call("order_plainly", ADA)
+        second = await go_on(there, "order_plainly", first, answer="tea")
+        last = await go_on(here, "order_plainly", second, answer="large")
+        assert text_of(last) == "Ada r-tea large"
+        assert effects().count("charged for tea") == 1
+
+
+@pytest.mark.shows("C5", "C6")
+async def test_a_round_that_was_answered_in_part_goes_on_elsewhere(path: Path, effects: Effects) -> None:
+    async with by_hand(make_shop(path, effects)) as here, by_hand(make_shop(path, effects)) as there:
+        first = await here.call("order_at_once", ADA)
+        assert list(first["inputRequests"]) == ["item", "size", "colour"]
+        given = {"colour": {"action": "accept", "content": {"answer": "green"}}}
+        rest = await here.call("order_at_once", ADA, state=first["requestState"], responses=given)
+        assert list(rest["inputRequests"]) == ["item", "size"]
+        last = await go_on(there, "order_at_once", rest, answer="tea")
+        assert message_of(last) == "And where to?"
+        done = await go_on(here, "order_at_once", last, answer="home")
+        assert text_of(done) == "tea tea green home"
+
+
+@pytest.mark.shows("C5", "C6")
+async def test_an_answer_that_does_not_fit_is_asked_again_elsewhere_too(path: Path, effects: Effects) -> None:
+    async with by_hand(make_shop(path, effects)) as here, by_hand(make_shop(path, effects)) as there:
+        first = await here.call("order", ADA)
+        again = await go_on(there, "order", first, answer="")
+        assert "could not be used" in message_of(again)
+        second = await go_on(here, "order", again, answer="tea")
+        assert message_of(second) == "Wrap the tea as a gift?"
+        last = await go_on(there, "order", second, confirm=True)
+        assert "r-tea" in text_of(last)
+    assert effects().count("charged for tea") == 1
+
+
+@pytest.mark.shows("O1", "C6")
+async def test_decline_and_cancel_stay_what_they_are(path: Path, effects: Effects) -> None:
+    async with by_hand(make_shop(path, effects)) as here, by_hand(make_shop(path, effects)) as there:
+        for action in ("decline", "cancel"):
+            first = await here.call("order", ADA)
+            second = await go_on(there, "order", first, answer="tea")
+            no = {key: {"action": action} for key in second["inputRequests"]}
+            last = await here.call("order", ADA, state=second["requestState"], responses=no)
+            assert json.loads(text_of(last))[-1] == action
+
+
+# What may not run again.
+
+
+@pytest.mark.shows("C6")
+async def test_a_handler_that_is_not_replayable_gets_one_clear_error_and_runs_nothing(
+    path: Path, effects: Effects
+) -> None:
+    async with by_hand(make_shop(path, effects)) as here, by_hand(make_shop(path, effects)) as there:
+        first = await here.call("order_once", ADA)
+        for rounds in (there, there, here):
+            with pytest.raises(MCPError, match="may not run again by itself") as refused:
+                await go_on(rounds, "order_once", first, answer="tea")
+            assert refused.value.error.data == {"reason": "not_replayable"}
+        assert effects() == ["run"]
+    assert effects() == ["run"]
+
+
+@pytest.mark.shows("C6")
+async def test_a_server_that_stops_withdraws_what_may_not_run_again(path: Path, effects: Effects) -> None:
+    async with by_hand(make_shop(path, effects)) as rounds:
+        first = await rounds.call("order_once", ADA)
+    async with by_hand(make_shop(path, effects)) as rounds:
+        late = await go_on(rounds, "order_once", first, answer="tea")
+        assert late["isError"]
+        assert "withdrawn" in text_of(late)
+    assert effects() == ["run"]
+
+
+@pytest.mark.shows("C6")
+async def test_a_handler_that_is_no_longer_declared_replayable_is_not_run(
+    path: Path, effects: Effects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with by_hand(make_shop(path, effects)) as rounds:
+        first = await rounds.call("order", ADA)
+    monkeypatch.setattr(replay, "_DECLARED", set())
+    async with by_hand(make_shop(path, effects)) as rounds:
+        monkeypatch.setattr(replay, "_DECLARED", set())
+        with pytest.raises(MCPError, match="may not run again by itself"):
+            await go_on(rounds, "order", first, answer="tea")
+    assert effects() == ["run"]
+
+
+@pytest.mark.shows("C6")
+async def test_a_tool_that_is_now_another_handler_is_not_run_for_the_old_one(path: Path) -> None:
+    ran: list[str] = []
+
+    @replayable
+    async def old() -> str:
+        return (await ask.text("Old?")).or_stop()
+
+    @replayable
+    async def new() -> str:
+        ran.append("new")
+        return (await ask.text("Old?")).or_stop()
+
+    def make(handler: Callable[..., Any]) -> MCPServer:
+        server = MCPServer("deployed")
+        Handraise(store=path).install(server)
+        server.tool(name="work")(handler)
+        return server
+
+    async with by_hand(make(old)) as rounds:
+        first = await rounds.call("work", {})
+    async with by_hand(make(new)) as rounds:
+        retry = {"state": first["requestState"], "responses": accepted(first, answer="yes")}
+        result = await rounds.call("work", {}, **retry)
+        assert result["isError"]
+        assert "may not run again by itself" in text_of(result)
+    assert ran == []
+
+
+@pytest.mark.shows("C4", "C6")
+async def test_a_question_in_other_words_is_asked_again_after_a_redeploy(
+    path: Path, effects: Effects
+) -> None:
+    async with by_hand(make_shop(path, effects)) as rounds:
+        first = await rounds.call("order", ADA)
+        second = await go_on(rounds, "order", first, answer="tea")
+    async with by_hand(make_shop(path, effects, words="What may I bring you?")) as rounds:
+        asked = await go_on(rounds, "order", second, confirm=True)
+        assert message_of(asked) == "What may I bring you?"
+        after = await go_on(rounds, "order", asked, answer="coffee")
+        assert message_of(after) == "Wrap the coffee as a gift?"
+        last = await go_on(rounds, "order", after, confirm=True)
+        assert json.loads(text_of(last))[2]["receipt"] == "r-tea"
+    assert [line for line in effects() if line != "run"] == ["charged for tea"]
+
+
+@pytest.mark.shows("C4", "C6")
+async def test_words_that_change_every_time_are_asked_again_elsewhere_and_never_here(path: Path) -> None:
+    asked: list[str] = []
+
+    def make() -> MCPServer:
+        server = MCPServer("clock")
+        Handraise(store=path).install(server)
+
+        @server.tool()
+        @replayable
+        async def work() -> str:
+            asked.append(f"It is {len(asked)} o'clock. Go?")
+            return (await ask.text(asked[-1])).or_stop()
+
+        return server
+
+    async with by_hand(make()) as here, by_hand(make()) as there:
+        first = await here.call("work", {})
+        again = await there.call(
+            "work", {}, state=first["requestState"], responses=accepted(first, answer="yes")
+        )
+        assert message_of(again) == "It is 1 o'clock. Go?"
+        done = await there.call(
+            "work", {}, state=again["requestState"], responses=accepted(again, answer="now")
+        )
+        assert text_of(done) == "now"
+        assert len(asked) == 2
+
+
+# Who may go on.
+
+
+@pytest.mark.shows("C2", "C6")
+@pytest.mark.parametrize("gone", [True, False], ids=["restarted", "other node"])
+async def test_nobody_else_goes_on_with_a_body_that_is_gone(path: Path, effects: Effects, gone: bool) -> None:
+    async with AsyncExitStack() as open_still:
+        server = make_shop(path, effects)
+        here = await open_still.enter_async_context(by_hand(server))
+        there = await open_still.enter_async_context(by_hand(make_shop(path, effects)))
+        sign_in("ada")
+        first = await here.call("order", ADA)
+        if gone:
+            await lot_of(server).close()
+        state, responses = first["requestState"], accepted(first, answer="tea")
+
+        async def tried(tool: str = "order", arguments: Any = ADA, state: str = state) -> Any:
+            return await there.call(tool, arguments, state=state, responses=responses)
+
+        messages = set()
+        for subject, client_id, issuer in (
+            ("mallory", "app", "https://id.example"),
+            ("ada", "other app", "https://id.example"),
+            ("ada", "app", "https://evil.example"),
+            (None, "app", ""),
+        ):
+            sign_in(subject, client_id, issuer)
+            messages.add(await is_refused(tried()))
+            messages.add(await is_refused(there.call("order", ADA, state=state, responses={})))
+        sign_in("ada")
+        messages.add(await is_refused(tried(tool="order_plainly")))
+        messages.add(await is_refused(tried(arguments={"customer": "Eve"})))
+        messages.add(await is_refused(tried(arguments={**ADA, "more": 1})))
+        messages.add(await is_refused(tried(state=state[:-1])))
+        messages.add(await is_refused(tried(state=state[:-1] + ("A" if state[-1] != "A" else "B"))))
+        messages.add(await is_refused(tried(state="hr1." + "A" * 24)))
+        assert messages == {"Invalid or expired requestState"}
+        assert effects() == ["run"]
+        assert message_of(await tried()) == "Wrap the tea as a gift?"
+        await is_refused(there.call("order", ADA, state=state, responses=accepted(first, answer="coffee")))
+    assert effects().count("charged for tea") == 1
+
+
+@pytest.mark.shows("C2", "C6")
+async def test_nobody_goes_on_with_a_body_whose_time_is_over(path: Path, effects: Effects) -> None:
+    async with by_hand(make_shop(path, effects, timeout=0.1)) as rounds:
+        first = await rounds.call("order", ADA)
+    await anyio.sleep(0.15)
+    async with by_hand(make_shop(path, effects)) as rounds:
+        await is_refused(go_on(rounds, "order", first, answer="tea"))
+    assert effects() == ["run"]
+
+
+@pytest.mark.shows("C3", "C6")
+async def test_the_same_retry_at_several_processes_at_once_has_one_effect(
+    path: Path, effects: Effects
+) -> None:
+    async with by_hand(make_shop(path, effects)) as one:
+        first = await one.call("order", ADA)
+        async with by_hand(make_shop(path, effects)) as two, by_hand(make_shop(path, effects)) as three:
+            retries = [
+                go_on(rounds, "order", first, answer="tea") for rounds in (two, three, one, two, three)
+            ]
+            seconds = await asyncio.gather(*retries)
+            assert all(second == seconds[0] for second in seconds)
+            retries = [go_on(rounds, "order", seconds[0], confirm=True) for rounds in (three, one, two, one)]
+            lasts = await asyncio.gather(*retries)
+            assert all(last == lasts[0] for last in lasts)
+    assert effects().count("charged for tea") == 1
+    assert effects().count("run") <= 3
+
+
+# Letting bodies go at every question.
+
+
+@pytest.mark.shows("C6")
+@pytest.mark.parametrize("stored", ["memory", "file"])
+async def test_bodies_may_be_let_go_at_every_question(path: Path, effects: Effects, stored: str) -> None:
+    store = None if stored == "memory" else path
+    server = make_shop(store, effects, resume="replay")
+    async with by_hand(server) as rounds:
+        first = await rounds.call("order", ADA)
+        assert not _bodies()
+        second = await go_on(rounds, "order", first, answer="tea")
+        assert not _bodies()
+        last = await go_on(rounds, "order", second, confirm=True)
+        assert json.loads(text_of(last))[2]["notes"] == ["changed by the body"]
+        assert await go_on(rounds, "order", second, confirm=True) == last
+        parked = await rounds.call("order_once", ADA)
+        assert _bodies()
+        parked = await go_on(rounds, "order_once", parked, answer="coffee")
+        assert text_of(await go_on(rounds, "order_once", parked, confirm=True)) == "coffee"
+    assert effects() == ["run", "run", "charged for tea", "run", "run", "charged for coffee"]
+
+
+def _bodies() -> list[Any]:
+    return [task for task in asyncio.all_tasks() if "Conversation._run" in repr(task)]
+
+
+class Basket(TypedDict):
+    tags: list[Literal["a", "b", "c"]]
+
+
+@pytest.mark.shows("C6")
+@pytest.mark.parametrize("stored", ["memory", "file"])
+async def test_a_body_that_changes_what_it_was_told_is_told_the_same_next_time(
+    path: Path, stored: str
+) -> None:
+    server = MCPServer("changing")
+    Handraise(store=None if stored == "memory" else path, resume="replay").install(server)
+
+    @server.tool()
+    @replayable
+    async def work() -> str:
+        made = await once("made", lambda: {"seen": ["made"]})
+        made["seen"].append("changed")
+        basket = (await ask("Which?", Basket)).or_stop()
+        basket["tags"].append("c")
+        (await ask.text("More?")).or_stop()
+        (await ask.text("And more?")).or_stop()
+        return json.dumps([made, basket])
+
+    async with by_hand(server) as rounds:
+        result = await rounds.call("work", {})
+        for content in ({"tags": ["a", "b"]}, {"answer": "x"}, {"answer": "y"}):
+            result = await rounds.call(
+                "work", {}, state=result["requestState"], responses=accepted(result, **content)
+            )
+        assert json.loads(text_of(result)) == [{"seen": ["made", "changed"]}, {"tags": ["a", "b", "c"]}]
+
+
+@pytest.mark.shows("S6", "C9")
+async def test_nothing_of_a_call_is_left_in_the_file_after_its_window(path: Path, effects: Effects) -> None:
+    async with by_hand(make_shop(path, effects, retry_window=0.1)) as rounds:
+        for answer in ("tea", "coffee"):
+            first = await rounds.call("order", ADA)
+            second = await go_on(rounds, "order", first, answer=answer)
+            await go_on(rounds, "order", second, confirm=True)
+        store = SqliteStore(path)
+        with anyio.fail_after(5):
+            while await store.find_round(second["requestState"]) is not None:  # noqa: ASYNC110
+                await anyio.sleep(0.02)
+        assert await store.prune(float("inf")) == 0
+        await store.aclose()
+
+
+# Steps.
+
+
+@asynccontextmanager
+async def tool(body: Callable[[], Any], **options: Any) -> AsyncIterator[Rounds]:
+    server = MCPServer("steps")
+    Handraise(**options).install(server)
+    server.tool(name="work")(body)
+    async with by_hand(server) as rounds:
+        yield rounds
+
+
+@pytest.mark.shows("C6")
+async def test_a_step_gives_the_same_kind_of_value_on_the_first_run_and_on_every_later_one() -> None:
+    @replayable
+    async def work() -> str:
+        made = await once("made", lambda: {1: (2, 3), "x": None})
+        await ask.text("Go?")
+        return repr(made)
+
+    async with tool(work, resume="replay") as rounds:
+        first = await rounds.call("work", {})
+        last = await rounds.call(
+            "work", {}, state=first["requestState"], responses=accepted(first, answer="yes")
+        )
+        assert text_of(last) == "{'1': [2, 3], 'x': None}"
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, float("nan"), b"bytes"])
+async def test_a_step_of_a_replayable_handler_that_gives_no_json_says_so(value: Any) -> None:
+    seen: list[str] = []
+
+    @replayable
+    async def work() -> str:
+        try:
+            await once("made", lambda: value)
+        except UsageError as error:
+            seen.append(str(error))
+        return "caught"
+
+    async with tool(work) as rounds:
+        await rounds.call("work", {})
+    assert len(seen) == 1
+    assert "'made'" in seen[0]
+    assert "no JSON value" in seen[0]
+
+
+async def test_steps_of_other_handlers_give_anything_and_run_once_all_the_same() -> None:
+    made: list[object] = []
+
+    def make() -> object:
+        made.append(object())
+        return made[-1]
+
+    async def work() -> str:
+        one, two = await once("one", make), await once("two", make)
+        await ask.text("Go?")
+        return str([await once("one", make), await once("two", make)] == [one, two])
+
+    async with tool(work) as rounds:
+        first = await rounds.call("work", {})
+        last = await rounds.call(
+            "work", {}, state=first["requestState"], responses=accepted(first, answer="yes")
+        )
+        assert text_of(last) == "True"
+    assert len(made) == 2
+
+
+@pytest.mark.shows("C6")
+async def test_two_tasks_never_run_the_same_step_at_once() -> None:
+    ran: list[str] = []
+
+    async def charge() -> str:
+        ran.append("charged")
+        await anyio.sleep(0.01)
+        return "receipt"
+
+    async def work() -> str:
+        results = await asyncio.gather(once("charge", charge), once("charge", charge), return_exceptions=True)
+        return repr([result if isinstance(result, str) else type(result).__name__ for result in results])
+
+    async with tool(work) as rounds:
+        assert text_of(await rounds.call("work", {})) == "['receipt', 'UsageError']"
+    assert ran == ["charged"]
+
+
+async def test_a_step_that_failed_may_be_tried_again() -> None:
+    tries: list[int] = []
+
+    def flaky() -> str:
+        tries.append(len(tries))
+        if len(tries) == 1:
+            raise ConnectionError
+        return "done"
+
+    @replayable
+    async def work() -> str:
+        try:
+            return str(await once("flaky", flaky))
+        except ConnectionError:
+            return str(await once("flaky", flaky))
+
+    async with tool(work) as rounds:
+        assert text_of(await rounds.call("work", {})) == "done"
+
+
+def test_a_declared_handler_stays_the_function_it_is() -> None:
+    @replayable
+    async def work(number: int, text: str = "x") -> str:
+        """What it does."""
+        return text * number
+
+    assert work.__name__ == "work"
+    assert work.__doc__ == "What it does."
+    assert asyncio.run(work(2)) == "xx"
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+async def test_a_replayable_handler_works_on_every_revision(path: Path, effects: Effects, mode: str) -> None:
+    answers: Iterator[dict[str, Any]] = iter([{"answer": "tea"}, {"confirm": True}])
+
+    async def person(context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
+        return types.ElicitResult(action="accept", content=next(answers))
+
+    async with Client(make_shop(path, effects), mode=mode, elicitation_callback=person) as client:
+        result: Any = await client.call_tool("order", ADA)
+        assert "r-tea" in result.content[0].text
+    assert effects() == ["run", "charged for tea"]
+
+
+async def test_an_answer_after_a_replay_is_typed_as_ever(path: Path) -> None:
+    def make() -> MCPServer:
+        server = MCPServer("typed")
+        Handraise(store=path).install(server)
+
+        @server.tool()
+        @replayable
+        async def work() -> str:
+            first = await ask.choose("Which?", {1: "One", 2: "Two"})
+            await ask.confirm("Sure?")
+            return repr(first)
+
+        return server
+
+    async with by_hand(make()) as here, by_hand(make()) as there:
+        first = await here.call("work", {})
+        second = await here.call(
+            "work", {}, state=first["requestState"], responses=accepted(first, answer="2")
+        )
+        last = await there.call(
+            "work", {}, state=second["requestState"], responses=accepted(second, confirm=True)
+        )
+        assert text_of(last) == repr(Accepted(2))
+
+
+# Real processes.
+
+
+class Process:
+    """A shop in a process of its own, spoken to line by line."""
+
+    def __init__(self, store: Path, log: Path, *options: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.server.shop", str(store), str(log), *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=ROOT,
+            text=True,
+        )
+        self._ids = 0
+
+    def call(self, tool: str, before: dict[str, Any] | None = None, **content: Any) -> dict[str, Any] | None:
+        """The result of a call or of its retry; None when the process did not live to give one."""
+        params: dict[str, Any] = {
+            "name": tool,
+            "arguments": ADA,
+            "_meta": {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientInfo": {"name": "lines", "version": "1"},
+                "io.modelcontextprotocol/clientCapabilities": CAPABILITIES,
+            },
+        }
+        if before is not None:
+            params |= {"requestState": before["requestState"], "inputResponses": accepted(before, **content)}
+        self._ids += 1
+        message = {"jsonrpc": "2.0", "id": self._ids, "method": "tools/call", "params": params}
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(message) + "\n")
+        self._process.stdin.flush()
+        for line in self._process.stdout:
+            reply = json.loads(line)
+            if reply.get("id") == self._ids:
+                return dict(reply["result"] if "result" in reply else {"error": reply["error"]})
+        return None
+
+    def kill(self) -> int:
+        """Kill it as `kill -9` does; how it ended."""
+        self._process.kill()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            with suppress(BrokenPipeError):
+                pipe.close()
+        return self._process.wait(10)
+
+
+@pytest.fixture
+def start(path: Path, tmp_path: Path) -> Iterator[Callable[..., Process]]:
+    started: list[Process] = []
+
+    def start(*options: str) -> Process:
+        started.append(Process(path, tmp_path / "effects", *options))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+
+
+@pytest.mark.slow
+@pytest.mark.shows("C6")
+def test_after_kill_9_between_two_rounds_the_next_process_goes_on(
+    start: Callable[..., Process], effects: Effects
+) -> None:
+    first_process = start()
+    first = first_process.call("order")
+    assert first is not None
+    second = first_process.call("order", first, answer="tea")
+    assert second is not None
+    assert first_process.kill() == -9
+    next_process = start()
+    last = next_process.call("order", second, confirm=True)
+    assert last is not None
+    assert json.loads(text_of(last))[2]["receipt"] == "r-tea"
+    assert next_process.call("order", second, confirm=True) == last
+    assert next_process.call("order", first, answer="tea") == second
+    assert effects() == ["run", "charged for tea", "run"]
+
+
+@pytest.mark.slow
+@pytest.mark.shows("C6")
+@pytest.mark.parametrize("dies", ["after the answer", "after the step", "after the last answer"])
+def test_after_a_death_between_an_answer_and_the_next_question_the_same_retry_goes_on(
+    start: Callable[..., Process], effects: Effects, dies: str
+) -> None:
+    dying = start(f"dies={dies}")
+    first = dying.call("order")
+    assert first is not None
+    before: dict[str, Any] = first
+    content: dict[str, Any] = {"answer": "tea"}
+    if dies == "after the last answer":
+        second = dying.call("order", first, answer="tea")
+        assert second is not None
+        before, content = second, {"confirm": True}
+    assert dying.call("order", before, **content) is None
+    assert dying.kill() == -9
+    other = start("lease=0.3")
+    result = other.call("order", before, **content)
+    assert result is not None
+    if dies != "after the last answer":
+        assert message_of(result) == "Wrap the tea as a gift?"
+        result = other.call("order", result, confirm=True)
+        assert result is not None
+    assert json.loads(text_of(result))[-1] == "accept"
+    refused = other.call("order", before, **dict.fromkeys(content, "something else"))
+    assert refused is not None
+    assert refused["error"]["message"] == "Invalid or expired requestState"
+    assert [line for line in effects() if line != "run"] == ["charged for tea"]
+
+
+@pytest.mark.slow
+@pytest.mark.shows("C6")
+def test_after_kill_9_what_may_not_run_again_is_refused_and_runs_nothing(
+    start: Callable[..., Process], effects: Effects
+) -> None:
+    killed = start()
+    first = killed.call("order_once")
+    assert first is not None
+    assert killed.kill() == -9
+    other = start()
+    for _ in range(2):
+        refused = other.call("order_once", first, answer="tea")
+        assert refused is not None
+        assert re.search("may not run again by itself", refused["error"]["message"])
+    assert effects() == ["run"]
+
+
+@pytest.mark.slow
+@pytest.mark.shows("C6", "X4")
+def test_two_processes_share_a_call_without_doing_anything_twice(
+    start: Callable[..., Process], effects: Effects
+) -> None:
+    one, other = start(), start()
+    first = one.call("order")
+    assert first is not None
+    second = other.call("order", first, answer="tea")
+    assert second == one.call("order", first, answer="tea")
+    assert second is not None
+    last = one.call("order", second, confirm=True)
+    assert last == other.call("order", second, confirm=True)
+    assert effects() == ["run", "run", "charged for tea", "run"]
