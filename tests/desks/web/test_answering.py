@@ -344,7 +344,8 @@ async def test_hostile_text_is_inert_wherever_it_stands(office: Office) -> None:
     assert title
     assert title[1] == "Question from notes · Handraise"
     assert all("expired" not in button for button in re.findall("<button.*?</button>", response.text))
-    assert "⟨U+001B⟩" in response.text
+    assert "9<mark>⟨U+001B⟩</mark>[31m" in response.text
+    assert "&lt;mark&gt;" not in response.text
     assert "characters⟩" in response.text
 
 

@@ -78,6 +78,20 @@ async def test_a_question_is_declined_or_cancelled(room: Room, way: str, answer:
     assert (await room.decided()).answer == answer
 
 
+@pytest.mark.shows("D2")
+@pytest.mark.parametrize("size", [(1000, 700), (390, 700)])
+async def test_the_ways_out_are_on_screen_from_the_first_line_of_the_longest_question(
+    room: Room, size: tuple[int, int]
+) -> None:
+    await room.put(samples.hostile())
+    person = await room.come_in(viewport={"width": size[0], "height": size[1]})
+    await person.open()
+    assert await person.page.evaluate("window.scrollY") == 0
+    for control in ("button[value=decline]", "button[value=cancel]", "details.block summary"):
+        await expect(person.page.locator(control)).to_be_in_viewport(ratio=1)
+    await expect(person.page.locator("button[value=review]")).not_to_be_in_viewport()
+
+
 @pytest.mark.shows("D5")
 async def test_a_server_is_blocked_for_this_session_or_for_good(room: Room) -> None:
     await room.put(samples.short())

@@ -28,7 +28,7 @@ _TYPES: Final = {
 
 def line(text: UntrustedText | str) -> Markup:
     """Text of others on one line: a name, a label, a sentence with a name in it."""
-    escaped = escape(for_line(text.raw if isinstance(text, UntrustedText) else text))
+    escaped = str(escape(for_line(text.raw if isinstance(text, UntrustedText) else text)))
     marked = _WRITTEN_OUT.sub(r"<mark>\g<0></mark>", escaped)
     return Markup(f"<bdi>{marked}</bdi>")  # noqa: S704 - escaped above
 
