@@ -37,7 +37,7 @@ def _is_card(digits: str) -> bool:
         len(digits) in lengths and first <= int(digits[: len(str(first))]) <= last
         for first, last, lengths in _SCHEMES
     )
-    return issued and _check_digit_is_right(digits) and len(set(digits)) > 2
+    return issued and _check_digit_is_right(digits) and len(set(digits)) > 1
 
 
 def _check_digit_is_right(digits: str) -> bool:

@@ -16,6 +16,8 @@ from typing import Any, Final, Literal, NamedTuple
 COMMON: Final = 1
 """The language bit of what every language borrows; the languages themselves are the higher bits."""
 COMPILED: Final = "lexicon.json"
+LONGEST_WORD: Final = 64
+"""Nobody reads a longer one; it is taken as it is."""
 UNKNOWN_HEAD: Final = "+"
 """Stands for the rest of a compound: "Passwort" in front of anything is no password."""
 
@@ -94,6 +96,8 @@ class Lexicon:
 
     def forms_of(self, word: str) -> Iterator[str]:
         """The entries with a star that the word may be a form of, longest first."""
+        if len(word) > LONGEST_WORD:
+            return
         for length in range(len(word), 2, -1):
             stem, ending = word[:length], word[length:]
             longest = min(self.stems.get(stem, -1), length)

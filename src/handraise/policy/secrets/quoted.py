@@ -10,12 +10,16 @@ from handraise.policy.secrets.providers import PROVIDERS
 from handraise.policy.secrets.scan import holds_private_key, holds_url_password
 
 _END: Final = r"(?=$|[\s\"'`.,;:…*<>()\[\]{}\\|]|[xX]{2})"
-_BEGINNINGS: Final = tuple(
-    (provider.kind, provider.begins)
-    for provider in PROVIDERS
-    if provider.begins[:3].isalnum()
-    or provider.begins.startswith(("gh", "gl", "sk-", "hv", "hf_", "do[", "r8_"))
+_TOO_COMMON: Final = (
+    "SK",
+    "key-",
+    "secret_",
+    r"[MNO][A-Za-z0-9_-]{23,27}\.",
+    r"\d{8,10}:AA",
+    r"[A-Za-z0-9]{14}\.atlasv1\.",
 )
+"""Beginnings that are words themselves, or that nobody quotes."""
+_BEGINNINGS: Final = tuple((each.kind, each.begins) for each in PROVIDERS if each.begins not in _TOO_COMMON)
 _ANY_BEGINNING: Final = re.compile(
     rf"(?<![A-Za-z0-9_-])({'|'.join(begins for _, begins in _BEGINNINGS)}){_END}"
 )

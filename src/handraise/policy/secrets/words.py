@@ -12,10 +12,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from handraise.policy.secrets.characters import LEET_SIGNS, UNSPACED, fold, lookalikes
-from handraise.policy.secrets.lexicon import UNKNOWN_HEAD, Lexicon, lexicon
-
-LONGEST_WORD: Final = 64
-"""Nobody reads a longer one; it is taken as it is."""
+from handraise.policy.secrets.lexicon import LONGEST_WORD, UNKNOWN_HEAD, Lexicon, lexicon
 
 _ABBREVIATED: Final = re.compile(
     r"\b(?:(no)|(nr|nro|num|tel|dvs|bzw|ev|e\.v|inkl|st|c|n))\.(?=\s|$)", re.IGNORECASE

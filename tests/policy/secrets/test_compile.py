@@ -1,0 +1,51 @@
+"""The compiled lexicon is what the files say, and nobody pays for it before the first form."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.resources import files
+
+import pytest
+
+import handraise.policy.secrets
+from handraise.policy.secrets.compile import compile_lexicon, lexicon_files
+from handraise.policy.secrets.lexicon import COMPILED, load
+
+LANGUAGES = "ar cs de el en es fi fr he hi id it ja ko nl pl pt ru sv th tr uk vi zh"
+
+
+def test_the_compiled_lexicon_is_what_the_files_say() -> None:
+    compiled = json.loads(files(handraise.policy.secrets).joinpath(COMPILED).read_text("utf-8"))
+    assert compiled == json.loads(json.dumps(compile_lexicon(lexicon_files()))), (
+        "run: python -m handraise.policy.secrets.compile"
+    )
+
+
+@pytest.mark.shows("S3")
+def test_there_is_a_file_for_every_language() -> None:
+    assert {f"{language}.txt" for language in LANGUAGES.split()} <= {name for name, _ in lexicon_files()}
+
+
+def test_a_small_lexicon_reads_as_it_is_written() -> None:
+    known = load(
+        compile_lexicon(
+            [("xx.txt", "order: first\nendings: 2\n[password]\n*Lösen*, mot de passe\n[head]\nlängd*\n")]
+        )
+    )
+    assert known.phrases["losen*"].senses[0].kind == "password"
+    assert "mot de" in known.beginnings
+    assert "motdepasse" in known.phrases
+    assert known.is_head("langd")
+    assert list(known.forms_of("losens")) == ["losen*"]
+    assert not list(known.forms_of("losenlangd"))
+
+
+def test_the_lexicon_is_loaded_at_the_first_form_and_not_before() -> None:
+    program = (
+        "import handraise.policy.secrets as s; from handraise.policy.secrets.lexicon import lexicon; "
+        "from handraise.forms import Form; assert lexicon.cache_info().currsize == 0; "
+        "s.judge_form('Hello', Form.by_hand()); assert lexicon.cache_info().currsize == 1"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
