@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from handraise.conversation import Binding, Conversation, Lot, RoundRecord, Store, Terms
 from handraise.conversation.journal import Journal
-from handraise.errors import NotReplayable, StoreError
+from handraise.errors import Expired, NotReplayable, StoreError, Withdrawn
 from handraise.stores import MemoryStore
 
 T = TypeVar("T")
@@ -40,6 +40,13 @@ async def breathe(times: int = 10) -> None:
         await asyncio.sleep(0)
 
 
+async def leave(retry: asyncio.Future[Any]) -> None:
+    """Hang up."""
+    retry.cancel()
+    await asyncio.wait([retry])
+    assert retry.cancelled()
+
+
 async def ask(
     conversation: Conversation, key: str, *, message: str | None = None, timeout: float = 60.0
 ) -> Any:
@@ -56,6 +63,41 @@ async def once(conversation: Conversation, key: str, step: Callable[[], Any]) ->
     result = step()
     await conversation.write(journal.done(key, result))
     return result
+
+
+class Log(list[str]):
+    """What bodies did, in order."""
+
+
+def two_questions(log: Log) -> Body:
+    """A body with an effect before, between and after its questions."""
+
+    async def body(conversation: Conversation) -> Any:
+        log.append("before")
+        name = await ask(conversation, "name")
+        log.append(f"hello {name}")
+        size = await ask(conversation, "size")
+        log.append(f"size {size}")
+        return {"name": name, "size": size}
+
+    return body
+
+
+def one_question(log: Log, **how: Any) -> Body:
+    """A body that writes down how its question ended."""
+
+    async def body(conversation: Conversation) -> Any:
+        try:
+            name = await ask(conversation, "name", **how)
+        except (Expired, Withdrawn) as nobody:
+            log.append(nobody.code)
+            raise
+        finally:
+            log.append("finally")
+        log.append(f"hello {name}")
+        return name
+
+    return body
 
 
 class Parking:

@@ -1,0 +1,313 @@
+"""Bodies that are gone, and processes that share a store."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from tests.conversation.parking import (
+    MALLORY,
+    Log,
+    Parking,
+    Unsteady,
+    ask,
+    breathe,
+    leave,
+    once,
+    one_question,
+    two_questions,
+    until,
+    within,
+)
+
+from handraise.conversation import Conversation, SettledError, Store
+from handraise.errors import NotReplayable, StateRefused
+
+
+def replayed(log: Log) -> Any:
+    async def body(conversation: Conversation) -> Any:
+        name = await ask(conversation, "name")
+
+        def charge() -> str:
+            log.append("charged")
+            return f"receipt of {name}"
+
+        charged = await once(conversation, "charge", charge)
+        size = await ask(conversation, "size")
+        return [charged, size]
+
+    return body
+
+
+@pytest.mark.shows("C6")
+async def test_bodies_that_are_let_go_at_each_question_are_replayed(store: Store, log: Log) -> None:
+    parking = Parking(replayed(log), store, replayable=True, forget_bodies=True)
+    first = await within(parking.call())
+    await until(lambda: parking.is_empty)
+    second = await within(parking.retry(first, {"name": "Ada"}))
+    await until(lambda: parking.is_empty)
+    assert await within(parking.retry(second, {"size": 4})) == ["receipt of Ada", 4]
+    assert log == ["charged"]
+    assert await within(parking.retry(second, {"size": 4})) == ["receipt of Ada", 4]
+    assert await within(parking.retry(first, {"name": "Ada"})) == second
+    await until(lambda: parking.is_empty)
+
+
+@pytest.mark.shows("C3", "C6")
+async def test_eight_identical_retries_at_once_replay_a_body_once(store: Store, log: Log) -> None:
+    runs: list[int] = []
+
+    async def body(conversation: Conversation) -> Any:
+        runs.append(len(runs))
+        return await replayed(log)(conversation)
+
+    parking = Parking(body, store, replayable=True, forget_bodies=True)
+    first = await within(parking.call())
+    seconds = await within(asyncio.gather(*(parking.retry(first, {"name": "Ada"}) for _ in range(8))))
+    assert all(second == seconds[0] for second in seconds)
+    assert len(runs) == 2
+    ends = await within(asyncio.gather(*(parking.retry(seconds[0], {"size": 4}) for _ in range(8))))
+    assert ends == [["receipt of Ada", 4]] * 8
+    assert len(runs) == 3
+    assert log == ["charged"]
+
+
+async def test_a_retry_that_comes_while_another_replays_the_body_to_its_end_runs_nothing() -> None:
+    store = Unsteady()
+    runs: list[str] = []
+
+    async def body(conversation: Conversation) -> Any:
+        runs.append("run")
+        return await ask(conversation, "name")
+
+    parking = Parking(body, store, replayable=True, forget_bodies=True)
+    first = await within(parking.call())
+    async with store.held_before("end"):
+        one = asyncio.ensure_future(parking.retry(first, {"name": "Ada"}))
+        other = asyncio.ensure_future(parking.retry(first, {"name": "Ada"}))
+        await breathe(100)
+    for _ in range(3):
+        assert await within(parking.retry(first, {"name": "Ada"})) == "Ada"
+    assert list(await within(asyncio.gather(one, other))) == ["Ada", "Ada"]
+    assert runs == ["run"] * 2
+
+
+@pytest.mark.shows("C6")
+async def test_another_process_goes_on_with_a_replayable_body_and_the_first_one_lets_go(log: Log) -> None:
+    store = Unsteady()
+    body = replayed(log)
+
+    here, there = Parking(body, store, replayable=True), Parking(body, store, replayable=True)
+    first = await within(here.call())
+    second = await within(there.retry(first, {"name": "Ada"}))
+    assert await within(here.retry(second, {"size": 4})) == ["receipt of Ada", 4]
+    assert log == ["charged"]
+    for parking in (here, there):
+        assert await within(parking.retry(second, {"size": 4})) == ["receipt of Ada", 4]
+        with pytest.raises(StateRefused):
+            await within(parking.retry(second, {"size": 5}))
+        with pytest.raises(StateRefused):
+            await within(parking.retry(second, {"size": 4}, MALLORY))
+    await within(here.lot.close())
+    await within(there.lot.close())
+
+
+@pytest.mark.shows("C6")
+@pytest.mark.parametrize("learns", ["at its deadline", "from the same retry"])
+async def test_a_body_whose_answer_another_process_took_is_let_go_and_never_told_that_nobody_answered(
+    log: Log, learns: str
+) -> None:
+    store = Unsteady()
+    timeout = 0.1 if learns == "at its deadline" else 60.0
+    here, there = (Parking(one_question(log, timeout=timeout), store, replayable=True) for _ in range(2))
+    first = await within(here.call())
+    assert await within(there.retry(first, {"name": "Ada"})) == "Ada"
+    if learns == "from the same retry":
+        assert await within(here.retry(first, {"name": "Ada"})) == "Ada"
+    await until(lambda: here.is_empty)
+    assert log == ["finally", "hello Ada", "finally"]
+    assert await within(here.retry(first, {"name": "Ada"})) == "Ada"
+
+
+@pytest.mark.shows("C3", "C6")
+async def test_a_body_that_is_parked_here_does_not_run_while_another_process_runs_it(log: Log) -> None:
+    store = Unsteady()
+    go_on = asyncio.Event()
+
+    async def body(conversation: Conversation) -> Any:
+        name = await ask(conversation, "name")
+        log.append("working")
+        await go_on.wait()
+        return name
+
+    here, there = (Parking(body, store, replayable=True) for _ in range(2))
+    first = await within(here.call())
+    elsewhere = asyncio.ensure_future(there.retry(first, {"name": "Ada"}))
+    await until(lambda: log == ["working"])
+    same = asyncio.ensure_future(here.retry(first, {"name": "Ada"}))
+    await breathe(50)
+    assert log == ["working"]
+    go_on.set()
+    assert list(await within(asyncio.gather(elsewhere, same))) == ["Ada", "Ada"]
+    assert log == ["working"]
+    await until(lambda: here.is_empty and there.is_empty)
+
+
+@pytest.mark.shows("C6")
+@pytest.mark.parametrize("replayable", [True, False])
+async def test_a_body_that_is_parked_here_goes_on_when_the_process_that_took_its_answer_is_gone(
+    log: Log, replayable: bool
+) -> None:
+    store = Unsteady()
+    here = Parking(one_question(log), store, replayable=replayable, lease=0.1)
+    there = Parking(one_question(log), store, replayable=replayable)
+    first = await within(here.call())
+    async with store.held_after("consume") as gate:
+        dies = asyncio.ensure_future(there.retry(first, {"name": "Ada"}))
+        await within(gate.reached.wait())
+        await leave(dies)
+    assert await within(here.retry(first, {"name": "Ada"})) == "Ada"
+    assert log == ["finally", "hello Ada"]
+
+
+@pytest.mark.shows("C6")
+async def test_another_process_does_not_run_a_body_that_is_not_replayable(log: Log) -> None:
+    store = Unsteady()
+    here, there = Parking(two_questions(log), store), Parking(two_questions(log), store)
+    first = await within(here.call())
+    with pytest.raises(NotReplayable):
+        await within(there.retry(first, {"name": "Ada"}))
+    with pytest.raises(SettledError, match="NotReplayable"):
+        await within(there.retry(first, {"name": "Ada"}))
+    with pytest.raises(SettledError, match="NotReplayable"):
+        await within(here.retry(first, {"name": "Ada"}))
+    assert log == ["before"]
+    await within(here.lot.close())
+
+
+@pytest.mark.shows("C3", "C6")
+async def test_when_a_process_is_gone_one_of_the_others_goes_on(log: Log) -> None:
+    """It died after the answer was taken. Retries arrive at two others, which both wait for it in vain."""
+    store = Unsteady()
+    dead = Parking(replayed(log), store, replayable=True)
+    first = await within(dead.call())
+    async with store.held_after("consume") as gate:
+        retry = asyncio.ensure_future(dead.retry(first, {"name": "Ada"}))
+        await within(gate.reached.wait())
+        await leave(retry)
+    others = [Parking(replayed(log), store, replayable=True, lease=0.2) for _ in range(2)]
+    retries = [parking.retry(first, {"name": "Ada"}) for parking in others for _ in range(3)]
+    seconds = await within(asyncio.gather(*retries))
+    assert all(second == seconds[0] for second in seconds)
+    assert log == ["charged"]
+    for parking in (dead, *others):
+        await within(parking.lot.close())
+
+
+@pytest.mark.shows("C3", "C6")
+@pytest.mark.parametrize("replayable", [True, False])
+async def test_a_process_that_works_for_long_keeps_its_round(log: Log, replayable: bool) -> None:
+    store = Unsteady()
+    go_on = asyncio.Event()
+
+    async def body(conversation: Conversation) -> Any:
+        name = await ask(conversation, "name")
+        log.append("working")
+        await go_on.wait()
+        return name
+
+    here = Parking(body, store, replayable=replayable, lease=0.15)
+    there = Parking(body, store, replayable=replayable, lease=0.15)
+    first = await within(here.call())
+    one = asyncio.ensure_future(here.retry(first, {"name": "Ada"}))
+    await until(lambda: log == ["working"])
+    other = asyncio.ensure_future(there.retry(first, {"name": "Ada"}))
+    await asyncio.sleep(0.6)  # several leases long
+    go_on.set()
+    assert await within(one) == "Ada"
+    assert await within(other) == "Ada"
+    assert log == ["working"]
+
+
+@pytest.mark.shows("C3", "C6")
+async def test_an_answer_is_not_used_twice_when_the_process_died_between_two_rounds(log: Log) -> None:
+    """The next round was written, and that the round before is over was not."""
+    store = Unsteady()
+
+    async def body(conversation: Conversation) -> Any:
+        return [await ask(conversation, "item", message="Next?") for _ in range(3)]
+
+    dead = Parking(body, store, replayable=True)
+    first = await within(dead.call())
+    async with store.held_before("settle") as gate:
+        retry = asyncio.ensure_future(dead.retry(first, {"item": "apple"}))
+        await within(gate.reached.wait())
+        other = Parking(body, store, replayable=True, lease=0.05)
+        store._before.clear()
+        second = await within(other.retry(first, {"item": "apple"}))
+        third = await within(other.retry(second, {"item": "pear"}))
+        assert "inputRequests" in third
+        assert await within(other.retry(third, {"item": "plum"})) == ["apple", "pear", "plum"]
+        await leave(retry)
+    await within(dead.lot.close())
+
+
+async def test_a_clean_stop_leaves_the_questions_of_replayable_bodies_open(log: Log) -> None:
+    store = Unsteady()
+    here, there = (Parking(one_question(log), store, replayable=True) for _ in range(2))
+    first = await within(here.call())
+    await within(here.lot.close())
+    assert log == ["finally"]
+    assert [record.token for record in await store.pending()] == [first["requestState"]]
+    assert await within(there.retry(first, {"name": "Ada"})) == "Ada"
+
+
+@pytest.mark.shows("C6")
+async def test_a_step_that_was_done_is_written_down_even_if_its_body_is_stopped_then(log: Log) -> None:
+    store = Unsteady()
+    stop = asyncio.Event()
+
+    async def body(conversation: Conversation) -> Any:
+        await ask(conversation, "name")
+        step = asyncio.ensure_future(once(conversation, "charge", lambda: log.append("charged")))
+        await gate.reached.wait()
+        step.cancel()
+        await asyncio.wait([step])
+        stop.set()
+        await asyncio.Event().wait()
+
+    parking = Parking(body, store, replayable=True)
+    first = await within(parking.call())
+    async with store.held_before("append") as gate:
+        retry = asyncio.ensure_future(parking.retry(first, {"name": "Ada"}))
+        await within(stop.wait())
+    await breathe()
+    found = await store.find_round(first["requestState"])
+    assert [entry.key for entry in found.journal] == ["charge", "name"]
+    await leave(retry)
+    await within(parking.lot.close())
+
+
+async def test_a_process_whose_store_fails_for_a_moment_keeps_its_round(log: Log) -> None:
+    store = Unsteady()
+    go_on = asyncio.Event()
+
+    async def body(conversation: Conversation) -> Any:
+        name = await ask(conversation, "name")
+        log.append("working")
+        await go_on.wait()
+        return name
+
+    here, there = (Parking(body, store, replayable=True, lease=0.3) for _ in range(2))
+    first = await within(here.call())
+    one = asyncio.ensure_future(here.retry(first, {"name": "Ada"}))
+    await until(lambda: log == ["working"])
+    store.failing.add("hold_round")
+    await asyncio.sleep(0.15)  # one of its signs of life does not get through
+    store.failing.clear()
+    other = asyncio.ensure_future(there.retry(first, {"name": "Ada"}))
+    await asyncio.sleep(0.5)
+    go_on.set()
+    assert list(await within(asyncio.gather(one, other))) == ["Ada", "Ada"]
+    assert log == ["working"]
