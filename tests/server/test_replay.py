@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 import anyio
 import mcp_types as types
 import pytest
+from fastmcp import FastMCP
 from mcp import Client
+from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
-from tests.server.rounds import CAPABILITIES, Rounds, accepted, by_hand, sign_in
+from tests.server.rounds import Rounds, accepted, by_hand, sign_in
 from tests.server.shop import Effects, make_shop
 
 from handraise import Accepted, Handraise, SqliteStore, ask, once, replayable
@@ -27,7 +26,6 @@ from handraise.errors import UsageError
 from handraise.server import replay
 from handraise.server.install import _RUNTIMES
 
-ROOT = Path(__file__).parents[2]
 ADA = {"customer": "Ada"}
 
 
@@ -70,6 +68,13 @@ async def is_refused(work: Any) -> str:
     assert refused.value.error.code == -32602
     assert refused.value.error.data == {"reason": "invalid_request_state"}
     return refused.value.error.message
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for something to become true, not longer than a few seconds."""
+    with anyio.fail_after(5):
+        while not condition():  # noqa: ASYNC110
+            await anyio.sleep(0.01)
 
 
 def lot_of(server: MCPServer) -> Lot:
@@ -167,6 +172,52 @@ async def test_a_plain_function_is_replayed_too(path: Path, effects: Effects) ->
         last = await go_on(here, "order_plainly", second, answer="large")
         assert text_of(last) == "Ada r-tea large"
         assert effects().count("charged for tea") == 1
+
+
+@pytest.mark.shows("C6")
+async def test_a_plain_function_may_be_let_go_at_every_question(path: Path, effects: Effects) -> None:
+    async with by_hand(make_shop(path, effects, resume="replay")) as rounds:
+        first = await rounds.call("order_plainly", ADA)
+        await until(lambda: not _bodies() and not _waiting_threads())
+        second = await go_on(rounds, "order_plainly", first, answer="tea")
+        last = await go_on(rounds, "order_plainly", second, answer="large")
+        assert text_of(last) == "Ada r-tea large"
+        assert effects().count("charged for tea") == 1
+        await until(lambda: not _waiting_threads())
+
+
+def _waiting_threads() -> int:
+    return int(anyio.to_thread.current_default_thread_limiter().borrowed_tokens)
+
+
+@pytest.mark.shows("C6")
+@pytest.mark.parametrize("kind", ["lowlevel", "fastmcp"])
+async def test_other_kinds_of_servers_are_replayed_too(path: Path, kind: str) -> None:
+    ran: list[str] = []
+
+    @replayable
+    async def work() -> str:
+        first = (await ask.text("First?")).or_stop()
+        await once("step", ran.append, first)
+        return f"{first} {(await ask.text('Second?')).or_stop()}"
+
+    async def call_tool(_ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        return types.CallToolResult(content=[types.TextContent(type="text", text=await work())])
+
+    def make() -> Any:
+        if kind == "lowlevel":
+            return Handraise(store=path).install(Server("low", on_call_tool=call_tool))
+        fast: FastMCP[Any] = Handraise(store=path).install(FastMCP("fast"))
+        fast.tool(work)
+        return fast._mcp_server
+
+    async with by_hand(make()) as here, by_hand(make()) as there:
+        result = await here.call("work", {})
+        for rounds, answer in ((there, "1"), (here, "2")):
+            responses = accepted(result, answer=answer)
+            result = await rounds.call("work", {}, state=result["requestState"], responses=responses)
+        assert text_of(result) == "1 2"
+    assert ran == ["1"]
 
 
 @pytest.mark.shows("C5", "C6")
@@ -623,152 +674,3 @@ async def test_an_answer_after_a_replay_is_typed_as_ever(path: Path) -> None:
             "work", {}, state=second["requestState"], responses=accepted(second, confirm=True)
         )
         assert text_of(last) == repr(Accepted(2))
-
-
-# Real processes.
-
-
-class Process:
-    """A shop in a process of its own, spoken to line by line."""
-
-    def __init__(self, store: Path, log: Path, *options: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.server.shop", str(store), str(log), *options],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=ROOT,
-            text=True,
-        )
-        self._ids = 0
-
-    def call(self, tool: str, before: dict[str, Any] | None = None, **content: Any) -> dict[str, Any] | None:
-        """The result of a call or of its retry; None when the process did not live to give one."""
-        params: dict[str, Any] = {
-            "name": tool,
-            "arguments": ADA,
-            "_meta": {
-                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientInfo": {"name": "lines", "version": "1"},
-                "io.modelcontextprotocol/clientCapabilities": CAPABILITIES,
-            },
-        }
-        if before is not None:
-            params |= {"requestState": before["requestState"], "inputResponses": accepted(before, **content)}
-        self._ids += 1
-        message = {"jsonrpc": "2.0", "id": self._ids, "method": "tools/call", "params": params}
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(message) + "\n")
-        self._process.stdin.flush()
-        for line in self._process.stdout:
-            reply = json.loads(line)
-            if reply.get("id") == self._ids:
-                return dict(reply["result"] if "result" in reply else {"error": reply["error"]})
-        return None
-
-    def kill(self) -> int:
-        """Kill it as `kill -9` does; how it ended."""
-        self._process.kill()
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
-            with suppress(BrokenPipeError):
-                pipe.close()
-        return self._process.wait(10)
-
-
-@pytest.fixture
-def start(path: Path, tmp_path: Path) -> Iterator[Callable[..., Process]]:
-    started: list[Process] = []
-
-    def start(*options: str) -> Process:
-        started.append(Process(path, tmp_path / "effects", *options))
-        return started[-1]
-
-    yield start
-    for process in started:
-        process.kill()
-
-
-@pytest.mark.slow
-@pytest.mark.shows("C6")
-def test_after_kill_9_between_two_rounds_the_next_process_goes_on(
-    start: Callable[..., Process], effects: Effects
-) -> None:
-    first_process = start()
-    first = first_process.call("order")
-    assert first is not None
-    second = first_process.call("order", first, answer="tea")
-    assert second is not None
-    assert first_process.kill() == -9
-    next_process = start()
-    last = next_process.call("order", second, confirm=True)
-    assert last is not None
-    assert json.loads(text_of(last))[2]["receipt"] == "r-tea"
-    assert next_process.call("order", second, confirm=True) == last
-    assert next_process.call("order", first, answer="tea") == second
-    assert effects() == ["run", "charged for tea", "run"]
-
-
-@pytest.mark.slow
-@pytest.mark.shows("C6")
-@pytest.mark.parametrize("dies", ["after the answer", "after the step", "after the last answer"])
-def test_after_a_death_between_an_answer_and_the_next_question_the_same_retry_goes_on(
-    start: Callable[..., Process], effects: Effects, dies: str
-) -> None:
-    dying = start(f"dies={dies}")
-    first = dying.call("order")
-    assert first is not None
-    before: dict[str, Any] = first
-    content: dict[str, Any] = {"answer": "tea"}
-    if dies == "after the last answer":
-        second = dying.call("order", first, answer="tea")
-        assert second is not None
-        before, content = second, {"confirm": True}
-    assert dying.call("order", before, **content) is None
-    assert dying.kill() == -9
-    other = start("lease=0.3")
-    result = other.call("order", before, **content)
-    assert result is not None
-    if dies != "after the last answer":
-        assert message_of(result) == "Wrap the tea as a gift?"
-        result = other.call("order", result, confirm=True)
-        assert result is not None
-    assert json.loads(text_of(result))[-1] == "accept"
-    refused = other.call("order", before, **dict.fromkeys(content, "something else"))
-    assert refused is not None
-    assert refused["error"]["message"] == "Invalid or expired requestState"
-    assert [line for line in effects() if line != "run"] == ["charged for tea"]
-
-
-@pytest.mark.slow
-@pytest.mark.shows("C6")
-def test_after_kill_9_what_may_not_run_again_is_refused_and_runs_nothing(
-    start: Callable[..., Process], effects: Effects
-) -> None:
-    killed = start()
-    first = killed.call("order_once")
-    assert first is not None
-    assert killed.kill() == -9
-    other = start()
-    for _ in range(2):
-        refused = other.call("order_once", first, answer="tea")
-        assert refused is not None
-        assert re.search("may not run again by itself", refused["error"]["message"])
-    assert effects() == ["run"]
-
-
-@pytest.mark.slow
-@pytest.mark.shows("C6", "X4")
-def test_two_processes_share_a_call_without_doing_anything_twice(
-    start: Callable[..., Process], effects: Effects
-) -> None:
-    one, other = start(), start()
-    first = one.call("order")
-    assert first is not None
-    second = other.call("order", first, answer="tea")
-    assert second == one.call("order", first, answer="tea")
-    assert second is not None
-    last = one.call("order", second, confirm=True)
-    assert last == other.call("order", second, confirm=True)
-    assert effects() == ["run", "run", "charged for tea", "run"]

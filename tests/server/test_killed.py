@@ -1,0 +1,170 @@
+"""Real processes on one file: kill -9 between two rounds, and between an answer and what comes next."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.server.rounds import CAPABILITIES, accepted
+from tests.server.shop import Effects
+from tests.server.test_replay import ADA, message_of, text_of
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def effects(tmp_path: Path) -> Effects:
+    return Effects(tmp_path / "effects")
+
+
+class Process:
+    """A shop in a process of its own, spoken to line by line."""
+
+    def __init__(self, store: Path, log: Path, *options: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.server.shop", str(store), str(log), *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=ROOT,
+            text=True,
+        )
+        self._ids = 0
+
+    def call(self, tool: str, before: dict[str, Any] | None = None, **content: Any) -> dict[str, Any] | None:
+        """The result of a call or of its retry; None when the process did not live to give one."""
+        params: dict[str, Any] = {
+            "name": tool,
+            "arguments": ADA,
+            "_meta": {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientInfo": {"name": "lines", "version": "1"},
+                "io.modelcontextprotocol/clientCapabilities": CAPABILITIES,
+            },
+        }
+        if before is not None:
+            params |= {"requestState": before["requestState"], "inputResponses": accepted(before, **content)}
+        self._ids += 1
+        message = {"jsonrpc": "2.0", "id": self._ids, "method": "tools/call", "params": params}
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(message) + "\n")
+        self._process.stdin.flush()
+        for line in self._process.stdout:
+            reply = json.loads(line)
+            if reply.get("id") == self._ids:
+                return dict(reply["result"] if "result" in reply else {"error": reply["error"]})
+        return None
+
+    def kill(self) -> int:
+        """Kill it as `kill -9` does; how it ended."""
+        self._process.kill()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            with suppress(BrokenPipeError):
+                pipe.close()
+        return self._process.wait(10)
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Process]]:
+    started: list[Process] = []
+
+    def start(*options: str) -> Process:
+        started.append(Process(tmp_path / "store.db", tmp_path / "effects", *options))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+
+
+@pytest.mark.slow
+@pytest.mark.shows("C6")
+def test_after_kill_9_between_two_rounds_the_next_process_goes_on(
+    start: Callable[..., Process], effects: Effects
+) -> None:
+    first_process = start()
+    first = first_process.call("order")
+    assert first is not None
+    second = first_process.call("order", first, answer="tea")
+    assert second is not None
+    assert first_process.kill() == -9
+    next_process = start()
+    last = next_process.call("order", second, confirm=True)
+    assert last is not None
+    assert json.loads(text_of(last))[2]["receipt"] == "r-tea"
+    assert next_process.call("order", second, confirm=True) == last
+    assert next_process.call("order", first, answer="tea") == second
+    assert effects() == ["run", "charged for tea", "run"]
+
+
+@pytest.mark.slow
+@pytest.mark.shows("C6")
+@pytest.mark.parametrize("dies", ["after the answer", "after the step", "after the last answer"])
+def test_after_a_death_between_an_answer_and_the_next_question_the_same_retry_goes_on(
+    start: Callable[..., Process], effects: Effects, dies: str
+) -> None:
+    dying = start(f"dies={dies}")
+    first = dying.call("order")
+    assert first is not None
+    before: dict[str, Any] = first
+    content: dict[str, Any] = {"answer": "tea"}
+    if dies == "after the last answer":
+        second = dying.call("order", first, answer="tea")
+        assert second is not None
+        before, content = second, {"confirm": True}
+    assert dying.call("order", before, **content) is None
+    assert dying.kill() == -9
+    other = start("lease=0.3")
+    result = other.call("order", before, **content)
+    assert result is not None
+    if dies != "after the last answer":
+        assert message_of(result) == "Wrap the tea as a gift?"
+        result = other.call("order", result, confirm=True)
+        assert result is not None
+    assert json.loads(text_of(result))[-1] == "accept"
+    refused = other.call("order", before, **dict.fromkeys(content, "something else"))
+    assert refused is not None
+    assert refused["error"]["message"] == "Invalid or expired requestState"
+    assert [line for line in effects() if line != "run"] == ["charged for tea"]
+
+
+@pytest.mark.slow
+@pytest.mark.shows("C6")
+def test_after_kill_9_what_may_not_run_again_is_refused_and_runs_nothing(
+    start: Callable[..., Process], effects: Effects
+) -> None:
+    killed = start()
+    first = killed.call("order_once")
+    assert first is not None
+    assert killed.kill() == -9
+    other = start()
+    for _ in range(2):
+        refused = other.call("order_once", first, answer="tea")
+        assert refused is not None
+        assert re.search("may not run again by itself", refused["error"]["message"])
+    assert effects() == ["run"]
+
+
+@pytest.mark.slow
+@pytest.mark.shows("C6", "X4")
+def test_two_processes_share_a_call_without_doing_anything_twice(
+    start: Callable[..., Process], effects: Effects
+) -> None:
+    one, other = start(), start()
+    first = one.call("order")
+    assert first is not None
+    second = other.call("order", first, answer="tea")
+    assert second == one.call("order", first, answer="tea")
+    assert second is not None
+    last = one.call("order", second, confirm=True)
+    assert last == other.call("order", second, confirm=True)
+    assert effects() == ["run", "run", "charged for tea", "run"]
