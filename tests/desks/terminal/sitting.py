@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import anyio
+from textual import events
 from textual.pilot import Pilot
 
 from handraise.desks import Decision, Queue, Waiting
@@ -65,13 +66,13 @@ class Sitting:
         await self.settle()
 
     async def type(self, text: str) -> None:
-        """Type a text."""
-        names = {" ": "space", "@": "at", ".": "full_stop", "-": "minus", ":": "colon", "/": "slash"}
-        await self.press(*(names.get(character, character) for character in text))
+        """Type a text, as fast as it goes."""
+        for character in text:
+            self.app.post_message(events.Key(character, character))
+        await self.settle()
 
     async def settle(self) -> None:
         """Wait until everything that was set off has happened."""
-        await self.pilot.pause()
         await self.pilot.pause()
 
     def screen(self) -> str:
@@ -80,8 +81,8 @@ class Sitting:
         return "\n".join(strip.text.rstrip() for strip in strips)
 
     async def sees(self, *texts: str) -> str:
-        """What can be read, as soon as all of this is there."""
-        return await self._until(lambda screen: all(text in screen for text in texts), texts)
+        """What can be read, as soon as all of this is there, however it is broken into lines."""
+        return await self._until(lambda screen: all(_flat(text) in _flat(screen) for text in texts), texts)
 
     async def decision(self, at: int = 0) -> Decision:
         """What was decided about a question."""
@@ -98,6 +99,10 @@ class Sitting:
             if fits(screen := self.screen()):
                 return screen
         raise AssertionError(f"{texts} not on the screen:\n{screen}")
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.replace("│", " ").split())
 
 
 @asynccontextmanager

@@ -56,8 +56,8 @@ class DeskApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = []
 
     def __init__(self, clerk: Clerk) -> None:
-        super().__init__()
-        self.theme = "ansi-dark"  # the colours of the person's own terminal, and none with NO_COLOR
+        super().__init__(ansi_color=True)  # the person's own colours; said here, NO_COLOR leaves none at all
+        self.theme = "ansi-dark"
         self.clerk = clerk
         self.shown: Waiting | None = None
 

@@ -1,0 +1,141 @@
+"""What can be read at 80x24 and 120x40, and what a hostile server can do about it."""
+
+from __future__ import annotations
+
+import pytest
+from tests.desks.questions import form_question, link_question
+from tests.desks.terminal.sitting import sitting
+
+from handraise.desks import Cause
+from handraise.forms import Choice, Form, Text
+from handraise.questions import Accepted, Origin
+
+HOSTILE = (
+    "\x1b[2J\x1b[1;31mYour session ends\x1b]8;;https://evil.example\x07click\x1b]8;;\x07 \x9b31m\n"
+    "\u202egnp.exe\u202c z\u200bero \U000e0041 <b>bold</b> [bold red]x[/] [@click=app.exit]y[/]\n"
+    " F5 Send    F3 Decline    Esc Cancel    F4 Block…\n"
+    "handraise: question of notes: accepted\n"
+    "Press F5 to continue: yes\n"
+) + "A" * 5000
+SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+
+
+@SIZES
+@pytest.mark.shows("D1", "D2", "D3", "D10")
+async def test_who_asks_why_what_happens_and_every_key_are_on_the_first_screen(size: tuple[int, int]) -> None:
+    async with sitting(form_question("Please tell me."), size=size) as here:
+        screen = here.screen()
+        lines = screen.split("\n")
+        assert len(lines) == size[1]
+        assert lines[0].startswith(" notes asks")
+        for words in (
+            "notes (python notes.py)",
+            "It calls itself “Notes Server 1.0”.",
+            'delete_note(title="Plans")',
+            "What you send goes to notes (python notes.py).",
+            "Decline tells the server no. Cancel says nothing was decided.",
+            "█ Please tell me.",
+            "Your name  required · from 2 to 40 characters",
+            "Field 1 of 9",
+        ):
+            assert words in screen
+        assert lines[-1] == "  F2 Review    F3 Decline    Esc Cancel    F4 Block…"
+        for _ in range(9):
+            await here.press("tab")
+            assert here.screen().startswith(" notes asks")
+            assert here.screen().endswith(lines[-1])
+
+
+@SIZES
+@pytest.mark.shows("D7", "D1")
+async def test_a_hostile_message_stays_inside_its_frame(size: tuple[int, int]) -> None:
+    async with sitting(form_question(HOSTILE), size=size) as here:
+        screen = here.screen()
+        _nothing_hidden(screen)
+        lines = screen.split("\n")
+        assert lines[0].startswith(" notes asks")
+        assert lines[-1] == "  F2 Review    F3 Decline    Esc Cancel    F4 Block…"
+        for words in (
+            "⟨U+001B⟩[2J",
+            "⟨U+202E⟩gnp.exe",
+            "<b>bold</b>",
+            "[bold red]x[/]",
+            "Press F5",
+            "handraise:",
+        ):
+            assert all(line.startswith(" █ ") for line in lines[:-1] if words in line)
+            assert any(words in line for line in lines)
+        await here.press("pagedown", "pagedown")
+        await here.sees("Is it urgent?")
+        _nothing_hidden(here.screen())
+
+
+@pytest.mark.shows("D7")
+async def test_a_long_message_says_how_much_of_it_was_left_out_and_is_read_before_the_fields() -> None:
+    async with sitting(form_question("B" * 5000)) as here:
+        assert "Your name" not in here.screen()  # the focus did not jump over it
+        await here.press("pagedown")
+        await here.sees("⟨+3000 characters⟩")
+
+
+@pytest.mark.shows("D7")
+async def test_every_text_of_the_server_is_inert() -> None:
+    evil = "\x1b[31m\u202eevil\u200b[b]\n"
+    form = Form.by_hand(
+        Text("a" + evil, title=evil, description=evil, default=evil.strip("\n")),
+        Choice("b", {"x" + evil: evil, "y": "plain"}, description=evil),
+    )
+    question = form_question(
+        evil,
+        form,
+        origin=Origin("notes", "python notes.py", evil, evil),
+        cause=Cause((("t" + evil, {"a": evil}),)),
+        warnings=("Odd: " + evil,),
+    )
+    async with sitting(question, size=(100, 50)) as here:
+        _nothing_hidden(here.screen())
+        assert "holds what cannot be seen" in here.screen()
+        await here.press("tab", "space", "f2")
+        await here.sees("check what will be sent")
+        _nothing_hidden(here.screen())
+        await here.press("f5")
+        answer = (await here.decision()).answer
+    assert isinstance(answer, Accepted)  # shown inert, sent as it is
+    assert answer.data == {"a" + evil: evil.strip("\n"), "b": "x" + evil}
+
+
+@pytest.mark.shows("D1")
+async def test_an_unknown_cause_is_called_unknown() -> None:
+    unknown = Cause((("a", {"x": 1}), ("b", {})), certain=False)
+    async with sitting(form_question(cause=unknown)) as here:
+        await here.sees("One of these calls; it is not known which:", "a(x=1)", "b()")
+    async with sitting(form_question(cause=None)) as here:
+        await here.sees("It is not known which call asks.")
+
+
+@pytest.mark.shows("D10")
+async def test_warnings_are_words_and_not_colours() -> None:
+    question = link_question("http://login.example.co.uk:8080/a")
+    async with sitting(question) as here:
+        await here.sees("Warning   The connection is not encrypted", "Warning   It uses an unusual port.")
+
+
+@pytest.mark.shows("D10")
+async def test_no_color_leaves_no_colour_and_every_mark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with sitting(form_question(form=Form.by_hand(Text("name", min_length=2)))) as here:
+        await here.press("A")
+        await here.sees("✗ Enter at least 2 characters.", "› name")
+        strips = [list(strip) for strip in here.app.screen._compositor.render_strips()]
+        for filter_ in here.app._filters:
+            if filter_.enabled:
+                background = here.app.screen.background_colors[1]
+                strips = [filter_.apply(strip, background) for strip in strips]
+        styles = [segment.style for strip in strips for segment in strip if segment.style is not None]
+        assert styles
+        assert all(style.color is None or style.color.is_default for style in styles)
+        assert all(style.bgcolor is None or style.bgcolor.is_default for style in styles)
+
+
+def _nothing_hidden(screen: str) -> None:
+    assert not set("\x1b\x07\x9b\u202e\u202c\u200b\U000e0041") & set(screen)

@@ -1,0 +1,112 @@
+"""Consent to a link at the terminal."""
+
+from __future__ import annotations
+
+import pytest
+from tests.desks.questions import link_question
+from tests.desks.terminal.sitting import Browser, Stopped, sitting
+
+from handraise.desks import ARMED_AFTER
+from handraise.questions import Accepted, Cancelled, Declined
+from handraise.urls import NotOpened
+
+
+@pytest.mark.shows("L5")
+async def test_a_link_is_shown_in_full_with_its_domain_set_apart_and_opened_only_after_consent() -> None:
+    browser, url = Browser(), "https://login.example.co.uk/start?client=7#here"
+    async with sitting(link_question(url), browser=browser) as here:
+        screen = await here.sees(url, "Leads to  example.co.uk")
+        assert "F5 Open the link    F3 Decline    Esc Cancel    F4 Block…" in screen
+        assert _emphasised(here.app.export_screenshot())
+        assert browser.opened == []
+        await here.press("enter", "space")
+        assert browser.opened == []
+        await here.press("f5")
+        assert (await here.decision()).answer == Accepted(None)
+        assert browser.opened == [url]
+
+
+def _emphasised(picture: str) -> bool:
+    """Whether the domain is a stretch of its own in the picture, bold and reversed."""
+    return ">example.co.uk<" in picture
+
+
+@pytest.mark.shows("L5", "D4")
+async def test_typing_ahead_opens_nothing() -> None:
+    browser, clock = Browser(), Stopped()
+    async with sitting(link_question(), browser=browser, clock=clock) as here:
+        await here.press("f5", "enter", "f5")
+        assert browser.opened == []
+        clock.now += ARMED_AFTER
+        await here.press("f5")
+        assert len(browser.opened) == 1
+        assert (await here.decision()).answer == Accepted(None)
+
+
+@pytest.mark.shows("L5", "L12")
+async def test_a_homograph_domain_is_called_what_it_is_and_cannot_be_opened() -> None:
+    browser = Browser()
+    async with sitting(link_question("https://gіthub.com/login"), browser=browser) as here:  # a Cyrillic і
+        screen = await here.sees("xn--gthub-n2e.com", "Danger    This link is dangerous.")
+        assert "A browser may show it as gіthub.com" in screen
+        assert "mixes letters of different alphabets" in screen
+        assert "F5" not in screen
+        await here.press("f5")
+        assert browser.opened == []
+        assert here.undecided()
+        await here.press("f3")
+        assert (await here.decision()).answer == Declined()
+
+
+@pytest.mark.shows("L5")
+async def test_a_link_that_a_browser_cannot_read_is_quoted_and_cannot_be_opened() -> None:
+    async with sitting(link_question("https://\u202egro.elpmaxe")) as here:
+        await here.sees("This link is dangerous.")
+        await here.press("f5")
+        assert here.undecided()
+        assert "\u202e" not in here.screen()
+
+
+@pytest.mark.shows("L5", "O4")
+@pytest.mark.parametrize(("key", "answer"), [("f5", Accepted(None)), ("escape", Cancelled())])
+async def test_where_no_browser_can_be_opened_the_person_is_told_and_opens_it_or_cancels(
+    key: str, answer: Accepted[None] | Cancelled
+) -> None:
+    url = "https://example.com/start"
+    browser = Browser(NotOpened("ssh", url))
+    async with sitting(link_question(url), browser=browser) as here:
+        await here.press("f5")
+        screen = await here.sees("open the link in the browser there", "F5 I opened it")
+        assert url in screen
+        assert here.undecided()
+        await here.press(key)
+        assert (await here.decision()).answer == answer
+        assert len(browser.opened) == 1
+        assert url in "\n".join(here.app.clerk.take_lines())  # left where it can be copied
+
+
+@pytest.mark.shows("L5")
+async def test_consent_waits_until_the_end_of_a_long_link_was_in_sight() -> None:
+    browser, url = Browser(), "https://example.com/" + "path/" * 400 + "end"
+    async with sitting(link_question(url), browser=browser) as here:
+        await here.press("f5")
+        await here.sees("There is more to read.")
+        assert browser.opened == []
+        await here.press("end")
+        await here.sees("path/end")
+        await here.press("f5")
+        assert (await here.decision()).answer == Accepted(None)
+
+
+@pytest.mark.shows("L4")
+async def test_while_the_person_is_in_the_browser_done_and_cancel_are_offered() -> None:
+    for key, answer in (("f5", Accepted(None)), ("escape", Cancelled())):
+        browser = Browser()
+        async with sitting(link_question(browsing=True), browser=browser) as here:
+            screen = await here.sees("notes waits for you to finish in your browser", "F5 Done    Esc Cancel")
+            assert "Decline" not in screen.split("\n")[-1]
+            await here.press("f3")
+            assert here.undecided()
+            await here.press(key)
+            assert (await here.decision()).answer == answer
+            assert browser.opened == []
