@@ -80,6 +80,16 @@ def test_what_is_asked_again_replaces_what_was_forgotten() -> None:
     assert journal.entries == [answer("a"), Entry("once", "step", "", 1), answer("b", "new", "new words")]
 
 
+@pytest.mark.shows("C6")
+def test_a_question_that_nobody_answered_is_not_asked_again_and_the_next_one_keeps_its_answer() -> None:
+    journal = Journal()
+    journal.expired("quick", "pin of quick")
+    journal.answered("slow", "pin of slow", "late")
+    again = Journal(journal.entries)
+    assert again.recall("quick", "pin of quick") == Entry("expired", "quick", "pin of quick", None)
+    assert recalled(again, "slow") == "late"
+
+
 def test_answers_that_just_came_are_not_told_again_in_the_same_run() -> None:
     journal = Journal()
     journal.answered("a", "pin of a", "now")

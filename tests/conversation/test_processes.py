@@ -22,7 +22,7 @@ from tests.conversation.parking import (
 )
 
 from handraise.conversation import Conversation, SettledError, Store
-from handraise.errors import NotReplayable, StateRefused
+from handraise.errors import Expired, NotReplayable, StateRefused
 
 
 def replayed(log: Log) -> Any:
@@ -311,3 +311,23 @@ async def test_a_process_whose_store_fails_for_a_moment_keeps_its_round(log: Log
     go_on.set()
     assert list(await within(asyncio.gather(one, other))) == ["Ada", "Ada"]
     assert log == ["working"]
+
+
+@pytest.mark.shows("C6", "C8")
+async def test_a_question_that_nobody_answered_stays_unanswered_when_the_body_is_replayed(log: Log) -> None:
+    store = Unsteady()
+
+    async def body(conversation: Conversation) -> Any:
+        try:
+            await ask(conversation, "quick", timeout=0.05)
+        except Expired:
+            log.append("gave up")
+        return await ask(conversation, "slow")
+
+    here, there = (Parking(body, store, replayable=True) for _ in range(2))
+    first = await within(here.call())
+    await until(lambda: list(here.lot.live) not in ([], [first["requestState"]]))
+    second = await within(here.retry(first, {"quick": 1}))
+    assert await within(there.retry(second, {"slow": 2})) == 2
+    assert log == ["gave up", "gave up"]
+    await within(here.lot.close())

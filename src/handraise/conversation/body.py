@@ -83,6 +83,8 @@ class Conversation:
         """
         journal = self.journal
         if journal is not None and (known := journal.recall(key, digest(request))) is not None:
+            if known.kind == "expired":
+                raise Expired
             return known.value
         asked = self._ask(key, request, timeout)
         deadline = self._lot.deadlines.add(timeout, lambda: self._expire(asked))
@@ -91,6 +93,8 @@ class Conversation:
             answer = await asked.future
         except Expired:
             await self._require_unanswered()
+            if journal is not None:
+                journal.expired(key, digest(request))
             self._send_rest()
             raise
         finally:

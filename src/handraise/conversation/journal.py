@@ -21,10 +21,10 @@ class Journal:
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.entries: list[Entry] = list(entries)
         self._once: dict[str, Json] = {e.key: e.value for e in self.entries if e.kind == "once"}
-        self._replay: list[Entry] = [e for e in self.entries if e.kind == "answer"]
+        self._replay: list[Entry] = [e for e in self.entries if e.kind != "once"]
 
     def recall(self, key: str, pin: str) -> Entry | None:
-        """The answer that this question got before, or None when it has to be asked."""
+        """How this question ended before, or None when it has to be asked."""
         for at, entry in enumerate(self._replay):
             if entry.key == key and entry.pin == pin:
                 del self._replay[at]
@@ -37,6 +37,10 @@ class Journal:
         entry = Entry("answer", key, pin, deepcopy(value))
         self.entries.append(entry)
         return entry
+
+    def expired(self, key: str, pin: str) -> None:
+        """Write down that nobody answered in time: what the body did about it holds when it is run again."""
+        self.entries.append(Entry("expired", key, pin, None))
 
     def has_done(self, key: str) -> bool:
         """Whether the step `key` has run."""

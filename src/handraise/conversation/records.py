@@ -27,7 +27,7 @@ class Entry(NamedTuple):
     `pin` is the digest of what was shown, so that an answer never serves another question.
     """
 
-    kind: Literal["answer", "once"]
+    kind: Literal["answer", "expired", "once"]
     key: str
     pin: str
     value: Json
