@@ -11,8 +11,8 @@ from textual import events
 from textual.pilot import Pilot
 
 from handraise.desks import Decision, Queue, Waiting
+from handraise.desks.clerk import Clerk
 from handraise.desks.terminal.app import DeskApp
-from handraise.desks.terminal.clerk import Clerk
 from handraise.urls import Inspection, NotOpened, Opened
 
 

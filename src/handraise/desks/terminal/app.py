@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import Screen
 
-from handraise.desks.terminal.clerk import Clerk
+from handraise.desks.clerk import Clerk
 from handraise.desks.terminal.form import FormScreen
 from handraise.desks.terminal.frame import FrameScreen, Turn
 from handraise.desks.terminal.link import LinkScreen

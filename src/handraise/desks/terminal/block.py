@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
-from handraise.desks.terminal.clerk import Block
+from handraise.desks.clerk import Block
 from handraise.desks.terminal.writing import Plain, Row
 
 

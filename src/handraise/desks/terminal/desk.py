@@ -9,8 +9,8 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TextIO
 
+from handraise.desks.clerk import Clerk
 from handraise.desks.queue import Queue
-from handraise.desks.terminal.clerk import Clerk
 from handraise.desks.typeahead import flush_typed
 from handraise.errors import SetupError, UsageError
 from handraise.urls import open_url

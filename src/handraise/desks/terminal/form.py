@@ -12,10 +12,11 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Input
 
+from handraise.desks.clerk import Clerk
+from handraise.desks.drafts import draft_of, take_draft
 from handraise.desks.fill import Entries, Filled, fill, suggest
 from handraise.desks.review import may_leave, wrong_with
 from handraise.desks.terminal.about import about, warnings
-from handraise.desks.terminal.clerk import Clerk
 from handraise.desks.terminal.field import FieldBlock
 from handraise.desks.terminal.frame import Act, FrameScreen
 from handraise.desks.terminal.review import ReviewScreen
@@ -39,9 +40,9 @@ class FormScreen(FrameScreen):
         self.form = form
         suggested = suggest(form)
         draft = clerk.queue.draft(waiting.id)
-        entries = draft or suggested
+        entries = take_draft(form, draft)
         self.blocks = [
-            FieldBlock(field, shown, _entry(entries, field.name, suggested), suggested.get(field.name), _now)
+            FieldBlock(field, shown, entries.get(field.name), suggested.get(field.name), _now)
             for field, shown in zip(form.fields, self.sheet.fields, strict=True)
         ]
         self._worked = bool(draft)
@@ -85,7 +86,7 @@ class FormScreen(FrameScreen):
 
     def on_field_block_changed(self, event: FieldBlock.Changed) -> None:
         self._worked = True
-        self.clerk.queue.keep_draft(self.waiting.id, self._draft())
+        self.clerk.queue.keep_draft(self.waiting.id, draft_of(self.form, self._entries()))
         self._check()
         self.refresh_notice()
         self._keep_in_sight(event.block)
@@ -142,16 +143,6 @@ class FormScreen(FrameScreen):
 
     def _entries(self) -> Entries:
         return {block.shown.name: block.entry for block in self.blocks if block.entry is not None}
-
-    def _draft(self) -> Entries:
-        """As it stands; an empty text says that a suggestion was cleared."""
-        cleared: Entries = {block.shown.name: "" for block in self.blocks if block.field.default != ""}
-        return {**cleared, **self._entries()}
-
-
-def _entry(entries: Entries, name: str, suggested: Entries) -> str | list[str] | None:
-    entry = entries.get(name)
-    return None if entry == "" and suggested.get(name) != "" else entry
 
 
 def _now() -> datetime:

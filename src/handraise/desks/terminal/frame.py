@@ -13,9 +13,9 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
 
+from handraise.desks.clerk import Block, Clerk
 from handraise.desks.sheet import lay_out
 from handraise.desks.terminal.block import BlockScreen
-from handraise.desks.terminal.clerk import Block, Clerk
 from handraise.desks.terminal.writing import Plain
 from handraise.desks.waiting import DeskAnswer, Waiting
 from handraise.display import for_line

@@ -10,8 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widget import Widget
 
+from handraise.desks.clerk import Clerk
 from handraise.desks.terminal.about import about, warnings
-from handraise.desks.terminal.clerk import Clerk
 from handraise.desks.terminal.frame import CANCEL, Act, FrameScreen
 from handraise.desks.terminal.writing import LONGEST, Plain, Quoted, Row
 from handraise.desks.waiting import Waiting

@@ -10,9 +10,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widget import Widget
 
+from handraise.desks.clerk import Clerk
 from handraise.desks.fill import Filled, edited
 from handraise.desks.review import ReviewLine, review
-from handraise.desks.terminal.clerk import Clerk
 from handraise.desks.terminal.frame import Act, FrameScreen
 from handraise.desks.terminal.writing import LONGEST, Row
 from handraise.desks.waiting import Waiting

@@ -1,4 +1,4 @@
-"""Who comes next at a terminal, what was decided here, and what is left to be told. Draws nothing."""
+"""Who comes next at a terminal, what was decided there, and what is left to be told. Shows nothing itself."""
 
 from __future__ import annotations
 
