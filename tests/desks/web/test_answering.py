@@ -13,6 +13,7 @@ from tests.desks.web.visitor import Office
 
 from handraise.desks import Cause, Decision
 from handraise.forms import Choices, Flag, Form, Text
+from handraise.policy.secrets import SecretFinding
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion
 from handraise.urls import inspect_url
 
@@ -105,9 +106,9 @@ async def test_what_is_sent_is_what_the_review_showed(office: Office) -> None:
     [path] = await office.put(samples.form())
     await to_review(office, path, {**ANSWERS, "f12": ["1", "2"], "f9": "", "f1": "Other", "f11": "0"})
     page = office.visitor.page
-    order(page, '"Monday"', '"Other"', "changed from the server’s suggestion", "not sent", '"2026-11-16"')
-    assert "the server’s suggestion was cleared" in page
-    assert "as the server suggested" in page
+    order(page, '"Monday"', '"Other"', "changed from the suggestion", "not sent", '"2026-11-16"')
+    assert "suggestion cleared" in page
+    assert "as suggested" in page
     office.wait()
     response = await office.visitor.post(path, {"do": "send", "seen": seen(office)})
     assert response.status_code == 303
@@ -317,6 +318,24 @@ async def test_a_credential_that_was_typed_is_stopped_and_cannot_be_sent_at_all(
     assert "Take it out to go on, or decline." in office.visitor.page
     assert (await office.visitor.get(f"{path}/review")).status_code == 303
     assert len(office.queue.waiting()) == 1
+
+
+@pytest.mark.shows("S4")
+async def test_personal_data_that_was_typed_leaves_only_when_the_person_says_that_it_is_meant_to(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = SecretFinding("name", 2, "national_id", "This looks like a national id number.")
+    monkeypatch.setattr("handraise.desks.fill.scan_answer", lambda content: (found,))
+    [path] = await office.put(samples.short())
+    await to_review(office, path, {"f0": "Monday"})
+    assert "This looks like a national id number." in office.visitor.page
+    assert not re.search(r'name="anyway"[^>]* checked', office.visitor.page)
+    office.wait()
+    assert (await office.visitor.post(path, {"do": "send", "seen": seen(office)})).status_code == 422
+    assert len(office.queue.waiting()) == 1
+    office.wait()
+    values = {"do": "send", "seen": seen(office), "anyway": "yes"}
+    assert (await office.visitor.post(path, values)).status_code == 303
 
 
 @pytest.mark.shows("D4", "F4")

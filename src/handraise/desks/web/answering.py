@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from handraise.desks.fill import Filled, edited, fill
 from handraise.desks.queue import Queue
+from handraise.desks.review import may_leave
 from handraise.desks.sheet import link_of
 from handraise.desks.waiting import Decision, Waiting
 from handraise.desks.web.posted import Posted, first, read_entries
@@ -56,7 +57,7 @@ class Answering:
         if isinstance(found, Ended):
             return self._sheets.over(session, found)
         filled = self._filled(found)
-        if filled is None or not _may_leave(filled):
+        if filled is None or not may_leave(filled):
             return self._to(session, found)
         return self._sheets.review(session, found, filled)
 
@@ -95,14 +96,14 @@ class Answering:
 
     def _check(self, session: Session, waiting: Waiting) -> Response:
         filled = self._filled(waiting)
-        if filled is not None and not _may_leave(filled):
+        if filled is not None and not may_leave(filled):
             return self._sheets.ask(session, waiting, 422, filled=filled)
         return self._to(session, waiting, "/review")
 
     def _send(self, session: Session, waiting: Waiting, posted: Posted) -> Response:
         """Send exactly what the review showed, and nothing that came in between."""
         form, filled = form_of(waiting), self._filled(waiting)
-        if form is None or filled is None or not _may_leave(filled):
+        if form is None or filled is None or not may_leave(filled):
             return self._check(session, waiting)
         if first(posted, "seen") != digest(filled.content):
             return self._sheets.review(session, waiting, filled, 409, note=CHANGED)
@@ -156,8 +157,3 @@ class Answering:
 
     def _to(self, session: Session, waiting: Waiting, page: str = "") -> Response:
         return RedirectResponse(f"/{session.place}/q/{self._reception.handle(waiting)}{page}", 303)
-
-
-def _may_leave(filled: Filled) -> bool:
-    """Whether it fits the form and holds no credential. Nothing that a person says lets a credential through."""
-    return filled.sendable and all(found.tier != 1 for found in filled.secrets)

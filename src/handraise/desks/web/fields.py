@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from handraise.desks.fill import NO, YES, Entries, Filled, edited, suggest
+from handraise.desks.fill import NO, YES, Entries, Filled, suggest
 from handraise.desks.sheet import Sheet, SheetField
 from handraise.display import UntrustedText, inert
 from handraise.forms import Choices, Field, Form
@@ -60,16 +59,6 @@ class FieldView:
         return " ".join(f"{self.id}-{part}" for part, there in parts.items() if there)
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line of the review: a field and exactly what will be sent for it, or nothing."""
-
-    sheet: SheetField
-    value: str | None
-    read_as: tuple[UntrustedText, ...]
-    note: str
-
-
 def view_fields(
     form: Form[Any], sheet: Sheet, entries: Entries, filled: Filled | None
 ) -> tuple[FieldView, ...]:
@@ -79,17 +68,6 @@ def view_fields(
         _view(at, field, shown, entries.get(field.name, ""), suggested, _wrong(field.name, filled))
         for at, (field, shown) in enumerate(zip(form.fields, sheet.fields, strict=True))
     )
-
-
-def review(form: Form[Any], sheet: Sheet, filled: Filled) -> tuple[Line, ...]:
-    """What will be sent, line by line, in the order of the form."""
-    changed = edited(form, filled.content)
-    return tuple(_line(shown, filled.content, shown.name in changed) for shown in sheet.fields)
-
-
-def as_sent(value: object) -> str:
-    """A value as it goes on the wire."""
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _view(
@@ -142,16 +120,3 @@ def _wrong(name: str, filled: Filled | None) -> tuple[str, ...]:
         return ()
     problems = [problem.message for problem in filled.problems if problem.field == name]
     return (*problems, *(found.reason for found in filled.secrets if found.field == name and found.tier == 1))
-
-
-def _line(shown: SheetField, content: dict[str, Any], changed: bool) -> Line:
-    note = ""
-    if shown.suggested:
-        note = "changed from the server’s suggestion" if changed else "as the server suggested"
-    if shown.name not in content:
-        note = "the server’s suggestion was cleared" if shown.suggested else ""
-        return Line(shown, None, (), note)
-    value = content[shown.name]
-    chosen = value if isinstance(value, list) else [value]
-    titles = tuple(o.label for o in shown.options if o.value in chosen and o.value != o.label.raw)
-    return Line(shown, as_sent(value), titles, note)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -10,9 +11,10 @@ from starlette.responses import Response
 
 from handraise.desks.fill import Entries, Filled, suggest
 from handraise.desks.queue import ARMED_AFTER, Queue
+from handraise.desks.review import review
 from handraise.desks.sheet import lay_out, link_of
 from handraise.desks.waiting import Content, Waiting
-from handraise.desks.web.fields import as_sent, review, view_fields
+from handraise.desks.web.fields import view_fields
 from handraise.desks.web.pages import Pages
 from handraise.desks.web.reception import Ended, Reception
 from handraise.desks.web.sessions import Session
@@ -79,7 +81,7 @@ class Sheets:
             waiting,
             sheet=sheet,
             lines=review(form, sheet, filled),
-            whole_content=as_sent(filled.content),
+            whole_content=_as_sent(filled.content),
             seen=digest(filled.content),
             secrets=filled.secrets,
             note=note,
@@ -145,4 +147,8 @@ def form_of(waiting: Waiting) -> Form[Any] | None:
 
 def digest(content: Content) -> str:
     """A mark for what a review showed."""
-    return hashlib.sha256(as_sent(content).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(_as_sent(content).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _as_sent(content: Content) -> str:
+    return json.dumps(content, ensure_ascii=False)
