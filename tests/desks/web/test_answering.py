@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from importlib import import_module
 
 import pytest
 from tests.desks.web import samples
@@ -325,7 +326,7 @@ async def test_personal_data_that_was_typed_leaves_only_when_the_person_says_tha
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = SecretFinding("name", 2, "national_id", "This looks like a national id number.")
-    monkeypatch.setattr("handraise.desks.fill.scan_answer", lambda content: (found,))
+    monkeypatch.setattr(import_module("handraise.desks.fill"), "scan_answer", lambda content: (found,))
     [path] = await office.put(samples.short())
     await to_review(office, path, {"f0": "Monday"})
     assert "This looks like a national id number." in office.visitor.page
