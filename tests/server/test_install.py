@@ -14,6 +14,7 @@ from fastmcp import FastMCP
 from mcp.server.connection import Connection
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
+from mcp.server.request_state import RequestStateBoundary
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher, _JSONRPCDispatchContext
@@ -211,12 +212,15 @@ def test_options_that_make_no_sense_are_refused(options: dict[str, Any]) -> None
 
 
 def test_the_private_names_of_the_sdk_that_we_touch_are_where_we_expect_them() -> None:
-    """When this fails, the SDK has moved something: mend `server/rebind.py` (the body's view of its request)
-    or `server/express.py` (the short way of a request), then the version range in pyproject.toml."""
+    """When this fails, the SDK has moved something: mend `server/rebind.py` (the body's view of its request),
+    `server/express.py` (the short way of a request) or `OwnBoundary`, then the version range in pyproject.toml."""
     session = inspect.getsource(ServerSession.__init__)
     assert "self._request_outbound = request_outbound" in session
     assert "self._connection = connection" in session
     assert "self._allowed_log_levels" in session
+    boundary = inspect.getsource(RequestStateBoundary)
+    for name in ("self._security = security", "self._audience =", "def _seal_result(", "self._seal_result("):
+        assert name in boundary
     connection = Connection.for_loop(mock.Mock())
     assert {"client_capabilities", "state", "session_id", "outbound"} <= set(vars(connection))
     context = {"_dispatcher", "_request_id"}

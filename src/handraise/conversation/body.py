@@ -250,8 +250,10 @@ class Conversation:
         for asked in self._open.values():  # of tasks that the body left behind
             asked.drop()
         try:
-            await self._finish(self.current, outcome, error)
-            if self.id:
+            if not self.id:  # it never asked, or the call is another process's: there is nothing to keep
+                self.current.finish(outcome, error)
+            else:
+                await self._finish(self.current, outcome, error)
                 await self._lot.store.end(self.id, until=time.time() + self._lot.terms.retry_window)
                 self._lot.prune_later()
         except StoreError as failure:
@@ -324,7 +326,7 @@ class Conversation:
         if round_.number == 0:
             self._cancel()
         else:
-            asyncio.get_running_loop().call_later(self._lot.terms.linger, self._end_if_alone, round_)
+            self._lot.deadlines.add(self._lot.terms.linger, lambda: self._end_if_alone(round_))
 
     def _end_if_alone(self, round_: Round) -> None:
         if round_ is self.current and not round_.waiters and self.state != "over":

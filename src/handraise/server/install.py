@@ -26,7 +26,7 @@ from handraise.errors import SetupError, UsageError
 from handraise.revisions import Revision
 from handraise.server.endings import describe
 from handraise.server.flows import Flows
-from handraise.server.middleware import AskingMiddleware, Carrier, OwnStates
+from handraise.server.middleware import AskingMiddleware, Carrier, OwnBoundary
 from handraise.stores import MemoryStore, SqliteStore
 from handraise.wire import dump_input_required
 
@@ -156,7 +156,7 @@ class Handraise:
 
             runtime.carriers.append(carry_request)
         low.middleware[:] = [
-            OwnStates(m) if isinstance(m, RequestStateBoundary) else m for m in low.middleware
+            OwnBoundary(m) if isinstance(m, RequestStateBoundary) else m for m in low.middleware
         ]
         asking = AskingMiddleware(runtime)
         low.middleware.append(asking)

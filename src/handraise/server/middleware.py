@@ -43,24 +43,24 @@ class AskingMiddleware:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
-    async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+    def __call__(self, ctx: Context, call_next: CallNext) -> Any:
+        """A plain function, so that what cannot ask passes without a frame of ours."""
         revision = _REVISIONS.get(ctx.protocol_version)
         if ctx.method not in ASKING_METHODS or ctx.request_id is None or revision is None:
-            return await call_next(ctx)
-        try:
-            if revision.legacy:
-                return await self._serve_legacy(LegacyCall(self._runtime, ctx, revision), call_next)
-            state = None if ctx.params is None else ctx.params.get("requestState")
-            if is_ours(state):
-                return await self._resume(ctx, state, call_next, revision)
-            return await self._start(ctx, call_next, revision, fresh=state is None)
-        except HandraiseError as error:
-            raise _protocol_error(error, revision) from error
+            return call_next(ctx)
+        if revision.legacy:
+            return self._serve_legacy(LegacyCall(self._runtime, ctx, revision), call_next)
+        state = None if ctx.params is None else ctx.params.get("requestState")
+        if is_ours(state):
+            return self._resume(ctx, state, call_next, revision)
+        return self._start(ctx, call_next, revision, fresh=state is None)
 
     async def _serve_legacy(self, call: LegacyCall, call_next: CallNext) -> HandlerResult:
         before = CURRENT.set(call)
         try:
             return await _ended_well(call, call_next)
+        except HandraiseError as error:
+            raise _protocol_error(error, call.revision) from error
         finally:
             call.is_open = False
             CURRENT.reset(before)
@@ -69,10 +69,13 @@ class AskingMiddleware:
         self, ctx: Context, call_next: CallNext, revision: Revision, *, fresh: bool
     ) -> HandlerResult:
         call = ModernCall(self._runtime, private_copy(ctx), revision)
-        if fresh and ctx.params is not None and ctx.params.get("inputResponses"):
-            call.answered_before = parse_input_responses(ctx.params["inputResponses"])
-        conversation = self._begin(call, call_next)
-        result: HandlerResult = await conversation.wait(conversation.current)
+        try:
+            if fresh and ctx.params is not None and ctx.params.get("inputResponses"):
+                call.answered_before = parse_input_responses(ctx.params["inputResponses"])
+            conversation = self._begin(call, call_next)
+            result: HandlerResult = await conversation.wait(conversation.current)
+        except HandraiseError as error:
+            raise _protocol_error(error, revision) from error
         return result
 
     def _begin(self, call: ModernCall, call_next: CallNext) -> Conversation:
@@ -98,13 +101,16 @@ class AskingMiddleware:
             call.begin_again(record)
             return self._begin(call, call_next)
 
-        result: HandlerResult = await self._runtime.lot.resume(
-            token,
-            binding_of(ctx, person_of(ctx)),
-            parse_input_responses(params.get("inputResponses")),
-            rebind=lambda conversation: self._rebind(conversation, ctx),
-            replay=replay,
-        )
+        try:
+            result: HandlerResult = await self._runtime.lot.resume(
+                token,
+                binding_of(ctx, person_of(ctx)),
+                parse_input_responses(params.get("inputResponses")),
+                rebind=lambda conversation: self._rebind(conversation, ctx),
+                replay=replay,
+            )
+        except HandraiseError as error:
+            raise _protocol_error(error, revision) from error
         return result
 
     def _rebind(self, conversation: Conversation, ctx: Context) -> None:
@@ -117,33 +123,25 @@ class AskingMiddleware:
             carry(context, ctx)
 
 
-class OwnStates:
-    """Lets our requestState pass the SDK's boundary, which seals and opens everybody else's.
+class OwnBoundary(RequestStateBoundary):
+    """The SDK's boundary, which seals and opens everybody's requestState but ours.
 
     Ours is a random token that means nothing outside the store: there is nothing in it to protect, and its
     lifetime is the question's own.
     """
 
     def __init__(self, boundary: RequestStateBoundary) -> None:
-        self._boundary = boundary
+        super().__init__(boundary._security, default_audience=boundary._audience)
 
-    async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        if ctx.method not in ASKING_METHODS:
-            return await call_next(ctx)
+    def __call__(self, ctx: Context, call_next: CallNext) -> Any:
         if ctx.params is not None and is_ours(ctx.params.get("requestState")):
-            return await call_next(ctx)
-        ours: dict[str, Any] | None = None
+            return call_next(ctx)
+        return super().__call__(ctx, call_next)
 
-        async def aside(inner: Context) -> HandlerResult:
-            nonlocal ours
-            result = await call_next(inner)
-            if isinstance(result, dict) and is_ours(result.get("requestState")):
-                ours = result
-                return {}
+    def _seal_result(self, ctx: Context, result: HandlerResult, binding: Any) -> HandlerResult:
+        if isinstance(result, dict) and is_ours(result.get("requestState")):
             return result
-
-        result = await self._boundary(ctx, aside)
-        return result if ours is None else ours
+        return super()._seal_result(ctx, result, binding)
 
 
 def is_ours(state: object) -> TypeGuard[str]:
