@@ -102,13 +102,12 @@ def test_why_refuses_what_the_protocol_does_not_allow() -> None:
 
 
 @pytest.mark.shows("D7")
-def test_nothing_of_the_question_reaches_the_terminal_raw() -> None:
-    field = {"type": "string", "title": "password"}
-    question = {
-        "message": "\x1b[31m",
-        "requestedSchema": {"type": "object", "properties": {"\x1b[31mpassword": field}},
-    }
-    assert "\x1b" not in run("why", json.dumps(question)).output
+@pytest.mark.parametrize("kind", ["string", "object"])
+def test_nothing_of_the_question_reaches_the_terminal_raw(kind: str) -> None:
+    schema = {"type": "object", "properties": {"\x07password": {"type": kind}}}
+    result = run("why", json.dumps({"message": "\u202e\x07", "requestedSchema": schema}))
+    assert result.exit_code == 1
+    assert result.output.replace("\n", "").isprintable()
 
 
 def test_an_unsafe_switch_is_warned_of(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,20 +46,21 @@ def test_the_same_question_of_the_same_call_is_told_to_be_the_one_that_waits() -
 
 
 @pytest.mark.shows("X4")
-@pytest.mark.parametrize(
-    "cause", [None, Cause((("a", {}), ("b", {})), certain=False), Cause((("delete_note", {}),))]
-)
-def test_the_same_question_of_another_call_or_of_nobody_knows_which_stays_its_own(
-    cause: Cause | None,
-) -> None:
+def test_the_same_question_of_an_equal_call_stays_its_own() -> None:
     gate = PolicyGate(Policy())
-    equal = (
-        None
-        if cause is None
-        else replace(cause, calls=tuple((name, dict(given)) for name, given in cause.calls))
-    )
-    assert gate.admit(form_question(cause=cause), 0.0).same_as is None
-    assert gate.admit(form_question(cause=equal), 0.0).same_as is None
+    for _ in range(2):
+        assert (
+            gate.admit(form_question(cause=Cause((("delete_note", {"title": "Plans"}),))), 0.0).same_as
+            is None
+        )
+
+
+@pytest.mark.shows("X4")
+@pytest.mark.parametrize("cause", [None, Cause((("a", {}), ("b", {})), certain=False)])
+def test_the_same_question_of_nobody_knows_which_call_stays_its_own(cause: Cause | None) -> None:
+    gate = PolicyGate(Policy())
+    for _ in range(2):
+        assert gate.admit(form_question(cause=cause), 0.0).same_as is None
 
 
 @pytest.mark.shows("D6")

@@ -114,7 +114,7 @@ async def _output(hook: RunHook, given: bytes) -> bytes:
         if code is None:
             _kill(process)
         feeding.cancel()
-        await asyncio.gather(feeding, return_exceptions=True)
+        await asyncio.gather(feeding, return_exceptions=True)  # it may answer without reading the question
         await process.wait()
     if code != 0:
         raise _Unusable(f"The hook failed with status {code}.")
@@ -135,11 +135,9 @@ async def _start(hook: RunHook) -> asyncio.subprocess.Process:
 
 
 async def _feed(process: asyncio.subprocess.Process, given: bytes) -> None:
-    """A command that answers without reading the question is its own business."""
     assert process.stdin is not None
-    with suppress(ConnectionError):
-        process.stdin.write(given)
-        await process.stdin.drain()
+    process.stdin.write(given)
+    await process.stdin.drain()
     process.stdin.close()
 
 
