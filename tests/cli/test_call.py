@@ -89,6 +89,7 @@ def test_without_a_desk_the_server_is_told_that_nobody_can_be_asked() -> None:
         (["call", "x"], 2, "name a server"),
         (["call", "x", "--url", "http://127.0.0.1:1/mcp", "--", "true"], 2, "not both"),
         (["call", "x", "--desk", "sofa", "--", "true"], 2, "the desk is"),
+        (["call", "x", "--desk", "web", "--", "true"], 2, "on a terminal only"),
         (["call", "x", "--revision", "1999", "--", "true"], 2, "the revision is"),
         (["call", "x", "--desk", "none", "--", "/nonexistent/server"], 3, "cannot be reached"),
         (["call", "x", "--desk", "none", "--url", "http://127.0.0.1:1/mcp"], 3, "cannot be reached"),

@@ -31,6 +31,8 @@ async def at_desk(chosen: str, queue: Queue) -> AsyncIterator[tuple[DeskMode, ..
     if chosen == "web":
         from handraise.desks.web import WebDesk
 
+        if not sys.stderr.isatty():  # whoever reads our output could sign in with the link, a model for one
+            raise typer.BadParameter("the sign-in link of the web desk is shown on a terminal only")
         async with WebDesk(queue) as desk:
             typer.echo(f"Answer here: {desk.sign_in_url()}", err=True)
             yield BOTH
