@@ -9,7 +9,7 @@ import sys
 from tests.desks.questions import form_question
 
 from handraise.desks import Queue
-from handraise.desks.choose import desk_for_terminal
+from handraise.desks.terminal.choose import desk_for_terminal
 from handraise.forms import Form, Text
 
 

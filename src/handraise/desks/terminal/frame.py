@@ -16,7 +16,7 @@ from textual.widget import Widget
 from handraise.desks.clerk import Block, Clerk
 from handraise.desks.sheet import lay_out
 from handraise.desks.terminal.block import BlockScreen
-from handraise.desks.terminal.writing import Plain
+from handraise.desks.terminal.writing import Bar, Plain
 from handraise.desks.waiting import DeskAnswer, Waiting
 from handraise.display import for_line
 from handraise.questions import Cancelled, Declined
@@ -75,9 +75,7 @@ class FrameScreen(Screen[None]):
         self._cancel_asked = False
 
     def compose(self) -> ComposeResult:
-        with Horizontal(id="head"):
-            yield Plain(self.heading(), id="who")
-            yield Plain(self.clerk.place(self.waiting), id="place")
+        yield Bar(self.heading(), self.clerk.place(self.waiting))
         with VerticalScroll(id="body"):
             yield from self.content()
         yield Plain(id="notice")
@@ -115,7 +113,7 @@ class FrameScreen(Screen[None]):
         if self.is_mounted:
             place = self.clerk.place(self.waiting)
             more = self.clerk.turn(self.waiting).id != self.waiting.id
-            self.query_one("#place", Plain).say(f"{place} · F7 next" if more else place)
+            self.query_one(Bar).right = f"{place} · F7 next" if more else place
 
     def say(self, text: str) -> None:
         """Say something until the next key."""

@@ -46,7 +46,7 @@ class LinkScreen(FrameScreen):
         yield from about(self.sheet)
         yield from _link(self.sheet.link, self._question.url)
         if not self.may_be_opened and not self.waiting.browsing:
-            yield Row("Danger", DANGER, classes="warning")
+            yield Row("Danger", DANGER, classes="warning danger")
         yield from warnings(self.sheet)
         yield Plain(id="opening")
 

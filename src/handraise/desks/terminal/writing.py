@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 from textual.app import ComposeResult, RenderResult
 from textual.containers import Horizontal
 from textual.geometry import Size
+from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -25,6 +27,22 @@ class Plain(Static):
     def say(self, text: str | Text) -> None:
         """Show something else."""
         self.update(_text(text))
+
+
+class Bar(Widget):
+    """The first line, over the whole width: something on the left, something on the right."""
+
+    right = reactive("")
+
+    def __init__(self, left: str, right: str) -> None:
+        super().__init__(id="head")
+        self._left = left
+        self.set_reactive(Bar.right, right)
+
+    def render(self) -> RenderResult:
+        right = f" {self.right} " if self.right else ""
+        left = set_cell_size(f" {self._left}", max(0, self.size.width - cell_len(right)))
+        return Text.assemble((left, "bold reverse"), (right, "reverse"), no_wrap=True, overflow="crop")
 
 
 class Quoted(Widget):

@@ -9,9 +9,9 @@ from importlib.machinery import ModuleSpec
 import pytest
 
 from handraise.desks import Queue
-from handraise.desks.choose import desk_for_terminal
 from handraise.desks.lines import LineDesk
 from handraise.desks.terminal import TerminalDesk, desk
+from handraise.desks.terminal.choose import desk_for_terminal
 from handraise.errors import SetupError
 
 
