@@ -29,6 +29,9 @@ UNSPACED: Final = (
 """Scripts that need no space between words: Thai, Hangul, Han and Kana, as a regex class."""
 _GAP_IN_UNSPACED: Final = re.compile(rf"(?<=[{UNSPACED}])[ ._*-]{{1,3}}(?=[{UNSPACED}])")
 
+_GERSHAYIM: Final = re.compile("(?<=[\u05d0-\u05ea])[\"'](?=[\u05d0-\u05ea])")
+"""The sign inside a Hebrew abbreviation: ת"ז is one word."""
+
 # Before compatibility folding, which would turn "No" signs into the word "no".
 _BEFORE: Final = str.maketrans(
     {"№": "nr ", "º": "", "ª": "", "°": "", "´": "'", "`": "'", "’": "'", "ʼ": "'", "״": ""}
@@ -75,7 +78,7 @@ def fold(text: str) -> str:
         text = _REVERSED.sub(lambda run: run[1][::-1], text)
         text = _INVISIBLE.sub("", text).translate(_BEFORE)
         text = unicodedata.normalize("NFKC", text).translate(_FOLD)
-        text = _GAP_IN_UNSPACED.sub("", text)
+        text = _GERSHAYIM.sub("", _GAP_IN_UNSPACED.sub("", text))
     elif not text.isprintable():
         text = _INVISIBLE.sub("", text)
     return _SPACED_OUT.sub(lambda run: _SEPARATORS.sub("", run[0]), text)

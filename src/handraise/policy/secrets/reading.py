@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from handraise.policy.secrets.clause import ClauseView
+from handraise.policy.secrets.clause import Clause
+from handraise.policy.secrets.heads import has_another_head
 from handraise.policy.secrets.lexicon import Sense, lexicon
 from handraise.policy.secrets.marks import Mark, languages_of, marks_of
 from handraise.policy.secrets.words import clauses
@@ -105,33 +106,33 @@ class _Found:
         """Read a sentence clause by clause; what one clause denies or turns, the next one goes on with."""
         around = {role for clause in sentence for mark in clause for role in mark.entry.roles}
         denied = turned = False
-        for clause in sentence:
-            view = ClauseView(clause, languages, denied)
-            senses = list(_senses(view, around))
+        for marks in sentence:
+            clause = Clause(marks, languages, denied_before=denied)
+            senses = list(_senses(clause, around))
             for sense, asked in senses:
-                if asked is None or f"not {sense.kind}" in self._roles or (turned and not view.asks):
+                if asked is None or f"not {sense.kind}" in self._roles or (turned and not clause.asks):
                     self.harmless.add(sense.kind)
                 else:
                     self.mentions.add(Mention(sense.kind, sense.strength == "strong", asked, closing))
-            if view.refers_back:
+            if clause.refers_back:
                 self.mentions = {mention._replace(asked=True) for mention in self.mentions}
             turned = turned or any(asked is None for _, asked in senses)
-            denied = view.denies
+            denied = clause.denies
             if denied:
                 self.denies = True
-                self.denied_roles.update(role for mark in clause for role in mark.entry.roles)
+                self.denied_roles.update(role for mark in marks for role in mark.entry.roles)
 
 
-def _senses(view: ClauseView, sentence: Set[str]) -> Iterator[tuple[Sense, bool | None]]:
+def _senses(clause: Clause, sentence: Set[str]) -> Iterator[tuple[Sense, bool | None]]:
     """Every sense that the clause does not deny, with whether it is asked for; None where it is harmless."""
     known = lexicon()
-    named = ((sense, at, "") for at, mark in enumerate(view.marks) for sense in mark.entry.senses)
-    for sense, at, partner in (*named, *view.together(known.rules, sentence)):
-        if view.denied(at) or view.passing(at):
+    named = ((sense, at, "") for at, mark in enumerate(clause.marks) for sense in mark.entry.senses)
+    for sense, at, partner in (*named, *clause.together(known.rules, sentence)):
+        if clause.denied(at) or clause.passing(at):
             continue
-        if view.turned(at, sense, known, partner):
+        if has_another_head(clause, at, sense, known, partner):
             yield sense, None
-        elif (asked := view.asked(at, sense)) or sense.strength != "bare":
+        elif (asked := clause.asked(at, sense)) or sense.strength != "bare":
             yield sense, asked
 
 

@@ -21,10 +21,10 @@ _COLON_ENDING: Final = re.compile(
     r"(?<=\w):(?:ets?|ens?|erna?|ar|n|s|ns|in|ia|ta|lla|lle|lta|ssa|sta|aan)\b"
 )  # "sms:et", "PIN:n"
 _NO_PUNCTUATION: Final = re.compile(r"[\w -]*")
-_CLAUSE_ENDS: Final = re.compile(
-    r"([.!?;:。！？；：؟؛।॥…]+(?=\s|$|[^\x00-\x7f])|[:;!?…]+(?=\s|$)|[\n\r\t•·。！？；：؟।॥]+|\s--?\s)"
-    r"|[,、，،/|()\[\]{}<>（）「」『』【】《》〈〉\"“”„«»]+"
-)
+_STOPS: Final = ".!?;:。！？；：؟؛।॥…•·\\n\\r\\t"
+_PAUSES: Final = r",、，،/|()\[\]{}<>（）「」『』【】《》〈〉\"“”„«»"
+_PUNCTUATION: Final = re.compile(rf"[{_STOPS}{_PAUSES}]+|\s--?(?=\s)")
+_PAUSE: Final = re.compile(rf"[{_PAUSES}]")
 _MARKS: Final = "\u0900-\u0dff\u0f00-\u109f\u1780-\u17ff"  # vowel signs that `\w` does not count as letters
 _WORD: Final = re.compile(rf"[{UNSPACED}]+|(?:[^\W_{UNSPACED}]|[{_MARKS}{re.escape(LEET_SIGNS)}])+")
 _SIGNS: Final = re.compile(f"[{re.escape(LEET_SIGNS)}]+")
@@ -36,31 +36,35 @@ _AND: Final = "וو"
 _HEBREW_PREFIXES: Final = frozenset("והבלמשכ")
 
 
-class Clause(NamedTuple):
+class Segment(NamedTuple):
     """Words that belong together, and whether only a comma parts them from what came before."""
 
     words: tuple[str, ...]
     continues: bool
 
 
-def clauses(text: str) -> Iterator[Clause]:
+def clauses(text: str) -> Iterator[Segment]:
     """The clauses of a text, in order; empty ones are left out."""
     folded = fold(text)
     if _NO_PUNCTUATION.fullmatch(folded) and " -" not in folded:
         if words := words_of(folded):
-            yield Clause(words, continues=False)
+            yield Segment(words, continues=False)
         return
-    folded = _ABBREVIATED.sub(lambda found: "nr " if found[1] else f"{found[2]} ", folded)
-    folded = _COLON_ENDING.sub("", folded)
+    if "." in folded:
+        folded = _ABBREVIATED.sub(lambda found: "nr " if found[1] else f"{found[2]} ", folded)
+    if ":" in folded:
+        folded = _COLON_ENDING.sub("", folded)
     start, continues = 0, False
-    for end in _CLAUSE_ENDS.finditer(folded):
-        if words := words_of(folded[start : end.start()]):
-            yield Clause(words, continues)
+    for mark in _PUNCTUATION.finditer(folded):
+        if mark[0] in ".!|" and folded[mark.end() : mark.end() + 1] > " ":  # "v1.2", "p!n"
+            continue
+        if words := words_of(folded[start : mark.start()]):
+            yield Segment(words, continues)
             continues = True
-        continues = continues and end[1] is None
-        start = end.end()
+        continues = continues and _PAUSE.match(mark[0]) is not None
+        start = mark.end()
     if words := words_of(folded[start:]):
-        yield Clause(words, continues)
+        yield Segment(words, continues)
 
 
 def words_of(clause: str) -> tuple[str, ...]:
