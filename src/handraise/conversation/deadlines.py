@@ -7,6 +7,7 @@ cancelled timers for a while and compares them in Python.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import heapq
 from collections.abc import Callable
 from itertools import count
@@ -69,7 +70,8 @@ class Deadlines:
     def _set_timer(self, loop: asyncio.AbstractEventLoop, when: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = loop.call_at(when, self._ring, loop)
+        # In a context of its own: a timer keeps the one it was set in, and with it the call that was served there.
+        self._timer = loop.call_at(when, self._ring, loop, context=contextvars.Context())
 
     def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
         self._timer = None

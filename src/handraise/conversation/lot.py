@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
@@ -209,14 +210,19 @@ class Lot:
         loop, window = asyncio.get_running_loop(), self.terms.retry_window
         self._busy_until = loop.time() + 2 * window
         if self._pruning is None:
-            self._pruning = loop.call_later(window, lambda: self.spawn(self._prune()))
+            self._pruning = self._prune_in(loop, window)
+
+    def _prune_in(self, loop: asyncio.AbstractEventLoop, seconds: float) -> asyncio.TimerHandle:
+        # In a context of its own, so that nothing is kept of the call that set the timer.
+        context = contextvars.Context()
+        return loop.call_later(seconds, lambda: self.spawn(self._prune()), context=context)
 
     async def _prune(self) -> None:
         self._pruning = None
         await self.store.prune(time.time())
         loop = asyncio.get_running_loop()
         if self.live or loop.time() < self._busy_until:
-            self._pruning = loop.call_later(self.terms.retry_window, lambda: self.spawn(self._prune()))
+            self._pruning = self._prune_in(loop, self.terms.retry_window)
 
     async def close(self) -> None:
         """Withdraw every question, let the bodies tidy up, then end them."""

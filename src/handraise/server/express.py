@@ -11,6 +11,7 @@ Private names: `_JSONRPCDispatchContext._dispatcher`, `._request_id`; `JSONRPCDi
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +19,7 @@ import anyio
 from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher, _JSONRPCDispatchContext
 from mcp.shared.message import ServerMessageMetadata
-from mcp_types import REQUEST_TIMEOUT, ErrorData, JSONRPCRequest
+from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT, ErrorData, JSONRPCRequest
 from opentelemetry.trace import get_current_span
 
 from handraise.server.progress import Meter
@@ -82,10 +83,13 @@ async def _express(
     dispatcher._pending[request_id] = waiter
     fields: dict[str, Any] = {} if params is None else {"params": params}
     message = JSONRPCRequest.model_construct(jsonrpc="2.0", id=request_id, method=method, **fields)
-    timer = loop.call_later(timeout, waiter.send_nowait, _TIMED_OUT)
+    # In a context of its own: the loop keeps cancelled timers for a while, and this one would keep the call.
+    timer = loop.call_later(timeout, waiter.send_nowait, _TIMED_OUT, context=contextvars.Context())
     try:
         await dispatcher._write(message, ServerMessageMetadata(related_request_id=context._request_id))
         outcome = await answer
+    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+        return _CLOSED  # the client went before the dispatcher noticed
     except asyncio.CancelledError:
         await _withdraw(context, dispatcher, request_id, "caller cancelled")
         raise
@@ -98,6 +102,7 @@ async def _express(
 
 
 _TIMED_OUT = ErrorData(code=REQUEST_TIMEOUT, message="Nobody answered in time")
+_CLOSED = ErrorData(code=CONNECTION_CLOSED, message="Connection closed")
 
 
 async def _withdraw(context: Any, dispatcher: Any, request_id: str, reason: str) -> None:

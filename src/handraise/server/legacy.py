@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from collections.abc import Awaitable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError, NoBackChannelError
 from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, METHOD_NOT_FOUND, REQUEST_TIMEOUT
 
+from handraise.conversation.digest import keyed_id
 from handraise.errors import Expired, Failed, HandraiseError, Mode, NotSupported, UsageError, Withdrawn
 from handraise.questions import Person
 from handraise.revisions import Revision
@@ -35,6 +37,7 @@ class LegacyCall(Call):
         self._meter = Meter(ctx) if _wants_progress(ctx) else None
         super().__init__(runtime, ctx if self._meter is None else self._meter.ctx, revision)
         self._outside = innermost_scope()
+        self._sent = 0
         self.is_open = True
 
     def can(self, mode: Mode) -> bool:
@@ -58,10 +61,19 @@ class LegacyCall(Call):
         with StoppedClocks(self._outside):
             awake = self._keep_awake()
             try:
-                return await self._send(key, request, timeout)
+                return await self._send(self._next_id(key), request, timeout)
             finally:
                 if awake is not None:
                     awake.cancel()
+
+    def _next_id(self, key: str) -> str:
+        """The JSON-RPC id of the next request: new on this connection, and the same when the call is dispatched twice.
+
+        The key alone will not do. One that the author chose is the same in other calls, which would then get this
+        call's answer; and a question that is asked again keeps its key.
+        """
+        self._sent += 1
+        return keyed_id(self.runtime.id_key, self.seed, self._sent, key)
 
     async def together(self, askings: Sequence[Awaitable[Any]]) -> list[Any]:
         """One after the other: a client shows one dialog at a time."""
@@ -84,14 +96,14 @@ class LegacyCall(Call):
         channel = self.channel if self.is_open else standalone_channel_of(self.ctx.session)
         await channel.notify("notifications/elicitation/complete", {"elicitationId": elicitation_id})
 
-    async def _send(self, key: str, request: Wire, timeout: float) -> Any:
+    async def _send(self, request_id: str, request: Wire, timeout: float) -> Any:
         """Send one request, or join it when a duplicate of this call has sent it already."""
         under_way: dict[str, asyncio.Future[Any]] = scratch_of(self.ctx.session).setdefault("handraise", {})
-        if (same := under_way.get(key)) is not None:
+        if (same := under_way.get(request_id)) is not None:
             return await asyncio.shield(same)
-        answer = under_way[key] = asyncio.get_running_loop().create_future()
+        answer = under_way[request_id] = asyncio.get_running_loop().create_future()
         try:
-            raw = await self._request(key, request, timeout)
+            raw = await self._request(request_id, request, timeout)
             answer.set_result(raw)
             return raw
         except HandraiseError as error:
@@ -100,12 +112,14 @@ class LegacyCall(Call):
             raise
         finally:
             answer.cancel()
-            del under_way[key]
+            del under_way[request_id]
 
-    async def _request(self, key: str, request: Wire, timeout: float) -> Any:
+    async def _request(self, request_id: str, request: Wire, timeout: float) -> Any:
         began = time.monotonic()
         try:
-            return await send_request(self.channel, key, request["method"], request.get("params"), timeout)
+            return await send_request(
+                self.channel, request_id, request["method"], request.get("params"), timeout
+            )
         except NoBackChannelError as error:
             raise NotSupported(_mode_of(request)) from error
         except MCPError as error:
@@ -145,9 +159,14 @@ class SessionCall(LegacyCall):
             session=session, lifespan_context=None, protocol_version=session.protocol_version, method=""
         )
         super().__init__(runtime, ctx, revision)
+        self._seed = secrets.token_urlsafe(12)
 
     def can(self, mode: Mode) -> bool:
         return Call.can(self, mode)
+
+    @property
+    def seed(self) -> str:
+        return self._seed
 
     @property
     def person(self) -> Person:
