@@ -26,6 +26,7 @@ class Ruled:
     verdict: Any = "allow"
     reasons: tuple[str, ...] = ()
     same_as: str | None = None
+    silent: bool = False
 
 
 @dataclass

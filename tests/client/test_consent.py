@@ -213,6 +213,7 @@ async def test_a_cancelled_call_withdraws_its_question(revision: Revision) -> No
             await until(lambda: len(queue.waiting()) == 1)
             calls.cancel_scope.cancel()
         await until(lambda: not queue.waiting())
+        await until(lambda: isinstance(here.gate.seen[-1], Decision))
 
 
 @pytest.mark.shows("L3")

@@ -49,6 +49,11 @@ class Ruling(Protocol):
     @property
     def reasons(self) -> tuple[str, ...]: ...
     @property
+    def silent(self) -> bool:
+        """Whether nothing is to be said about a refusal: the person muted the server."""
+        ...
+
+    @property
     def same_as(self) -> str | None:
         """The question that waits already and is just the same: one answer serves both."""
         ...
@@ -151,14 +156,18 @@ class Consent:
         ruling = self._gate.admit(waiting, time.time())
         if ruling.verdict == "refuse":
             reason = "; ".join(ruling.reasons)
-            logger.warning("a question of %s was refused: %s", self.origin.name, reason)
+            level = logging.DEBUG if ruling.silent else logging.WARNING
+            logger.log(level, "a question of %s was refused: %s", self.origin.name, reason)
             return Decision(Cancelled(), by="policy", reason=reason)
         if ruling.same_as is not None and (shared := await self.queue.join(ruling.same_as)) is not None:
             return _checked(waiting, shared)
         if ruling.verdict == "warn":
             waiting = _warned(waiting, ruling.reasons)
-        decision = _checked(waiting, await self.queue.put(waiting))
-        self._gate.decided(waiting, decision, time.time())
+        decision = Decision(Cancelled(), by="agent", reason="the asker went away")
+        try:
+            decision = _checked(waiting, await self.queue.put(waiting))
+        finally:
+            self._gate.decided(waiting, decision, time.time())
         return decision
 
     def _waiting(self, question: Question) -> Waiting:

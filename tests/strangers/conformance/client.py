@@ -26,6 +26,7 @@ class Willing:
     verdict = "allow"
     reasons = ()
     same_as = None
+    silent = False
 
     def admit(self, waiting: Waiting, now: float) -> Any:
         return self
