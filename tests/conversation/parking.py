@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -60,8 +61,11 @@ async def once(conversation: Conversation, key: str, step: Callable[[], Any]) ->
     assert journal is not None
     if journal.has_done(key):
         return journal.result_of(key)
-    result = step()
-    await conversation.write(journal.done(key, result))
+    with conversation.step():
+        result = step()
+        if inspect.isawaitable(result):
+            result = await result
+        await conversation.write(journal.done(key, result))
     return result
 
 

@@ -331,3 +331,103 @@ async def test_a_question_that_nobody_answered_stays_unanswered_when_the_body_is
     assert await within(there.retry(second, {"slow": 2})) == 2
     assert log == ["gave up", "gave up"]
     await within(here.lot.close())
+
+
+def charging_while_asking(log: Log, go_on: asyncio.Event) -> Any:
+    async def charge() -> str:
+        log.append("charging")
+        await go_on.wait()
+        log.append("charged")
+        return "receipt"
+
+    async def body(conversation: Conversation) -> Any:
+        return await asyncio.gather(ask(conversation, "name"), once(conversation, "charge", charge))
+
+    return body
+
+
+@pytest.mark.shows("C6")
+@pytest.mark.parametrize("stops", [True, False], ids=["a server that stops", "bodies that are let go"])
+async def test_a_body_is_not_let_go_in_the_middle_of_a_step(log: Log, stops: bool) -> None:
+    store = Unsteady()
+    go_on = asyncio.Event()
+    body = charging_while_asking(log, go_on)
+    here = Parking(body, store, replayable=True, forget_bodies=not stops)
+    there = Parking(body, store, replayable=True)
+    first = await within(here.call())
+    await breathe()
+    closing = asyncio.ensure_future(here.lot.close() if stops else asyncio.sleep(0))
+    await breathe()
+    assert log == ["charging"]
+    go_on.set()
+    await within(closing)
+    await until(lambda: here.is_empty)
+    assert await within(there.retry(first, {"name": "Ada"})) == ["Ada", "receipt"]
+    assert log == ["charging", "charged"]
+
+
+async def test_a_body_that_is_about_to_be_let_go_takes_an_answer_that_comes_before(log: Log) -> None:
+    go_on = asyncio.Event()
+    body = charging_while_asking(log, go_on)
+    parking = Parking(body, Unsteady(), replayable=True, forget_bodies=True)
+    first = await within(parking.call())
+    retry = asyncio.ensure_future(parking.retry(first, {"name": "Ada"}))
+    await breathe(50)
+    go_on.set()
+    assert await within(retry) == ["Ada", "receipt"]
+    assert log == ["charging", "charged"]
+
+
+@pytest.mark.shows("C6")
+async def test_a_server_that_stops_lets_a_step_come_to_its_end(log: Log) -> None:
+    store = Unsteady()
+    charging, go_on = asyncio.Event(), asyncio.Event()
+
+    async def charge() -> str:
+        charging.set()
+        await go_on.wait()
+        log.append("charged")
+        return "receipt"
+
+    async def body(conversation: Conversation) -> Any:
+        await ask(conversation, "name")
+        return await once(conversation, "charge", charge)
+
+    here, there = (Parking(body, store, replayable=True) for _ in range(2))
+    first = await within(here.call())
+    retry = asyncio.ensure_future(here.retry(first, {"name": "Ada"}))
+    await within(charging.wait())
+    closing = asyncio.ensure_future(here.lot.close())
+    await breathe()
+    go_on.set()
+    await within(closing)
+    assert await within(retry) == "receipt"
+    assert await within(there.retry(first, {"name": "Ada"})) == "receipt"
+    assert log == ["charged"]
+
+
+@pytest.mark.shows("C6")
+async def test_a_step_that_ends_while_a_round_is_written_is_not_lost_with_the_old_journal(log: Log) -> None:
+    store = Unsteady()
+    asked = asyncio.Event()
+
+    async def body(conversation: Conversation) -> Any:
+        async def step() -> Any:
+            await asked.wait()
+            return await once(conversation, "charge", lambda: log.append("charged"))
+
+        await ask(conversation, "first")
+        return await asyncio.gather(ask(conversation, "name"), step())
+
+    parking = Parking(body, store, replayable=True)
+    first = await within(parking.call())
+    async with store.held_before("open_round") as gate:
+        retry = asyncio.ensure_future(parking.retry(first, {"first": 1}))
+        await within(gate.reached.wait())
+        asked.set()
+        await until(lambda: log == ["charged"])
+        await breathe()
+    second = await within(retry)
+    found = await store.find_round(second["requestState"])
+    assert {entry.key for entry in found.journal} == {"first", "charge"}
+    await within(parking.lot.close())

@@ -607,6 +607,31 @@ async def test_two_tasks_never_run_the_same_step_at_once() -> None:
     assert ran == ["charged"]
 
 
+@pytest.mark.shows("C6")
+async def test_a_step_beside_a_question_comes_to_its_end_before_the_body_is_let_go() -> None:
+    ran: list[str] = []
+
+    async def charge() -> str:
+        ran.append("charging")
+        await anyio.sleep(0.05)
+        ran.append("charged")
+        return "receipt"
+
+    @replayable
+    async def work() -> str:
+        answer, receipt = await asyncio.gather(ask.text("Go?", key="go"), once("charge", charge))
+        return f"{answer.or_stop()} {receipt}"
+
+    async with tool(work, resume="replay") as rounds:
+        first = await rounds.call("work", {})
+        await until(lambda: not _bodies())
+        last = await rounds.call(
+            "work", {}, state=first["requestState"], responses=accepted(first, answer="yes")
+        )
+        assert text_of(last) == "yes receipt"
+    assert ran == ["charging", "charged"]
+
+
 async def test_a_step_that_failed_may_be_tried_again() -> None:
     tries: list[int] = []
 

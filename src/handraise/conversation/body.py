@@ -12,7 +12,8 @@ import contextvars
 import logging
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from handraise.conversation.digest import digest
@@ -36,9 +37,11 @@ class Conversation:
 
     __slots__ = (
         "_binding",
+        "_leaving",
         "_lot",
         "_open",
         "_sending",
+        "_steps",
         "_task",
         "context",
         "current",
@@ -55,6 +58,8 @@ class Conversation:
         self._binding: Binding | Callable[[], Binding] | None = binding
         self._open: dict[str, Asked] = {}
         self._sending = False
+        self._steps = 0
+        self._leaving = False
         self._task: asyncio.Task[None] | None = None
         self.context: contextvars.Context | None = None
         self.id = ""
@@ -110,6 +115,23 @@ class Conversation:
         if self.id:
             # What was done is written down even if whoever did it is stopped now.
             await asyncio.shield(self._lot.spawn(self._write(entry)))
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """While a step runs that must not run again, the body is not let go."""
+        self._steps += 1
+        try:
+            yield
+        finally:
+            self._steps -= 1
+            if self._leaving:
+                self._let_go()
+
+    def _let_go(self) -> None:
+        """Forget the body at its question, when no task of it is in the middle of a step."""
+        self._leaving = self.state == "asking"
+        if self._leaving and not self._steps:
+            self.forget()
 
     async def _write(self, entry: Entry) -> None:
         await self._lot.store.append(self.id, (entry,))
@@ -191,7 +213,9 @@ class Conversation:
         token = TOKEN_PREFIX + secrets.token_urlsafe(18)
         after = Round(before.number + 1, token, lot.wire(questions, token))
         self.id = self.id or token[:16]
-        await lot.store.open_round(self._record(after, questions))
+        record = self._record(after, questions)
+        await lot.store.open_round(record)
+        await self._write_missing(record.journal)
         if self.state == "over":  # the body was stopped meanwhile
             await lot.store.end(self.id, until=time.time() + lot.terms.retry_window)
             return
@@ -201,7 +225,14 @@ class Conversation:
         if self.on_pause is not None:
             self.on_pause()
         if lot.terms.forget_bodies and self.handler is not None:
-            self.forget()
+            self._let_go()
+
+    async def _write_missing(self, written: tuple[Entry, ...]) -> None:
+        """Steps of sibling tasks that ended while the round was written, with the journal as it was before."""
+        entries = () if self.journal is None else self.journal.entries
+        if len(entries) != len(written):
+            known = set(map(id, written))
+            await self._lot.store.append(self.id, [e for e in entries if id(e) not in known])
 
     def _record(self, after: Round, questions: dict[str, Json]) -> RoundRecord:
         return RoundRecord(
@@ -278,18 +309,18 @@ class Conversation:
                 self._give_up(asked, Withdrawn(_ELSEWHERE))
 
     def withdraw(self) -> None:
-        """Tell the body, at its question, that the asker went away; cancel it if it is not at one.
+        """Tell the body, at its question, that the asker went away; cancel it if it is not at one, nor in a step.
 
         A replayable body in a store that outlives the process is let go instead: its questions stay open.
         """
         waiting = [asked for asked in self._open.values() if asked.waiting]
         if self.handler is not None and self._lot.store.durable and self.state == "asking":
-            self.forget()
+            self._let_go()
         elif waiting:
             for asked in waiting:
                 self._give_up(asked, Withdrawn())
-        elif self._task is not None:
-            self._task.cancel()
+        elif not self._steps:
+            self._cancel()
 
     # The requests' side.
 
@@ -299,7 +330,7 @@ class Conversation:
 
     def take(self, answers: Mapping[str, Json]) -> None:
         """Hand the answers of a retry to the questions that wait for them."""
-        self.state = step(self.state, "answer")
+        self.state, self._leaving = step(self.state, "answer"), False
         for key, answer in answers.items():
             if (asked := self._open.get(key)) is not None:
                 asked.answer(answer)

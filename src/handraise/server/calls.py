@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -32,8 +33,7 @@ class Call:
         self.revision = revision
         self.journal: Journal | None = None
         self.replayable = False
-        self.steps: set[str] = set()
-        """The `once` steps that are running."""
+        self._steps: set[str] = set()
         self.ending: HandraiseError | MCPError | None = None
         """The error that was raised to end the call, in case the framework hides it."""
         self.answered_before: Mapping[str, Any] = {}
@@ -124,6 +124,17 @@ class Call:
         """The handler may run again from the top."""
         self.replayable = True
         self.journal = self.journal or Journal()
+
+    @contextmanager
+    def step(self, key: str) -> Iterator[None]:
+        """While a `once` step runs."""
+        if key in self._steps:
+            raise UsageError(f"the step {key!r} is running already; a key names one step of a call")
+        self._steps.add(key)
+        try:
+            yield
+        finally:
+            self._steps.discard(key)
 
     async def remember(self, key: str, value: Any) -> None:
         """Write a `once` result to the journal, safely, before the body goes on."""

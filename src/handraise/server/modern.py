@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from handraise.conversation import Binding, Conversation, RoundRecord
@@ -87,6 +88,11 @@ class ModernCall(Call):
         self.replayable = True
         self.conversation.handler = handler
         self.journal = self.conversation.journal = self.conversation.journal or Journal()
+
+    @contextmanager
+    def step(self, key: str) -> Iterator[None]:
+        with super().step(key), self.conversation.step():
+            yield
 
     async def remember(self, key: str, value: Any) -> None:
         self.journal = self.journal or Journal()

@@ -62,16 +62,11 @@ async def once(key: str, step: Callable[..., Any], *args: Any, **kwargs: Any) ->
     journal = call.journal
     if journal is not None and journal.has_done(key):
         return _given(call, key, journal.result_of(key))
-    if key in call.steps:
-        raise UsageError(f"the step {key!r} is running already; a key names one step of a call")
-    call.steps.add(key)
-    try:
+    with call.step(key):
         result = step(*args, **kwargs)
         if inspect.isawaitable(result):
             result = await result
         await call.remember(key, _given(call, key, result))
-    finally:
-        call.steps.discard(key)
     return _given(call, key, result)
 
 
