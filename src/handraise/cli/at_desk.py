@@ -43,6 +43,9 @@ async def at_desk(chosen: str, queue: Queue) -> AsyncIterator[tuple[DeskMode, ..
         yield BOTH
     finally:
         watching.cancel()
+        await asyncio.gather(
+            watching, return_exceptions=True
+        )  # the screen is given back before anything is printed
 
 
 def _desk(chosen: str, queue: Queue) -> Coroutine[Any, Any, None]:

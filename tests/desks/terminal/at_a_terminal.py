@@ -1,4 +1,4 @@
-"""A program that asks one question at the terminal it runs in: `python -m … form|empty`. Run by a test in a pty."""
+"""A program that asks one question at its terminal: `python -m … form|empty|abandoned`. A test runs it in a pty."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ async def main(kind: str) -> None:
     sitting = asyncio.create_task(desk.run())
     form = Form.by_hand(Text("name")) if kind == "form" else Form.by_hand()
     decision = await queue.put(form_question("Is that so?", form))
-    await asyncio.sleep(1.5)  # the screen is given back
-    sitting.cancel()
-    await asyncio.gather(sitting, return_exceptions=True)
+    if kind != "abandoned":
+        sitting.cancel()
+        await asyncio.gather(sitting, return_exceptions=True)
     print(f"DECIDED {type(decision).__name__} {decision.answer!r}", flush=True)
 
 

@@ -99,6 +99,14 @@ def test_on_the_whole_screen_a_form_is_filled_in_reviewed_and_sent_and_the_scree
         here.sees("DECIDED Decision Accepted(data={'name': 'Ada'})")
 
 
+def test_a_program_that_ends_without_a_word_leaves_the_terminal_as_it_was() -> None:
+    with terminal("abandoned", "xterm-256color") as here:
+        here.sees("F5 Accept")
+        time.sleep(1.0)
+        here.types(F5)
+        here.sees("\x1b[?1049l")
+
+
 @pytest.mark.shows("O4")
 def test_on_the_whole_screen_escape_alone_cancels() -> None:
     with terminal("empty", "xterm-256color") as here:

@@ -60,8 +60,10 @@ class TerminalDesk:
         async for waiting in self._queue.changes():
             if waiting:
                 flush_typed(sys.__stdin__)
-                await self._sit(self.app())
-                self._tell()
+                try:
+                    await self._sit(self.app())
+                finally:
+                    self._tell()
 
     async def _sit(self, app: DeskApp) -> None:
         # A mouse is not asked for: so the terminal's own selection works, and a link can be copied.
