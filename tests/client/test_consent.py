@@ -170,7 +170,17 @@ async def test_what_the_policy_refuses_is_cancelled_and_nobody_sees_it(revision:
     async with host(server(), revision, gate=gate) as here:
         assert text_of(await here.client.call_tool("greet")).startswith("The person dismissed")
         assert here.desk.seen == []
-        assert here.events[0].decision == Decision(Cancelled(), by="policy", reason="This server is blocked.")
+        refused = Decision(Cancelled(), by="policy", reason="This server is blocked.")
+        assert here.events[0].decision == refused
+        assert [told.reason for _, told in here.consent.queue.past()] == ["This server is blocked."]
+
+
+@pytest.mark.shows("D5")
+async def test_nothing_is_said_about_a_server_that_was_muted() -> None:
+    gate = OpenGate(Ruled("refuse", ("This server is muted.",), silent=True))
+    async with host(server(), Revision.NOVEMBER_2025, gate=gate) as here:
+        await here.client.call_tool("greet")
+        assert here.consent.queue.past() == ()
 
 
 async def test_what_the_policy_warns_of_is_shown_with_its_reasons(revision: Revision) -> None:

@@ -155,10 +155,11 @@ class Consent:
     async def _decide(self, waiting: Waiting) -> Decision:
         ruling = self._gate.admit(waiting, time.time())
         if ruling.verdict == "refuse":
-            reason = "; ".join(ruling.reasons)
-            level = logging.DEBUG if ruling.silent else logging.WARNING
-            logger.log(level, "a question of %s was refused: %s", self.origin.name, reason)
-            return Decision(Cancelled(), by="policy", reason=reason)
+            refused = Decision(Cancelled(), by="policy", reason="; ".join(ruling.reasons))
+            if not ruling.silent:
+                logger.warning("a question of %s was refused: %s", self.origin.name, refused.reason)
+                self.queue.tell(waiting, refused)
+            return refused
         if ruling.same_as is not None and (shared := await self.queue.join(ruling.same_as)) is not None:
             return _checked(waiting, shared)
         if ruling.verdict == "warn":

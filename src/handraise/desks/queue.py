@@ -56,6 +56,10 @@ class Queue:
         place = self._places.get(question_id)
         return None if place is None else await asyncio.shield(place.decided)
 
+    def tell(self, waiting: Waiting, decision: Decision) -> None:
+        """Have the desks tell of a question that was decided without waiting: a blocked server tried."""
+        self._remember(waiting, replace(decision, at=time.time()))
+
     def waiting(self) -> tuple[Waiting, ...]:
         """What waits now."""
         return tuple(place.waiting for place in self._places.values())
@@ -120,7 +124,10 @@ class Queue:
         decision = replace(decision, at=time.time())
         place.decided.set_result(decision)
         del self._places[place.waiting.id]
-        self._past[place.waiting.id] = (place.waiting, decision)
+        self._remember(place.waiting, decision)
+
+    def _remember(self, waiting: Waiting, decision: Decision) -> None:
+        self._past[waiting.id] = (waiting, decision)
         while len(self._past) > _REMEMBERED:
             del self._past[next(iter(self._past))]
         self._wake()
