@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import mcp_types as types
 import pytest
+from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.shared.exceptions import MCPError
 from tests.client.hosts import ADA, NOTES, OpenGate, Ruled, host
@@ -135,6 +136,26 @@ async def test_a_mode_that_was_not_declared_is_answered_with_32602(revision: Rev
     link = {"mode": "url", "message": "Look", "url": URL, "elicitationId": "x"}
     async with host(asks_itself(link), revision, modes=("form",)) as here:
         assert text_of(await here.client.call_tool("send")).startswith("-32602")
+
+
+@pytest.mark.shows("N3")
+async def test_a_mode_that_was_not_declared_ends_the_call_on_the_modern_revision() -> None:
+    calls: list[Any] = []
+
+    async def list_tools(_ctx: Any, _params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[types.Tool(name="send", input_schema={"type": "object"})])
+
+    async def call_tool(_ctx: Any, params: types.CallToolRequestParams) -> types.InputRequiredResult:
+        calls.append(params)
+        link = types.ElicitRequestURLParams(message="Look", url=URL, elicitation_id="")
+        return types.InputRequiredResult(input_requests={"link": types.ElicitRequest(params=link)})
+
+    undeclared: Server[Any] = Server("raw", on_list_tools=list_tools, on_call_tool=call_tool)
+    async with host(undeclared, Revision.JULY_2026, modes=("form",)) as here:
+        with pytest.raises(MCPError) as refused:
+            await here.client.call_tool("send")
+        assert refused.value.code == -32602
+    assert len(calls) == 1
 
 
 @pytest.mark.shows("N3")
