@@ -10,6 +10,7 @@ A file is read as it stands, one language each:
     [password]             a section is a role; its entries are separated by commas
     *passwort*, kennwort*  `*x` may end a compound, `x*` may take an ending or begin a compound
 
+Capitals and accents may be written or left out: words are compared without them.
 A section named for a kind of secret may be `weak` or `bare` (see `Sense`). The sections named in `rules`
 are groups of words that mean something only together. All other sections are parts of speech.
 """
@@ -47,7 +48,7 @@ _FILLERS: Final = {
     "set",
 }
 _GRAMMAR: Final = {"head", "ordinary", "the", "of", "and", "tie", "object", "stop", "neg", "neg after"} | {
-    "ask", "ask after", "set", "what", "what after", "who", "question", "count", "a"
+    "ask", "ask after", "set", "what", "what after", "who", "question", "count", "a", "predicate"
 }  # fmt: skip
 _OWN: Final = {*CALLED, "benign", "unless", "not"}
 """Roles that a stem does not lend to the forms that are written out."""

@@ -10,7 +10,6 @@ from handraise.policy.secrets.lexicon import COMMON, Lexicon, Sense
 _NOUN_ENDINGS: Final = ("ing", "tion", "ment", "ness", "ity")
 _ENDS_A_NOUN: Final = frozenset({"of", "the", "and", "stop", "neg", "ask", "ask after", "object"})
 _LINKS: Final = frozenset({"of", "the"})
-_NOUNS: Final = frozenset({"head", "ordinary"})
 _BREAKS: Final = frozenset({"and", "ask", "stop"})
 
 
@@ -20,7 +19,7 @@ def has_another_head(clause: Clause, at: int, sense: Sense, known: Lexicon, part
     `partner` is the role of a word that the sense needs, and that is no head for it.
     """
     return (
-        _head_after(clause, at, partner)
+        _head_after(clause, at, known.head_first, partner)
         or _head_before(clause, at, known.head_first)
         or _counted(clause, at)
         or _followed_by_a_noun(clause, at, sense, known.stacking)
@@ -28,15 +27,23 @@ def has_another_head(clause: Clause, at: int, sense: Sense, known: Lexicon, part
     )
 
 
-def _head_after(clause: Clause, at: int, partner: str) -> bool:
-    """ "Password length", パスワードの長さ, "give the token a name"."""
+def _head_after(clause: Clause, at: int, head_first: int, partner: str) -> bool:
+    """ "Password length", パスワードの長さ, "password expires", "give the token a name".
+
+    Not "heslo správce": where heads come first, what follows is whose password it is.
+    """
     tied, gap = False, 0
+    head_last = clause.languages & ~head_first
     for place, roles in enumerate(clause.roles_after(at), start=at + 1):
         following = clause.marks[place + 1 : place + 2]
         limits_the_value = bool(following) and following[0].text.isdigit()  # "min 8 characters"
-        if "head" in roles and partner not in roles and not limits_the_value:
+        if (
+            clause.marks[place].entry.roles.get("head", 0) & head_last
+            and partner not in roles
+            and not limits_the_value
+        ):
             return True
-        if tied and "ordinary" in roles:
+        if "predicate" in roles or (tied and "ordinary" in roles):
             return True
         if "a" in roles and following and "head" in clause.roles[place + 1]:
             return True
@@ -56,14 +63,11 @@ def _head_before(clause: Clause, at: int, head_first: int) -> bool:
             languages &= spoken.get("of", 0) | spoken.get("the", 0)
             linked = linked or "of" in roles
             continue
-        if not linked and "ask" in roles:
-            return False
-        if not _NOUNS.isdisjoint(roles):
-            nouns = spoken.get("head", 0) & (-1 if linked else head_first)
-            nouns |= spoken.get("ordinary", 0) if linked else 0
-            if nouns & languages:
-                return True
-        elif not _BREAKS.isdisjoint(roles):
+        nouns = spoken.get("head", 0) & (-1 if linked else head_first & ~spoken.get("ask", 0))
+        nouns |= spoken.get("ordinary", 0) if linked else 0
+        if nouns & languages:
+            return True
+        if not _BREAKS.isdisjoint(roles):
             return False
         gap += 1
         if gap > (2 if linked else 1):
