@@ -7,6 +7,7 @@ import io
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from importlib import import_module
 
 import pytest
 from tests.desks.questions import form_question, link_question
@@ -16,6 +17,7 @@ from tests.desks.terminal.test_layout import HOSTILE
 from handraise.desks import ARMED_AFTER, Decision, Queue, Waiting
 from handraise.desks.lines import LineDesk
 from handraise.forms import Choices, Flag, Form, Integer, Text
+from handraise.policy.secrets import SecretFinding
 from handraise.questions import Accepted, Cancelled, Declined
 from handraise.urls import NotOpened
 
@@ -275,6 +277,18 @@ async def test_a_key_that_was_written_does_not_leave() -> None:
         await here.says("Answer", "ghp_16C7e42F292c6912E7710c838347Ae178B4a")
         await here.says("A form must not carry that.", "Ada")
         await here.says("Write send", "send")
+        assert (await here.decision()).answer == Accepted({"name": "Ada"})
+
+
+@pytest.mark.shows("S4")
+async def test_personal_data_leaves_only_when_it_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = SecretFinding("name", 2, "national_id", "What was typed into 'name' holds a national id.")
+    monkeypatch.setattr(import_module("handraise.desks.fill"), "scan_answer", lambda content: (found,))
+    async with talk(form_question(form=ONE)) as here:
+        await here.says("Answer", "Ada")
+        await here.reads("WARNING: What was typed")
+        await here.says("Write send anyway", "send")
+        await here.says("Nothing was sent.", "send anyway")
         assert (await here.decision()).answer == Accepted({"name": "Ada"})
 
 

@@ -7,13 +7,16 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import anyio
-from textual import events
+from textual import _wait, events
 from textual.pilot import Pilot
 
 from handraise.desks import Decision, Queue, Waiting
 from handraise.desks.clerk import Clerk
 from handraise.desks.terminal.app import DeskApp
 from handraise.urls import Inspection, NotOpened, Opened
+
+_wait.SLEEP_GRANULARITY = 0.004  # look five times as often whether the screen is idle
+_wait.SLEEP_IDLE = 0.0004
 
 
 class Patient:
@@ -94,7 +97,7 @@ class Sitting:
         return not self.asked[at].done()
 
     async def _until(self, fits: Callable[[str], bool], texts: tuple[str, ...]) -> str:
-        for _ in range(200):
+        for _ in range(1000):
             await self.pilot.pause()
             if fits(screen := self.screen()):
                 return screen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from importlib import import_module
 
 import pytest
 from tests.desks.questions import form_question
@@ -10,6 +11,7 @@ from tests.desks.terminal.sitting import Sitting, sitting
 
 from handraise.desks import Queue
 from handraise.forms import Choice, Choices, Flag, Form, Integer, Text
+from handraise.policy.secrets import SecretFinding
 from handraise.questions import Accepted, Cancelled, Declined
 
 ONE = Form.by_hand(Text("name", title="Your name", min_length=2))
@@ -62,7 +64,7 @@ async def test_nothing_is_answered_or_chosen_beforehand() -> None:
         assert "•" not in screen
         assert "[x]" not in screen
         assert screen.count("(not answered)") == 4
-        await here.press(*["enter"] * 30)  # whoever presses Enter too often goes round, and answers nothing
+        await here.press(*["enter"] * 15)  # whoever presses Enter too often goes round, and answers nothing
         await here.press("f2")
         await here.sees("3 fields need a correction: Your name, Is it urgent?, size")
         assert here.undecided()
@@ -256,6 +258,18 @@ async def test_a_key_that_was_typed_does_not_leave() -> None:
         assert "check what will be sent" not in screen
         await here.press("f5")
         assert here.undecided()
+
+
+@pytest.mark.shows("S4")
+async def test_personal_data_leaves_only_when_it_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = SecretFinding("name", 2, "national_id", "What was typed into 'name' holds a national id.")
+    monkeypatch.setattr(import_module("handraise.desks.fill"), "scan_answer", lambda content: (found,))
+    async with sitting(form_question(form=ONE)) as here:
+        await here.type("Ada")
+        await here.press("f2")
+        await here.sees("Warning   What was typed into 'name' holds a national id.", "F5 Send anyway")
+        await here.press("f5")
+        assert (await here.decision()).answer == Accepted({"name": "Ada"})
 
 
 @pytest.mark.shows("D8")

@@ -22,11 +22,14 @@ class Plain(Static):
     """Our own words."""
 
     def __init__(self, text: str | Text = "", *, classes: str = "", id: str | None = None) -> None:
-        super().__init__(_text(text), classes=classes, id=id, markup=False)
+        self._said = _text(text)
+        super().__init__(self._said, classes=classes, id=id, markup=False)
 
     def say(self, text: str | Text) -> None:
         """Show something else."""
-        self.update(_text(text))
+        if (said := _text(text)) != self._said or said.style != self._said.style:
+            self._said = said
+            self.update(said)
 
 
 class Bar(Widget):
