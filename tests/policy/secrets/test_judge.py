@@ -160,6 +160,12 @@ def test_a_message_that_asks_leaves_fields_alone_that_ask_for_something_else() -
     assert not kinds("Enter your token on the next page. Where are you?", Text("city", title="City"))
 
 
+def test_what_a_message_asks_for_last_is_what_its_field_takes() -> None:
+    assert not kinds("Add your API key to .env, then tell me the project slug", Text("slug"))
+    assert not kinds("Enter your token on the next page. Where are you?", Text("value"))
+    assert kinds("Enter your token. It will not be stored.", Text("value")) == {"value": "token"}
+
+
 def test_a_code_is_a_one_time_code_when_the_message_says_where_it_came_from() -> None:
     assert kinds("We sent you an SMS", Text("code")) == {"code": "otp"}
     assert not kinds("Shop", Text("code"))

@@ -27,7 +27,7 @@ UNSPACED: Final = (
     "\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
 )
 """Scripts that need no space between words: Thai, Hangul, Han and Kana, as a regex class."""
-_GAP_IN_UNSPACED: Final = re.compile(rf"(?<=[{UNSPACED}])[ ._*-]{{1,3}}(?=[{UNSPACED}])")
+_GAP_IN_UNSPACED: Final = re.compile(rf"(?<=[{UNSPACED}])(?: {{1,2}}|[._*-])(?=[{UNSPACED}])")
 
 _GERSHAYIM: Final = re.compile("(?<=[\u05d0-\u05ea])[\"'](?=[\u05d0-\u05ea])")
 """The sign inside a Hebrew abbreviation: ת"ז is one word."""

@@ -16,13 +16,17 @@ _SELF_MADE: Final = frozenset({"password", "passphrase", "pin"})
 """What a person chooses; an API key is created by somebody else."""
 _ASKING: Final = frozenset({"ask", "ask after"})
 _SETTING_OUT: Final = frozenset({"ask", "set", "what"})
+_OPENING: Final = frozenset({"ask", "set", "what", "question", "who"})
+_CLOSING: Final = frozenset({"ask after", "what after"})
 _ANOTHER_THING: Final = frozenset({"stop", "head", "ordinary"})
 
 
 class Clause:
     """The marks of one clause, and the roles they play in the languages of the text."""
 
-    def __init__(self, marks: Sequence[Mark], languages: int, *, denied_before: bool) -> None:
+    def __init__(
+        self, marks: Sequence[Mark], languages: int, *, denied_before: bool = False, questions: bool = False
+    ) -> None:
         self.marks = marks
         self.languages = languages
         self.roles = [
@@ -36,10 +40,20 @@ class Clause:
         self._about_someone = any("who" in roles for roles in self.roles)
         self.ascii = all(mark.text.isascii() for mark in marks)
         self.denies = bool(self._negs or self._negs_after or self._denied_before)
+        self.requests = questions or self._requests()
         self.refers_back = self.asks and all(mark.filler for mark in marks)
         """It asks for what was named before: "Enter it here"."""
         self.bare = all(mark.filler or mark.names_secret for mark in marks)
         """It names nothing else."""
+
+    def _requests(self) -> bool:
+        """Whether it begins or ends with the word that asks: "Tell us …", "Which …", … してください."""
+        for place, (mark, roles) in enumerate(zip(self.marks, self.roles, strict=True)):
+            if not _OPENING.isdisjoint(roles):
+                return not any("it" in roles for roles in self.roles[place + 1 : place + 2])
+            if not mark.filler:
+                break
+        return not _CLOSING.isdisjoint(self.roles[-1])
 
     def _places(self, role: str) -> list[int]:
         return [at for at, roles in enumerate(self.roles) if role in roles]

@@ -48,7 +48,7 @@ _FILLERS: Final = {
     "set",
 }
 _GRAMMAR: Final = {"head", "ordinary", "the", "of", "and", "tie", "object", "stop", "neg", "neg after"} | {
-    "ask", "ask after", "set", "what", "what after", "who", "question", "count", "a", "predicate"
+    "ask", "ask after", "set", "what", "what after", "who", "question", "count", "a", "it", "predicate"
 }  # fmt: skip
 _OWN: Final = {*CALLED, "benign", "unless", "not"}
 """Roles that a stem does not lend to the forms that are written out."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from handraise.errors import SecretInForm
 from handraise.forms import Choice, Choices, Flag, Form, Integer, Number, Text
@@ -14,6 +14,7 @@ from handraise.policy.secrets.reading import Mention, Reading, read
 
 Carrier: TypeAlias = Text | Integer | Number
 """Fields that a secret fits into. A yes, a no and a choice among given options carry none."""
+_KINDS: Final = tuple(CALLED)
 
 
 class _Label(NamedTuple):
@@ -34,12 +35,11 @@ class _Label(NamedTuple):
         """The label names something harmless: a region, a reason."""
         return not self.shown.generic and not {"ordinary", "head"}.isdisjoint(self.shown.roles)
 
-    def fits(self, kind: str) -> bool:
-        return (
-            kind in NUMERIC
-            if not isinstance(self.field, Text)
-            else self.field.format not in ("date", "date-time")
-        )
+    def fits(self, mention: Mention) -> bool:
+        """Whether the field can carry it. A number is a PIN or a card, hardly ever a password."""
+        if isinstance(self.field, Text):
+            return self.field.format not in ("date", "date-time")
+        return mention.kind in NUMERIC and (mention.firm or mention.kind != "password")
 
 
 def judge_form(message: str, form: Form[Any], *, strict: bool = False) -> tuple[SecretFinding, ...]:
@@ -84,20 +84,21 @@ def _context(request: Reading, labels: list[_Label], form: Form[Any]) -> frozens
 
 
 def _kind_asked(label: _Label, context: frozenset[str], strict: bool) -> str | None:
-    """What the field's own texts ask for, the firmest first."""
-    mentions = [mention for mention in _standing(label) if label.fits(mention.kind)]
-    mentions += [Mention(kind, False, True, True) for kind in _completed(label, context) if label.fits(kind)]
-    mentions += [Mention(kind, True, True, True) for kind in _quoted(label) if label.fits(kind)]
-    for mention in sorted(mentions, key=lambda mention: (tier_of(mention.kind), not mention.firm)):
-        if _counts(mention, context, strict) and (
-            mention.firm or isinstance(label.field, Text) or mention.kind != "password"
-        ):
+    """What the field's own texts ask for, the gravest and firmest first."""
+    mentions = {
+        *_standing(label),
+        *(Mention(kind, firm=False, asked=True, closing=True) for kind in _completed(label, context)),
+        *(Mention(kind, firm=True, asked=True, closing=True) for kind in _quoted(label)),
+    }
+    for mention in sorted(mentions, key=_gravity):
+        if label.fits(mention) and _counts(mention, context, strict):
             return mention.kind
-    return (
-        "personal_data"
-        if strict and isinstance(label.field, Text) and label.field.format == "email"
-        else None
-    )
+    wants_email = isinstance(label.field, Text) and label.field.format == "email"
+    return "personal_data" if strict and wants_email else None
+
+
+def _gravity(mention: Mention) -> tuple[int, bool, int]:
+    return tier_of(mention.kind), not mention.firm, _KINDS.index(mention.kind)
 
 
 def _counts(mention: Mention, context: frozenset[str], strict: bool) -> bool:
@@ -150,10 +151,10 @@ def _asked_by_message(
     request: Reading, labels: list[_Label], context: frozenset[str], strict: bool
 ) -> Iterator[SecretFinding]:
     """The message asks, and fields that name nothing take the answer."""
-    for mention in request.mentions:
-        if not (mention.asked or mention.closing) or not _counts(mention, context, strict):
+    for mention in sorted(request.mentions, key=_gravity):
+        if not mention.closing or not _counts(mention, context, strict):
             continue
-        open_fields = [label for label in labels if label.fits(mention.kind) and not label.ordinary]
+        open_fields = [label for label in labels if label.fits(mention) and not label.ordinary]
         generic = [label for label in open_fields if label.shown.generic]
         yield from (_finding(label.field.name, mention.kind) for label in generic)
         if open_fields and not generic and mention.asked:

@@ -31,7 +31,7 @@ class Mention(NamedTuple):
     asked: bool
     """The clause requests it, or consists of nothing else."""
     closing: bool
-    """It stands in the last sentence, which is the one that a person answers."""
+    """Nothing else is requested after it, so that this is what a person answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def _read_once(text: str) -> Reading:
 
 def _read(text: str) -> Reading:
     sentences = _sentences(text)
-    marks = [mark for sentence in sentences for clause in sentence for mark in clause]
+    marks = [mark for sentence in sentences for clause, _ in sentence for mark in clause]
     roles = frozenset(role for mark in marks for role in mark.entry.roles)
     spared = frozenset(kind for mark in marks for kind in mark.entry.spares)
     plain, generic = _plain(marks), _generic(marks)
@@ -71,10 +71,10 @@ def _read(text: str) -> Reading:
         return Reading(frozenset(), spared, roles, plain, generic, denies=False)
     found = _Found(roles)
     languages = languages_of(text, marks)
-    for number, sentence in enumerate(sentences, start=1):
-        found.read(sentence, languages, closing=number == len(sentences))
+    for sentence in sentences:
+        found.read(sentence, languages)
     return Reading(
-        frozenset(found.mentions),
+        frozenset(found.mentions()),
         spared | found.harmless,
         roles - found.denied_roles,
         plain,
@@ -83,12 +83,13 @@ def _read(text: str) -> Reading:
     )
 
 
-def _sentences(text: str) -> list[list[list[Mark]]]:
-    sentences: list[list[list[Mark]]] = []
+def _sentences(text: str) -> list[list[tuple[list[Mark], bool]]]:
+    """Sentences of clauses, each with its marks and whether it ends with a question mark."""
+    sentences: list[list[tuple[list[Mark], bool]]] = []
     for clause in clauses(text):
         if not clause.continues:
             sentences.append([])
-        sentences[-1].append(marks_of(clause.words))
+        sentences[-1].append((marks_of(clause.words), clause.questions))
     return sentences
 
 
@@ -96,31 +97,48 @@ class _Found:
     """What is found while the sentences of a text are read, one after the other."""
 
     def __init__(self, roles: frozenset[str]) -> None:
-        self.mentions: set[Mention] = set()
         self.harmless: set[str] = set()
         self.denied_roles: set[str] = set()
         self.denies = False
         self._roles = roles
+        self._named: list[tuple[Sense, bool, int, int]] = []
+        """Senses, whether they are asked for, and the numbers of their sentence and clause."""
+        self._sentence = self._clause = 0
+        self._last_request = self._last_reference = -1
 
-    def read(self, sentence: list[list[Mark]], languages: int, *, closing: bool) -> None:
+    def read(self, sentence: list[tuple[list[Mark], bool]], languages: int) -> None:
         """Read a sentence clause by clause; what one clause denies or turns, the next one goes on with."""
-        around = {role for clause in sentence for mark in clause for role in mark.entry.roles}
+        around = {role for clause, _ in sentence for mark in clause for role in mark.entry.roles}
+        self._sentence += 1
         denied = turned = False
-        for marks in sentence:
-            clause = Clause(marks, languages, denied_before=denied)
-            senses = list(_senses(clause, around))
+        for marks, questions in sentence:
+            self._clause += 1
+            clause = Clause(marks, languages, denied_before=denied, questions=questions)
+            senses = list(_senses(clause, self._roles if clause.asks else around))
             for sense, asked in senses:
                 if asked is None or f"not {sense.kind}" in self._roles or (turned and not clause.asks):
                     self.harmless.add(sense.kind)
                 else:
-                    self.mentions.add(Mention(sense.kind, sense.strength == "strong", asked, closing))
-            if clause.refers_back:
-                self.mentions = {mention._replace(asked=True) for mention in self.mentions}
+                    self._named.append((sense, asked, self._sentence, self._clause))
             turned = turned or any(asked is None for _, asked in senses)
             denied = clause.denies
-            if denied:
-                self.denies = True
-                self.denied_roles.update(role for mark in marks for role in mark.entry.roles)
+            self._note(clause)
+
+    def _note(self, clause: Clause) -> None:
+        if clause.refers_back:
+            self._last_reference = self._clause
+        elif clause.requests:
+            self._last_request = self._clause
+        if clause.denies:
+            self.denies = True
+            self.denied_roles.update(role for mark in clause.marks for role in mark.entry.roles)
+
+    def mentions(self) -> Iterator[Mention]:
+        """What was named, now that it is known what came after it."""
+        for sense, asked, sentence, clause in self._named:
+            asked = asked or clause < self._last_reference
+            closing = clause >= self._last_request and (asked or sentence == self._sentence)
+            yield Mention(sense.kind, sense.strength == "strong", asked, closing)
 
 
 def _senses(clause: Clause, sentence: Set[str]) -> Iterator[tuple[Sense, bool | None]]:

@@ -24,6 +24,7 @@ _NO_PUNCTUATION: Final = re.compile(r"[\w -]*")
 _STOPS: Final = ".!?;:。！？；：؟؛।॥…•·\\n\\r\\t"
 _PAUSES: Final = r",、，،/|()\[\]{}<>（）「」『』【】《》〈〉\"“”„«»"
 _PUNCTUATION: Final = re.compile(rf"[{_STOPS}{_PAUSES}]+|\s--?(?=\s)")
+_QUESTION_MARKS: Final = frozenset("?？؟")
 _PAUSE: Final = re.compile(rf"[{_PAUSES}]")
 _MARKS: Final = "\u0900-\u0dff\u0f00-\u109f\u1780-\u17ff"  # vowel signs that `\w` does not count as letters
 _WORD: Final = re.compile(rf"[{UNSPACED}]+|(?:[^\W_{UNSPACED}]|[{_MARKS}{re.escape(LEET_SIGNS)}])+")
@@ -41,6 +42,8 @@ class Segment(NamedTuple):
 
     words: tuple[str, ...]
     continues: bool
+    questions: bool = False
+    """It ends with a question mark."""
 
 
 def clauses(text: str) -> Iterator[Segment]:
@@ -59,7 +62,7 @@ def clauses(text: str) -> Iterator[Segment]:
         if mark[0] in ".!|" and folded[mark.end() : mark.end() + 1] > " ":  # "v1.2", "p!n"
             continue
         if words := words_of(folded[start : mark.start()]):
-            yield Segment(words, continues)
+            yield Segment(words, continues, questions=not _QUESTION_MARKS.isdisjoint(mark[0]))
             continues = True
         continues = continues and _PAUSE.match(mark[0]) is not None
         start = mark.end()
