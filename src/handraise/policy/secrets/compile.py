@@ -183,7 +183,7 @@ def _entry(draft: _Draft, phrase: str, grouped: set[str]) -> dict[str, Any]:
     senses = _senses(roles)
     if any(strength == "strong" and kind != "personal_data" for kind, strength in senses):
         roles = {role: languages for role, languages in roles.items() if role not in _GRAMMAR}
-    return {
+    entry = {
         "roles": roles,
         "senses": senses,
         "filler": not senses and grouped.isdisjoint(roles) and not _FILLERS.isdisjoint(roles),
@@ -191,6 +191,7 @@ def _entry(draft: _Draft, phrase: str, grouped: set[str]) -> dict[str, Any]:
         "telling": bool(senses) or not grouped.isdisjoint(roles),
         "spares": sorted(_spared(draft, phrase)) if "benign" in roles else [],
     }
+    return {name: value for name, value in entry.items() if value}
 
 
 def _senses(roles: Iterable[str]) -> list[tuple[str, str]]:
@@ -224,6 +225,18 @@ def lexicon_files() -> list[tuple[str, str]]:
     return [(path.name, path.read_text("utf-8")) for path in sorted((_FOLDER / "lexicons").glob("*.txt"))]
 
 
+def written(compiled: dict[str, Any]) -> str:
+    """The compiled form as it is kept: one entry and one phrase a line, so that a change shows where it is."""
+    parts = {
+        name: json.dumps(part, ensure_ascii=False, separators=(",", ":")) for name, part in compiled.items()
+    }
+    parts["entries"] = parts["entries"].replace("},{", "},\n{")
+    phrases = (
+        f"{json.dumps(phrase, ensure_ascii=False)}:{number}" for phrase, number in compiled["phrases"].items()
+    )
+    parts["phrases"] = "{" + ",\n".join(phrases) + "}"
+    return "{" + ",\n".join(f'"{name}":{part}' for name, part in parts.items()) + "}\n"
+
+
 if __name__ == "__main__":
-    compiled = compile_lexicon(lexicon_files())
-    (_FOLDER / COMPILED).write_text(json.dumps(compiled, ensure_ascii=False, indent=0) + "\n", "utf-8")
+    (_FOLDER / COMPILED).write_text(written(compile_lexicon(lexicon_files())), "utf-8")

@@ -7,7 +7,7 @@ The words themselves are written in `lexicons/*.txt`, one file a language; `comp
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -138,5 +138,7 @@ def load(data: dict[str, Any]) -> Lexicon:
     )
 
 
-def _entry(roles: dict[str, int], senses: list[list[Any]], spares: list[str], **rest: Any) -> Entry:
+def _entry(
+    roles: dict[str, int], senses: Sequence[Sequence[Any]] = (), spares: Sequence[str] = (), **rest: Any
+) -> Entry:
     return Entry(roles, tuple(Sense(*sense) for sense in senses), spares=tuple(spares), **rest)
