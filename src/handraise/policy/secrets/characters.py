@@ -53,11 +53,12 @@ _DROPPED_MARKS: Final = (
 
 
 class _Fold(dict[int, str]):
-    """Character by character, filled as characters are met: at most one entry a code point."""
+    """Character by character, remembered as characters are met, up to a bound."""
 
     def __missing__(self, code: int) -> str:
         folded = _AFTER.get(chr(code)) or _without_marks(code)
-        self[code] = folded
+        if len(self) < 20_000:
+            self[code] = folded
         return folded
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache, reduce
 from operator import or_
 from typing import Final, NamedTuple
 
-from handraise.policy.secrets.lexicon import COMMON, NOTHING, Entry, Lexicon, lexicon
+from handraise.policy.secrets.lexicon import COMMON, LONGEST_WORD, NOTHING, Entry, Lexicon, lexicon
 
 _SKIPPED: Final = 3
 """At most so many little words inside a phrase: "clé de l'API"."""
@@ -36,7 +36,9 @@ def marks_of(words: Sequence[str]) -> list[Mark]:
     """The longest known phrases, from left to right."""
     marks, at = [], 0
     while at < len(words):
-        mark, begins_phrases = _mark(words[at])
+        mark, begins_phrases = (
+            _mark(words[at]) if len(words[at]) <= LONGEST_WORD else (Mark(words[at], NOTHING), False)
+        )
         end = at + 1
         if begins_phrases:
             end, mark = _longest(words, at, mark)

@@ -72,17 +72,24 @@ def clauses(text: str) -> Iterator[Segment]:
 
 def words_of(clause: str) -> tuple[str, ...]:
     """The words of folded text, each as the lexicon spells it if it is known there."""
-    return tuple(word for found in _WORD.findall(clause) for word in _recognise(found))
+    return tuple(
+        word
+        for found in _WORD.findall(clause)
+        for word in (_recognise(found) if len(found) <= LONGEST_WORD else _recognise_long(found))
+    )
 
 
 @lru_cache(maxsize=16_384)
 def _recognise(found: str) -> tuple[str, ...]:
     known = lexicon()
-    if len(found) > LONGEST_WORD and not _unspaced(found):
-        return (found.casefold(),)
     if _unspaced(found):
         return tuple(_run(found, known))
     return _whole(found, known) or _parts(found, known)
+
+
+def _recognise_long(found: str) -> tuple[str, ...]:
+    """Not remembered, so that nobody can fill the memory with words that nobody reads."""
+    return tuple(_run(found, lexicon())) if _unspaced(found) else (found.casefold(),)
 
 
 def _unspaced(word: str) -> bool:
