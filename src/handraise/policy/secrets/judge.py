@@ -121,17 +121,11 @@ def _standing(label: _Label) -> Iterator[Mention]:
 
 
 def _quoted(label: _Label) -> Iterator[str]:
-    """Kinds that the texts show an example of, and the pattern that the answer has to match."""
-    field = label.field
-    shown = [
-        text
-        for text, reading in ((field.title, label.title), (field.description, label.description))
-        if not reading.denies
-    ]
-    if isinstance(field, Text) and field.pattern:
-        shown.append((field.pattern if isinstance(field.pattern, str) else field.pattern.pattern).lstrip("^"))
-    for text in shown:
-        if text and (kind := quoted_kind(text)):
+    """Kinds that the texts show an example of, or the pattern that the answer has to match."""
+    yield from (reading.quotes for reading in (label.title, label.description) if reading.quotes)
+    if isinstance(label.field, Text) and label.field.pattern:
+        pattern = label.field.pattern if isinstance(label.field.pattern, str) else label.field.pattern.pattern
+        if kind := quoted_kind(pattern.lstrip("^")):
             yield kind
 
 

@@ -15,6 +15,7 @@ from handraise.policy.secrets.clause import Clause
 from handraise.policy.secrets.heads import has_another_head
 from handraise.policy.secrets.lexicon import Sense, lexicon
 from handraise.policy.secrets.marks import Mark, languages_of, marks_of
+from handraise.policy.secrets.quoted import quoted_kind
 from handraise.policy.secrets.words import clauses
 
 _DENYING: Final = frozenset({"neg", "neg after"})
@@ -49,6 +50,8 @@ class Reading:
     """The text names nothing in particular: "value", "input", "x1"."""
     denies: bool
     """Something in it is denied: "do not …"."""
+    quotes: str | None
+    """The kind of secret that it shows the beginning or an example of."""
 
 
 def read(text: str) -> Reading:
@@ -68,7 +71,7 @@ def _read(text: str) -> Reading:
     spared = frozenset(kind for mark in marks for kind in mark.entry.spares)
     plain, generic = _plain(marks), _generic(marks)
     if _DENYING.isdisjoint(roles) and not any(mark.entry.telling for mark in marks):
-        return Reading(frozenset(), spared, roles, plain, generic, denies=False)
+        return Reading(frozenset(), spared, roles, plain, generic, denies=False, quotes=quoted_kind(text))
     found = _Found(roles)
     languages = languages_of(text, marks)
     for sentence in sentences:
@@ -80,6 +83,7 @@ def _read(text: str) -> Reading:
         plain,
         generic,
         found.denies,
+        quotes=None if found.denies else quoted_kind(text),
     )
 
 
