@@ -32,7 +32,7 @@ test: setup lint types ## everything: style, types, every test, strangers includ
 	$(BIN)/python -m pytest
 
 check: $(READY) lint types ## the inner loop: style, types, tests without strangers
-	$(BIN)/python -m pytest -m 'not stranger and not slow'
+	$(BIN)/python -m pytest -n 2 -m 'not stranger and not slow'
 
 fmt: $(READY) ## format the code
 	$(BIN)/ruff format src tests bench examples

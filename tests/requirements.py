@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 PARTS: dict[str, dict[str, str]] = {
@@ -397,13 +398,16 @@ DONE_PARTS: frozenset[str] = frozenset({"Negotiation", "Forms", "Outcomes", "Con
 def claims_in(source: str) -> Iterator[tuple[int, str]]:
     """Each id that a `pytest.mark.shows(...)` names, with its line, wherever the mark stands."""
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.shows":
+        if not isinstance(node, ast.Call) or getattr(node.func, "attr", "") != "shows":
+            continue
+        if ast.unparse(node.func) == "pytest.mark.shows":
             for argument in node.args:
                 if not (isinstance(argument, ast.Constant) and isinstance(argument.value, str)):
                     raise ValueError(f"line {argument.lineno}: an id is written out, never computed")
                 yield argument.lineno, argument.value
 
 
+@cache
 def claims(tests: Path = Path(__file__).parent) -> dict[str, list[str]]:
     """Where each id is claimed to be shown, as `path:line`."""
     found: dict[str, list[str]] = {}

@@ -327,6 +327,7 @@ async def test_the_same_question_asked_twice_by_one_call_is_shown_once_and_one_a
     assert [decision.answer for decision in decisions] == [Accepted({"name": "Ada"})] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.shows("D6")
 async def test_three_thousand_questions_from_one_call_become_a_handful_and_a_refusal() -> None:
     made = MCPServer("flood")
