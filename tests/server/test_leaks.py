@@ -1,0 +1,211 @@
+"""Nothing is left of conversations, however they ended."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import tracemalloc
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import mcp_types as types
+import pytest
+from mcp import Client
+from mcp.server.mcpserver import MCPServer
+from mcp.shared.exceptions import MCPError
+from tests.server.peers import accept, connect
+
+from handraise import Accepted, Handraise, MemoryStore, ask
+from handraise.conversation import Conversation, Lot
+from handraise.conversation.rounds import Asked, Round
+from handraise.revisions import Revision
+from handraise.server.calls import Call
+from handraise.server.install import _RUNTIMES
+
+WAVES = (750, 250, 250)
+"""Conversations of each ending in a wave; there are eight endings. Memory is traced from the second wave on."""
+TOGETHER = 10
+"""Conversations on one connection that is closed with them."""
+AT_ONCE = 20
+SOON = 0.3
+MODERN, LEGACY = Revision.JULY_2026, Revision.NOVEMBER_2025
+
+
+class Office:
+    """A server with one tool, and what its bodies did."""
+
+    def __init__(self) -> None:
+        self.server = MCPServer("office")
+        self.store = MemoryStore()
+        Handraise(store=self.store, retry_window=0.2, linger=0.05).install(self.server)
+        self.began: Counter[str] = Counter()
+        self.tidied: Counter[str] = Counter()
+        self.reached: dict[str, asyncio.Event] = {}
+        self.server.tool()(self.file)
+
+    @property
+    def lot(self) -> Lot:
+        return _RUNTIMES[self.server._lowlevel_server].lot
+
+    async def file(self, ending: str, name: str) -> str:
+        """Ask twice, with something to tidy up."""
+        self.began[ending] += 1
+        try:
+            timeout = SOON if ending in ("dropped", "expired") else 60.0
+            answer = await ask.confirm(f"{ending}?", timeout=timeout)
+            if not isinstance(answer, Accepted):
+                return answer.action
+            if ending == "left":
+                self.reached[name].set()
+                await asyncio.Event().wait()
+            return (await ask.confirm("Really?")).action
+        finally:
+            self.tidied[ending] += 1
+
+    def holds(self) -> dict[str, int]:
+        """How much is kept of conversations, anywhere."""
+        store = self.store
+        return {
+            "bodies": len(self.lot.bodies),
+            "live": len(self.lot.live),
+            "rows": len(store._rows),
+            "tokens": len(store._tokens),
+            "journals": len(store._journals),
+            "flows": len(store._flows),
+        }
+
+    async def settled(self) -> None:
+        """Wait until the last deadline and the last retry window are over."""
+        async with asyncio.timeout(20):
+            while any(self.holds().values()):  # noqa: ASYNC110 - what is waited for has no event of its own
+                await asyncio.sleep(0.02)
+
+
+async def person(_context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
+    match params.message:
+        case "declined?":
+            return types.ElicitResult(action="decline")
+        case "cancelled?":
+            return types.ElicitResult(action="cancel")
+    return accept(confirm=True)
+
+
+async def play(office: Office, client: Client, legacy: Client, ending: str, names: list[str]) -> None:
+    """A few conversations, up to their ending."""
+    every: list[dict[str, Any]] = [{"ending": ending, "name": name} for name in names]
+    match ending:
+        case "answered" | "declined" | "cancelled" | "legacy":
+            for arguments in every:
+                result = await (legacy if ending == "legacy" else client).call_tool("file", arguments)
+                assert not result.is_error, result
+        case "left":  # the client goes while the body works with its answer
+            for arguments in every:
+                reached = office.reached[arguments["name"]] = asyncio.Event()
+                call = asyncio.ensure_future(client.call_tool("file", arguments))
+                await reached.wait()
+                call.cancel()
+                await asyncio.wait([call])
+        case "dropped":  # the client goes between the rounds
+            async with connect(office.server, MODERN, person) as brief:
+                for arguments in every:
+                    await brief.session.call_tool("file", arguments, allow_input_required=True)
+        case "disconnected":  # the client goes while its person is being asked
+            asked = asyncio.Semaphore(0)
+
+            async def hesitant(*_: Any) -> None:
+                asked.release()
+                await asyncio.Event().wait()
+
+            async with connect(office.server, LEGACY, hesitant) as brief:
+                calls = [asyncio.ensure_future(brief.call_tool("file", arguments)) for arguments in every]
+                for _ in every:
+                    await asked.acquire()
+            await asyncio.wait(calls)
+            assert all(call.exception() for call in calls)
+        case "expired":  # the answer comes too late
+            rounds = [
+                await client.session.call_tool("file", arguments, allow_input_required=True)
+                for arguments in every
+            ]
+            await asyncio.sleep(SOON + 0.1)
+            for arguments, round_ in zip(every, rounds, strict=True):
+                await answer_late(client, arguments, round_)
+
+
+async def answer_late(client: Client, arguments: dict[str, Any], round_: Any) -> None:
+    """The answer is not taken. (When even the outcome is forgotten, that is an error of the protocol.)"""
+    responses: Any = dict.fromkeys(round_.input_requests, accept(confirm=True))
+    with suppress(MCPError):
+        result = await client.session.call_tool(
+            "file", arguments, input_responses=responses, request_state=round_.request_state
+        )
+        assert result.is_error, result
+
+
+ENDINGS = ("answered", "declined", "cancelled", "legacy", "left", "dropped", "disconnected", "expired")
+
+
+async def wave(office: Office, client: Client, legacy: Client, size: int) -> None:
+    """Conversations of every ending, mixed, many at the same time."""
+    todo = iter([ending for _ in range(size // TOGETHER) for ending in ENDINGS])
+
+    async def work(worker: int) -> None:
+        names = [
+            f"{worker}.{number}" for number in range(TOGETHER)
+        ]  # few, because their words are remembered
+        for ending in todo:
+            await play(office, client, legacy, ending, names)
+
+    async with asyncio.timeout(120), asyncio.TaskGroup() as workers:
+        for worker in range(AT_ONCE):
+            workers.create_task(work(worker))
+    office.reached.clear()
+    await office.settled()
+
+
+def kept(*kinds: type) -> int:
+    """How many objects of these kinds there are."""
+    gc.collect()
+    return sum(isinstance(thing, kinds) for thing in gc.get_objects())
+
+
+@pytest.fixture
+def quiet() -> Iterator[None]:
+    """No log, which pytest would keep."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.shows("C8", "C9")
+async def test_nothing_is_left_of_ten_thousand_conversations() -> None:
+    office = Office()
+    first, second, third = WAVES
+    async with (
+        connect(office.server, MODERN, person) as client,
+        connect(office.server, LEGACY, person) as legacy,
+    ):
+        tasks = len(asyncio.all_tasks())
+        await wave(office, client, legacy, first)
+        tracemalloc.start()
+        try:
+            await wave(office, client, legacy, second)
+            gc.collect()
+            before = tracemalloc.get_traced_memory()[0]
+            await wave(office, client, legacy, third)
+            gc.collect()
+            grown = tracemalloc.get_traced_memory()[0] - before
+        finally:
+            tracemalloc.stop()
+        assert len(asyncio.all_tasks()) == tasks
+        assert kept(Conversation, Round, Asked) == 0
+        assert kept(Call) < 2 * TOGETHER  # the event loop keeps cancelled timers of the SDK for some seconds
+        assert len(office.lot.deadlines) < 200
+    assert office.began == dict.fromkeys(ENDINGS, sum(WAVES))
+    assert office.tidied == office.began
+    assert grown < 20 * third * len(ENDINGS), f"{grown} bytes are left"
