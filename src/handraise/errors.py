@@ -15,6 +15,7 @@
     │   ├── StateRefused           requestState that is not ours, not theirs, or used up
     │   ├── NotReplayable          the paused body is gone and may not run again
     │   ├── TooManyQuestions       one call asked more often than it may
+    │   ├── NoRoom                 as many questions wait as this server takes
     │   └── UnusableAnswer         the person's answers kept failing the form
     ├── CompletionRefused          a URL question finished by nobody we can name, or already over
     ├── Stopped                    the body ended itself politely after a decline or a cancel
@@ -175,6 +176,13 @@ class TooManyQuestions(ConversationError):
 
     code = "too_many_questions"
     public = "This call asked the person too many questions and was stopped."
+
+
+class NoRoom(ConversationError):
+    """As many questions wait already as this server takes."""
+
+    code = "no_room"
+    public = "Too many questions wait for people already, so this one was not asked. Try again later."
 
 
 class UnusableAnswer(ConversationError):

@@ -15,6 +15,9 @@ from handraise.conversation import Binding, Conversation
 from handraise.errors import StateRefused
 
 
+pytestmark = pytest.mark.slow
+
+
 class Jittery(Unsteady):
     """A store that takes its time, never the same."""
 

@@ -212,7 +212,7 @@ async def test_a_question_that_is_open_is_not_asked_a_second_time(store: Store) 
 
     parking = Parking(body, store)
     first = await within(parking.call())
-    assert await within(parking.retry(first, {"name": "Ada"})) == ["Ada", "ConversationError"]
+    assert await within(parking.retry(first, {"name": "Ada"})) == ["Ada", "UsageError"]
 
 
 # The end of a server.

@@ -364,6 +364,7 @@ async def test_too_many_parked_questions_are_refused_with_a_sentence() -> None:
         await rounds.call("work", {})
         second = await rounds.call("work", {})
         assert second["isError"]
+        assert "Try again later" in second["content"][0]["text"]
 
 
 async def test_a_body_that_never_asks_raises_as_it_would_without_us() -> None:

@@ -21,7 +21,7 @@ from handraise.conversation.journal import Journal
 from handraise.conversation.records import Binding, Entry, Json, Outcome, RoundRecord
 from handraise.conversation.rounds import TOKEN_PREFIX, Asked, Round
 from handraise.conversation.states import State, step
-from handraise.errors import ConversationError, Expired, StoreError, Withdrawn
+from handraise.errors import Expired, StoreError, UsageError, Withdrawn
 
 if TYPE_CHECKING:
     from handraise.conversation.lot import Lot
@@ -140,7 +140,7 @@ class Conversation:
         if self.state == "over":
             raise Withdrawn("the call is over; nobody waits for this question")
         if key in self._open:
-            raise ConversationError(f"the question {key!r} is being asked already")
+            raise UsageError(f"the question {key!r} is being asked already; give each its own key")
         asked = self._open[key] = Asked(
             request, asyncio.get_running_loop().create_future(), time.time() + timeout
         )

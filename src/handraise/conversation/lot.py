@@ -14,7 +14,7 @@ from handraise.conversation.digest import digest
 from handraise.conversation.records import Binding, Consumption, Json, Outcome, RoundRecord
 from handraise.conversation.rounds import Round, Terms
 from handraise.conversation.store import Store
-from handraise.errors import ConversationError, NotReplayable, StateRefused, StoreError
+from handraise.errors import ConversationError, NoRoom, NotReplayable, StateRefused, StoreError
 
 _LONGEST = 64
 _POLL = 0.1
@@ -195,7 +195,7 @@ class Lot:
     def require_room(self) -> None:
         """Refuse to park more bodies than there is room for."""
         if len(self.live) >= self.terms.max_parked:
-            raise ConversationError(f"{len(self.live)} questions wait already; no more are taken")
+            raise NoRoom(f"{len(self.live)} questions wait already; no more are taken")
         self.prune_later()
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
