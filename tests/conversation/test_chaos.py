@@ -14,7 +14,6 @@ from tests.conversation.parking import ALICE, Parking, Unsteady, ask, once, with
 from handraise.conversation import Binding, Conversation
 from handraise.errors import StateRefused
 
-
 pytestmark = pytest.mark.slow
 
 
