@@ -10,6 +10,9 @@ from mcp.shared.exceptions import MCPError
 from tests.server.conftest import Place
 from tests.server.peers import CANCEL, DECLINE, Person, accept, connect, text_of
 
+from handraise import Form, ask
+from handraise.errors import SecretInForm
+from handraise.forms import Text
 from handraise.revisions import Revision
 
 ORDER = accept(item="tea", count=2, gift=False)
@@ -293,3 +296,11 @@ async def test_lists_never_ask(place: Place) -> None:
     async with place.client() as client:
         assert len((await client.list_tools()).tools) > 10
         assert len((await client.list_prompts()).prompts) == 1
+
+
+@pytest.mark.shows("S1", "S2")
+@pytest.mark.parametrize("name", ["password", "api_key", "card_number", "ssn"])
+async def test_a_form_that_asks_for_a_secret_is_refused_where_the_question_is_made(name: str) -> None:
+    with pytest.raises(SecretInForm, match=rf"{name}.*ask\.secret") as refused:
+        ask("Please fill this in", Form.by_hand(Text(name)))
+    assert refused.value.field == name

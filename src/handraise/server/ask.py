@@ -10,12 +10,12 @@ import anyio.from_thread
 import anyio.to_thread
 from mcp.server.session import ServerSession
 
-from handraise.errors import TooManyQuestions
+from handraise.errors import DefinitionError, TooManyQuestions
 from handraise.forms import Form, Integer, Number, Text
 from handraise.questions import Accepted, Cancelled, Declined, Fallback, FormQuestion, Person, UrlQuestion
 from handraise.server import shortcuts
 from handraise.server.asking import NO_FALLBACK, Asking, Manner
-from handraise.server.calls import current_call
+from handraise.server.calls import CURRENT, current_call
 from handraise.server.inquiries import (
     FormInquiry,
     ModelInquiry,
@@ -213,6 +213,7 @@ class Ask:
         """
         question = UrlQuestion(_composed(message, usual), url, elicitation_id)
         inquiry = UrlInquiry(question, wait=wait, unsafe_plain_http=unsafe_plain_http)
+        _require_askable(inquiry)
         return Asking(inquiry, _manner(usual, fallback))
 
     async def require(self, *links: UrlQuestion | str, timeout: float | None = None) -> None:
@@ -275,6 +276,7 @@ def _form(
 ) -> Asking[Any]:
     question = FormQuestion(_composed(message, usual), form)
     inquiry: FormInquiry[Any] = FormInquiry(question, convert, check, usual.get("still"), declined_when)
+    _require_askable(inquiry)
     return Asking(inquiry, _manner(usual, fallback, unsafe_preanswer))
 
 
@@ -284,6 +286,17 @@ def _single(
     return _form(
         message, shortcuts.one(field), usual, fallback=fallback, check=check, convert=shortcuts.answer_of
     )
+
+
+def _require_askable(inquiry: FormInquiry[Any] | UrlInquiry) -> None:
+    """Refuse a question that may not be asked where it is made, in a way that fits the call around it."""
+    try:
+        inquiry.require_askable()
+    except DefinitionError as error:
+        call = CURRENT.get(None)
+        if call is None:
+            raise
+        raise call.raisable(error) from None
 
 
 def _manner(usual: Usual, fallback: Any, unsafe_preanswer: bool = False) -> Manner:

@@ -83,8 +83,11 @@ class FormInquiry(Generic[T]):
     def content(self) -> object:
         return self.question.message
 
-    async def begin(self, call: Call, timeout: float) -> FormInquiry[T]:
+    def require_askable(self) -> None:
+        """Refuse a form that asks for a secret, where the question is made."""
         _require_no_secrets(self.question.message, self.question.form)
+
+    async def begin(self, call: Call, timeout: float) -> FormInquiry[T]:
         return self
 
     def request(self, revision: Revision, reasons: Sequence[str] = ()) -> dict[str, Any]:
@@ -128,8 +131,11 @@ class UrlInquiry:
     def content(self) -> object:
         return self.question.url
 
-    async def begin(self, call: Call, timeout: float) -> UrlInquiry:
+    def require_askable(self) -> None:
+        """Refuse a link that no question may carry, where the question is made."""
         require_safe_url(self.question.url, unsafe_plain_http=self.unsafe_plain_http)
+
+    async def begin(self, call: Call, timeout: float) -> UrlInquiry:
         chosen = await call.runtime.flows.open(self.question.elicitation_id, call.person, timeout)
         deadline = time.monotonic() + timeout
         call.announce_when_complete(chosen, deadline)

@@ -23,6 +23,8 @@ async def require_first(call: Call, questions: Sequence[UrlQuestion], timeout: f
         if not missing:
             return
         call.require_mode("url")
+        for question in missing:
+            UrlInquiry(question).require_askable()
         if call.revision.modern:
             manner = Manner(timeout=timeout)
             for answer in await call.together([pose(call, UrlInquiry(link), manner) for link in missing]):
