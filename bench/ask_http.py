@@ -20,6 +20,7 @@ _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 _SESSION = re.compile(rb"mcp-session-id: *(\S+)", re.IGNORECASE)
 _META = {
     "io.modelcontextprotocol/protocolVersion": REVISION,
+    "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1"},
     "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
 }
 
