@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from handraise.urls.files import dump_file_uri, parse_file_uri
 from handraise.urls.inspect import Inspection, inspect_url
 from handraise.urls.open import HINDRANCES, NotOpened, Opened, open_url
 from handraise.urls.pieces import Piece
@@ -17,7 +18,9 @@ __all__ = [
     "Piece",
     "Reason",
     "Verdict",
+    "dump_file_uri",
     "inspect_url",
     "open_url",
+    "parse_file_uri",
     "require_safe_url",
 ]
