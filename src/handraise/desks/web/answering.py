@@ -14,12 +14,13 @@ from handraise.desks.queue import Queue
 from handraise.desks.review import may_leave
 from handraise.desks.sheet import link_of
 from handraise.desks.waiting import Decision, Waiting
-from handraise.desks.web.posted import Posted, first, read_entries
+from handraise.desks.web.posted import read_entries
 from handraise.desks.web.reception import Ended, Reception
 from handraise.desks.web.sessions import Session
 from handraise.desks.web.sheets import Sheets, digest, form_of
 from handraise.desks.web.telling import DESK
 from handraise.questions import Accepted, Cancelled, Declined
+from handraise.site.posted import Posted, first
 
 TOO_SOON = "That came before you can have read this, so nothing was sent. Look again, then choose."
 CHANGED = "The answers were changed in another window. This is what would be sent now."

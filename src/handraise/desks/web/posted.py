@@ -1,47 +1,15 @@
-"""What a browser posted, read with limits, and what of it stands in the fields of a form."""
+"""What stands in the fields of a form, from what a browser posted."""
 
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import parse_qs
-
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
 
 from handraise.desks.fill import NO, YES, Entries
 from handraise.forms import Choice, Choices, Field, Flag, Form
+from handraise.site.posted import Posted
 
-MOST_BYTES = 512 * 1024
-_MOST_VALUES = 5000
 NONE_OF_THESE = "none"
 """Ticked among options: an empty list is the answer. Nothing ticked at all is no answer."""
-
-Posted = dict[str, list[str]]
-
-
-async def read_posted(request: Request) -> Posted:
-    """The values of a form that was posted. Too many bytes or values are refused while they arrive."""
-    if (
-        request.headers.get("content-type", "").partition(";")[0].strip()
-        != "application/x-www-form-urlencoded"
-    ):
-        raise HTTPException(415, "This is not a form.")
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MOST_BYTES:
-            raise HTTPException(413, "This is more than the desk takes.")
-    try:
-        return parse_qs(
-            body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_VALUES, errors="strict"
-        )
-    except ValueError:
-        raise HTTPException(400, "This form cannot be read.") from None
-
-
-def first(posted: Posted, name: str) -> str:
-    """The value of a control, empty when there is none."""
-    return posted.get(name, [""])[0]
 
 
 def read_entries(form: Form[Any], posted: Posted) -> Entries:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import secrets
 from dataclasses import dataclass
 
@@ -12,8 +11,8 @@ from starlette.requests import Request
 
 from handraise.desks.queue import Queue
 from handraise.desks.waiting import Decision, Waiting
-from handraise.desks.web.posted import Posted, first, read_posted
 from handraise.desks.web.sessions import Session, Sessions
+from handraise.site.posted import Posted, has_token, read_posted
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class Reception:
     async def posted(self, request: Request, session: Session) -> Posted:
         """What the session's own page posted. 403 for a post without its token."""
         posted = await read_posted(request)
-        if not hmac.compare_digest(first(posted, "csrf").encode(), session.csrf.encode()):
+        if not has_token(posted, session.csrf):
             raise HTTPException(403, "This page is out of date. Go back to the desk and try again.")
         return posted
 

@@ -16,12 +16,13 @@ from handraise.desks.sheet import lay_out
 from handraise.desks.waiting import Waiting
 from handraise.desks.web.answering import Answering
 from handraise.desks.web.events import stream
-from handraise.desks.web.pages import Pages, static_file
-from handraise.desks.web.posted import read_posted
+from handraise.desks.web.pages import Pages
 from handraise.desks.web.reception import Reception, cookie_name
 from handraise.desks.web.sessions import Session, Sessions
 from handraise.desks.web.sheets import Sheets
 from handraise.desks.web.telling import left, tell
+from handraise.site.posted import read_posted
+from handraise.site.rendering import StaticFiles
 
 
 class Site:
@@ -34,6 +35,7 @@ class Site:
         self._sessions = sessions
         self._now = now
         self._pages = Pages()
+        self._files = StaticFiles("handraise.desks.web")
         self._reception = Reception(queue, sessions)
         self._closing = asyncio.Event()
         sheets = Sheets(queue, self._reception, self._pages, clock=clock, now=now)
@@ -65,7 +67,7 @@ class Site:
         raise HTTPException(403, "You are not signed in here.")
 
     async def _static(self, request: Request) -> Response:
-        return static_file(request.path_params["name"]) or _not_found()
+        return self._files.get(request.path_params["name"]) or _not_found()
 
     async def _sign_in_page(self, request: Request) -> Response:
         """A page with one button. Looking at the link, as previews do, does not use it up."""

@@ -32,11 +32,13 @@ HEADERS: Final[Mapping[str, str]] = {
 Refusal = tuple[int, str]
 
 
-def check_request(method: str, headers: Headers, hosts: Collection[str]) -> Refusal | None:
-    """Why a request is refused, or None. `hosts` are the only names under which the desk answers."""
+def check_request(
+    method: str, headers: Headers, hosts: Collection[str], scheme: str = "http"
+) -> Refusal | None:
+    """Why a request is refused, or None. `hosts` are the only names under which the site answers."""
     named = headers.getlist("host")
     if len(named) != 1 or named[0] not in hosts:
-        return 421, "This desk does not answer under that name."
+        return 421, "This site does not answer under that name."
     site = headers.get("sec-fetch-site", "same-origin")
     if method in ("GET", "HEAD"):
         if site not in ("same-origin", "none") and headers.get("sec-fetch-mode") != "navigate":
@@ -44,17 +46,19 @@ def check_request(method: str, headers: Headers, hosts: Collection[str]) -> Refu
         return None
     if method != "POST":
         return 405, "Only GET and POST."
-    if headers.getlist("origin") != [f"http://{named[0]}"] or site not in ("same-origin", "none"):
+    if headers.getlist("origin") != [f"{scheme}://{named[0]}"] or site not in ("same-origin", "none"):
         return 403, "Another site may not send this."
     return None
 
 
 class Gate:
-    """Refuses what does not come from the desk's own pages, and sends the headers that keep others out."""
+    """Refuses what does not come from the site's own pages, and sends the headers that keep others out."""
 
-    def __init__(self, app: ASGIApp, hosts: Callable[[], Collection[str]]) -> None:
+    def __init__(self, app: ASGIApp, hosts: Callable[[], Collection[str]], scheme: str = "http") -> None:
+        """`hosts` are the names under which the site answers, `scheme` how browsers reach it."""
         self._app = app
         self._hosts = hosts
+        self._scheme = scheme
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -65,6 +69,6 @@ class Gate:
                 MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
-        refusal = check_request(scope["method"], Headers(scope=scope), self._hosts())
+        refusal = check_request(scope["method"], Headers(scope=scope), self._hosts(), self._scheme)
         app = self._app if refusal is None else PlainTextResponse(refusal[1] + "\n", refusal[0])
         await app(scope, receive, send_with_headers)

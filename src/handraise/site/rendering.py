@@ -1,0 +1,75 @@
+"""From templates to text. Whatever is not ours is made inert on its way into a page."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from typing import Final
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from starlette.responses import Response
+
+from handraise.display import UntrustedText, for_html, for_line
+
+_WHOLE = 1_000_000
+"""Where nothing may be left out, all is shown, however long it is."""
+
+_WRITTEN_OUT: Final = re.compile("⟨[^⟩]*⟩")
+"""What display put in for a character that cannot be seen. The text itself never contains these brackets."""
+
+_TYPES: Final = {
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+
+
+def line(text: UntrustedText | str) -> Markup:
+    """Text of others on one line: a name, a label, a sentence with a name in it."""
+    escaped = str(escape(for_line(text.raw if isinstance(text, UntrustedText) else text)))
+    marked = _WRITTEN_OUT.sub(r"<mark>\g<0></mark>", escaped)
+    return Markup(f"<bdi>{marked}</bdi>")  # noqa: S704 - escaped above
+
+
+def whole(text: UntrustedText | str) -> Markup:
+    """Text of others with nothing left out."""
+    raw = text.raw if isinstance(text, UntrustedText) else text
+    return Markup(for_html(raw, limit=_WHOLE))  # noqa: S704 - for_html escapes
+
+
+def sentence(text: str) -> Markup:
+    """Our own words as a sentence."""
+    return escape(text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else "."))
+
+
+def environment(package: str, *, static: str) -> Environment:
+    """The templates of a package, which extend `site.html`. `static` is where the site's own files are served."""
+    made = Environment(
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader("handraise.site")]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(line=line, whole=whole, sentence=sentence)
+    made.globals["static"] = static
+    return made
+
+
+class StaticFiles:
+    """The stylesheets, scripts and icons of a site: what all sites have, and what a package adds."""
+
+    def __init__(self, *packages: str) -> None:
+        self._files = {
+            file.name: file
+            for package in ("handraise.site", *packages)
+            for file in files(package).joinpath("static").iterdir()
+            if file.name.rpartition(".")[2] in _TYPES
+        }
+
+    def get(self, name: str) -> Response | None:
+        """The file, None when there is none of that name."""
+        if name not in self._files:
+            return None
+        return Response(self._files[name].read_bytes(), media_type=_TYPES[name.rpartition(".")[2]])
