@@ -319,8 +319,8 @@ async def test_a_lock_that_is_held_for_too_long_is_a_store_error_and_passes(
     store: SqliteStore, tmp_path: Path
 ) -> None:
     await store.open_round(a_round())
-    assert store._opened is not None
-    store._opened[0].execute("PRAGMA busy_timeout = 50")
+    assert store._file._opened is not None
+    store._file._opened[0].execute("PRAGMA busy_timeout = 50")
     with opened(tmp_path / "store.db") as db:
         db.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="locked"):
@@ -335,8 +335,8 @@ async def test_a_write_that_fails_half_way_leaves_nothing_and_the_next_one_works
     store: SqliteStore, statement: str
 ) -> None:
     await store.open_round(a_round())
-    assert store._opened is not None
-    db, sealer = store._opened
+    assert store._file._opened is not None
+    db, sealer = store._file._opened
 
     class Failing:
         """The connection, until the disk fails once."""
@@ -353,7 +353,7 @@ async def test_a_write_that_fails_half_way_leaves_nothing_and_the_next_one_works
                 raise sqlite3.OperationalError("disk I/O error")
             return db.execute(sql, *args)
 
-    store._opened = (Failing(), sealer)  # type: ignore[assignment]
+    store._file._opened = (Failing(), sealer)  # type: ignore[assignment]
     with pytest.raises(StoreError, match="disk I/O error"):
         await consume(store)
     assert (await consume(store)).verdict == "first"

@@ -1,0 +1,195 @@
+"""One SQLite file: its connection, its worker thread, its transactions, the version of its tables.
+
+Everything that waits when the worker gets to it shares one transaction, so that many who write at once share one
+sync of the disk. Nobody hears that their work is done before that transaction is on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+from handraise.errors import StoreError
+from handraise.stores.seal import Sealer, key_beside, make_private
+
+T = TypeVar("T")
+
+Work: TypeAlias = Callable[[sqlite3.Connection, Sealer], T]
+"""Something to do in the worker thread, with the connection and with what seals contents."""
+
+_VERSION = 1
+_PATIENCE = 10.0
+"""How long to wait for another process that writes."""
+
+
+class SqliteFile:
+    """Runs work on one SQLite file (WAL, synchronous FULL), private to its owner, opened when it is first used."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        schemas: Iterable[str],
+        keys: Sequence[bytes | str] | None = None,
+    ) -> None:
+        self.path = Path(path)
+        self._schemas = tuple(schemas)
+        self._keys = keys
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="handraise-store")
+        self._waiting: list[_Unit] = []
+        self._lock = threading.Lock()
+        self._opened: tuple[sqlite3.Connection, Sealer] | None = None
+
+    async def read(self, work: Work[T]) -> T:
+        """What the work returns. It sees everything that was written before the call, and changes nothing."""
+        return await self._take(work, writes=False)
+
+    async def write(self, work: Work[T]) -> T:
+        """What the work returns, once all it changed is on disk. When it fails nothing that it changed is."""
+        return await self._take(work, writes=True)
+
+    async def aclose(self) -> None:
+        """Let go of the file. It is opened again when it is used again."""
+
+        def close() -> None:
+            if self._opened is not None:
+                db, self._opened = self._opened[0], None
+                db.close()
+
+        await asyncio.get_running_loop().run_in_executor(self._worker, close)
+
+    async def _take(self, work: Work[T], *, writes: bool) -> T:
+        unit = _Unit(work, writes)
+        with self._lock:
+            self._waiting.append(unit)
+            if len(self._waiting) == 1:
+                self._worker.submit(self._run_waiting)
+        try:
+            result: T = await unit.done
+        except (sqlite3.Error, OSError, UnicodeError) as error:
+            raise StoreError(f"{self.path}: {error}") from error
+        return result
+
+    def _run_waiting(self) -> None:
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+        units = [unit for unit in waiting if not unit.done.cancelled()]
+        try:
+            db, sealer = self._open()
+            _commit(db, sealer, [unit for unit in units if unit.writes])
+            for unit in units:
+                if not unit.writes:
+                    unit.run(db, sealer)
+        except Exception as error:  # noqa: BLE001 - whoever waits gets it
+            for unit in units:
+                unit.fail(error)
+        _tell(units)
+
+    def _open(self) -> tuple[sqlite3.Connection, Sealer]:
+        if self._opened is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(self.path)
+            sealer = Sealer(self._keys if self._keys is not None else [key_beside(self.path)])
+            self._opened = _connect(self.path, self._schemas), sealer
+        return self._opened
+
+
+class _Unit:
+    """Work of one caller, and what came of it."""
+
+    def __init__(self, work: Work[Any], writes: bool) -> None:
+        self.writes = writes
+        self.loop = asyncio.get_running_loop()
+        self.done: asyncio.Future[Any] = self.loop.create_future()
+        self._work = work
+        self._result: Any = None
+        self.error: Exception | None = None
+
+    def run(self, db: sqlite3.Connection, sealer: Sealer) -> None:
+        try:
+            self._result = self._work(db, sealer)
+        except Exception as error:  # noqa: BLE001 - the caller gets it
+            self.error = error
+
+    def fail(self, error: Exception) -> None:
+        self.error = self.error or error
+
+    def tell(self) -> None:
+        if self.done.cancelled():
+            return
+        if self.error is not None:
+            self.done.set_exception(self.error)
+        else:
+            self.done.set_result(self._result)
+
+
+def _commit(db: sqlite3.Connection, sealer: Sealer, units: Sequence[_Unit]) -> None:
+    """Run the units in one transaction. One that fails takes back its own changes and nobody else's."""
+    if not units:
+        return
+    try:
+        db.execute("BEGIN IMMEDIATE")
+        for unit in units:
+            db.execute("SAVEPOINT unit")
+            unit.run(db, sealer)
+            if unit.error is not None:
+                db.execute("ROLLBACK TO unit")
+            db.execute("RELEASE unit")
+        db.execute("COMMIT")
+    except Exception as error:  # noqa: BLE001 - everybody who shared the transaction gets it
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        for unit in units:
+            unit.fail(error)
+
+
+def _tell(units: Sequence[_Unit]) -> None:
+    """Wake every loop once, however many of its callers waited."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Unit]] = {}
+    for unit in units:
+        by_loop.setdefault(unit.loop, []).append(unit)
+    for loop, told in by_loop.items():
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(_tell_all, told)
+
+
+def _tell_all(units: Sequence[_Unit]) -> None:
+    for unit in units:
+        unit.tell()
+
+
+def _connect(path: Path, schemas: Sequence[str]) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=_PATIENCE)
+    try:
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        if version not in (0, _VERSION):
+            raise StoreError(f"{path} was written by another version of Handraise (schema {version})")
+        _switch_to_wal(db)
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA secure_delete = ON")
+        db.executescript(f"BEGIN IMMEDIATE; {' '.join(schemas)} PRAGMA user_version = {_VERSION}; COMMIT;")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _switch_to_wal(db: sqlite3.Connection) -> None:
+    """SQLite does not wait by itself when another process switches a new file at the same moment."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= end:
+                raise
+            time.sleep(0.01)
