@@ -20,9 +20,11 @@
     ├── CompletionRefused          a URL question finished by nobody we can name, or already over
     ├── Stopped                    the body ended itself politely after a decline or a cancel
     ├── Stale                      what was asked about changed while the person thought
+    ├── OutsideBoundary            a file that lies outside of the roots, or a link that may lead there
     ├── UsageError                 Handraise was called where it cannot work
     ├── SetupError                 something to install or to configure is missing
-    └── StoreError                 the store could not keep or give back a record
+    ├── StoreError                 the store could not keep or give back a record
+    └── LedgerError                what is no record of the ledger, or one that cannot be written
 
 Each class has a stable `code`, and one constant `public` sentence which is all
 that the other side may learn. `str(error)` is for the log and the author.
@@ -217,6 +219,29 @@ class Stale(HandraiseError):
     public = "What this was about changed while the person was deciding. Nothing was done. Look again, then call again."
 
 
+class OutsideBoundary(HandraiseError):
+    """A file operation that would leave the boundary. Nothing was read or written.
+
+    The other side gets the whole message: the boundary is its own, and it needs to know where it may go.
+    """
+
+    code = "outside_boundary"
+    public = "This is outside of the folders that this server may use. Nothing was read or written."
+
+    def __init__(self, path: str, why: str, *, boundary: tuple[str, ...]) -> None:
+        where = f"the boundary ({', '.join(boundary)})" if boundary else "the boundary, which is empty"
+        advice = (
+            "Use a path inside the boundary, or ask the person to add the folder to their client's roots."
+            if boundary
+            else "Ask the person to give their client roots, or to configure a folder for this server."
+        )
+        message = f"{path!r} is refused by {where}: {why}. Nothing was read or written. {advice}"
+        super().__init__(message)
+        self.path = path
+        self.boundary = boundary
+        self.__dict__["public"] = message  # of this one error; the class keeps its constant sentence
+
+
 class UsageError(HandraiseError):
     """Handraise was called where it cannot work."""
 
@@ -236,3 +261,10 @@ class StoreError(HandraiseError):
 
     code = "store"
     public = "The question could not be kept safely, so it was not asked."
+
+
+class LedgerError(HandraiseError):
+    """What is no record of the ledger, or one that cannot be written. Nothing was recorded."""
+
+    code = "ledger"
+    public = "What happened could not be recorded, so nothing was done. Try again later."

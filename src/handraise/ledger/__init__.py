@@ -1,0 +1,35 @@
+"""The record of every question: what was shown, what was decided, and which call used it."""
+
+from handraise.ledger.events import (
+    KINDS,
+    About,
+    Client,
+    Content,
+    Event,
+    Field,
+    Kind,
+    Link,
+    Principal,
+    Request,
+    Server,
+    Use,
+    dump_event,
+    parse_event,
+)
+
+__all__ = [
+    "KINDS",
+    "About",
+    "Client",
+    "Content",
+    "Event",
+    "Field",
+    "Kind",
+    "Link",
+    "Principal",
+    "Request",
+    "Server",
+    "Use",
+    "dump_event",
+    "parse_event",
+]

@@ -1,0 +1,200 @@
+"""The events of a question, as values and as canonical JSON.
+
+One question has several events, joined by its id: it is asked, shown, decided, its answer is used. Contents are never
+in an event: it has a keyed hash of them and a reference to where they may be kept, so that they can be erased while
+the event, and with it the proof, stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal, get_args
+
+from handraise.errors import LedgerError
+from handraise.ledger.canonical import dump_value, parse_value
+
+Kind = Literal[
+    "asked",
+    "shown",
+    "decided",
+    "opened",
+    "completed",
+    "used",
+    "refused",
+    "expired",
+    "withdrawn",
+    "failed",
+    "ambiguous",
+]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Who asks: what the user configured, and apart from it what the server claims to be."""
+
+    id: str
+    target: str | None = None
+    """Its origin or command. Only the program's name of a command: arguments may hold secrets."""
+    claims: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """The client's program."""
+
+    name: str
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who was asked, and how we know."""
+
+    issuer: str
+    subject: str
+    how: Literal["token", "system", "anonymous"]
+
+    @property
+    def key(self) -> str:
+        """One string for one person, the same as everywhere in Handraise."""
+        return f"{self.how}:{self.issuer}:{self.subject}"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The call that a question belongs to."""
+
+    method: str
+    target: str | None = None
+    """The tool, prompt or resource."""
+    arguments: str | None = None
+    """Keyed digest of its arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What all events of one question have in common."""
+
+    server: Server
+    principal: Principal | None = None
+    request: Request | None = None
+    mode: Literal["form", "url"] | None = None
+    client: Client | None = None
+    revision: str | None = None
+    gateway: str | None = None
+    policy: str | None = None
+    """The version of the policy that judged it."""
+    trace: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Something that was said, without saying it."""
+
+    ref: str
+    """Where it is kept, if it is. What is kept there can be erased."""
+    hash: str
+    """HMAC-SHA-256 under a key of its own, which is erased together with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field that was asked for."""
+
+    name: str
+    type: str
+    secret: str | None = None
+    """What kind of secret it seems to ask for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Where a URL question leads. Never its path or its parameters."""
+
+    domain: str | None
+    """The registrable domain."""
+    host: str | None
+    verdict: Literal["ok", "warn", "danger"]
+    reasons: tuple[str, ...] = ()
+    """Names of reasons, not sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """The call that used an answer, and how it ended."""
+
+    request: Request
+    ended: Literal["result", "error", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened to one question."""
+
+    id: str
+    question: str
+    kind: Kind
+    time: int
+    """Wall clock, in milliseconds since 1970."""
+    about: About
+    message: Content | None = None
+    """What the person was asked, exactly."""
+    fields: tuple[Field, ...] = ()
+    schema: str | None = None
+    """Digest of the form as it was sent."""
+    secret: str | None = None
+    """The kind of secret that the message asks for, when no single field can be named for it."""
+    link: Link | None = None
+    action: Literal["accept", "decline", "cancel"] | None = None
+    """What the client was told, or what it answered."""
+    decided_by: Literal["human", "policy", "agent", "timeout"] | None = None
+    answer: Content | None = None
+    edited: tuple[str, ...] = ()
+    """The fields in which the person changed the server's suggestion."""
+    latency: int | None = None
+    """Milliseconds from being asked."""
+    used: Use | None = None
+    reasons: tuple[str, ...] = ()
+    """Why it was refused, or why nobody answered."""
+
+
+_NEEDS: Final[Mapping[Kind, tuple[str, ...]]] = MappingProxyType(
+    {
+        "asked": ("message",),
+        "shown": ("message",),
+        "decided": ("action", "decided_by"),
+        "opened": (),
+        "completed": (),
+        "used": ("used",),
+        "refused": ("decided_by", "reasons"),
+        "expired": (),
+        "withdrawn": (),
+        "failed": ("reasons",),
+        "ambiguous": ("reasons",),
+    }
+)
+"""What an event of each kind has to say."""
+
+ENDINGS: Final[frozenset[Kind]] = frozenset(
+    {"decided", "refused", "expired", "withdrawn", "failed", "ambiguous"}
+)
+"""The kinds after which nobody can answer the question any more."""
+
+
+def dump_event(event: Event) -> bytes:
+    """The canonical JSON of an event (RFC 8785). Raises `LedgerError` when it says too little for its kind."""
+    missing = [name for name in _NEEDS[event.kind] if not getattr(event, name)]
+    if missing:
+        raise LedgerError(f"an event of kind {event.kind!r} needs {', '.join(missing)}")
+    return dump_value(event)
+
+
+def parse_event(data: bytes) -> Event:
+    """The event of canonical JSON. Raises `LedgerError` for anything that `dump_event` would not have written."""
+    event = parse_value(Event, data)
+    if dump_event(event) != data:
+        raise LedgerError("the event is not in its canonical form")
+    return event

@@ -1,0 +1,94 @@
+"""Events as a server and a desk would record them, and a way to make any."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from handraise.ledger.events import (
+    About,
+    Client,
+    Content,
+    Event,
+    Field,
+    Kind,
+    Link,
+    Principal,
+    Request,
+    Server,
+    Use,
+)
+
+ADA = Principal("https://login.example", "ada", "token")
+NOTES = Server("notes", "https://notes.example", "Notes, the original")
+DELETE = Request("tools/call", "delete_note", "d" * 32)
+ABOUT = About(
+    NOTES,
+    principal=ADA,
+    request=DELETE,
+    mode="form",
+    client=Client("desk", "1.2"),
+    revision="2026-07-28",
+    policy="p1",
+    trace="4bf92f3577b34da6a3ce929d0e0e4736",
+)
+MESSAGE = Content("c_1", "a" * 64)
+NOW = 1_700_000_000_000
+
+SAYS: dict[Kind, dict[str, Any]] = {
+    "asked": {"message": MESSAGE, "fields": (Field("which", "choice"),), "schema": "s" * 32},
+    "shown": {"message": MESSAGE, "latency": 12},
+    "decided": {
+        "action": "accept",
+        "decided_by": "human",
+        "answer": Content("c_2", "b" * 64),
+        "edited": ("which",),
+        "latency": 4200,
+    },
+    "opened": {"link": Link("example.com", "login.example.com", "warn", ("local_network",))},
+    "completed": {},
+    "used": {"used": Use(DELETE, "result")},
+    "refused": {"message": MESSAGE, "decided_by": "policy", "reasons": ("You blocked this server.",)},
+    "expired": {"decided_by": "timeout", "latency": 300_000},
+    "withdrawn": {"reasons": ("the call was cancelled",)},
+    "failed": {"reasons": ("the client answered with the error -32000",)},
+    "ambiguous": {"reasons": ("the process ended while the question was open",)},
+}
+
+
+def an_event(kind: Kind = "asked", number: int = 1, *, about: About = ABOUT, **more: Any) -> Event:
+    """An event of this kind."""
+    said = {**SAYS[kind], **more}
+    return Event(
+        f"e_{number}", said.pop("question", "q_1"), kind, said.pop("time", NOW + number), about, **said
+    )
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+NUMBERS = st.integers(-(2**53) + 1, 2**53 - 1)
+
+EVENTS: st.SearchStrategy[Event] = st.builds(
+    Event,
+    id=TEXTS,
+    question=TEXTS,
+    kind=st.just("asked"),
+    time=NUMBERS,
+    about=st.builds(
+        About,
+        server=st.builds(Server, TEXTS, st.none() | TEXTS, st.none() | TEXTS),
+        principal=st.none() | st.builds(Principal, TEXTS, TEXTS, st.sampled_from(["token", "system"])),
+        request=st.none() | st.builds(Request, TEXTS, TEXTS),
+        mode=st.sampled_from([None, "form", "url"]),
+        trace=st.none() | TEXTS,
+    ),
+    message=st.builds(Content, TEXTS, TEXTS),
+    fields=st.lists(st.builds(Field, TEXTS, TEXTS, st.none() | TEXTS), max_size=3).map(tuple),
+    link=st.none()
+    | st.builds(
+        Link, st.none() | TEXTS, st.none() | TEXTS, st.sampled_from(["ok", "danger"]), st.tuples(TEXTS)
+    ),
+    edited=st.lists(TEXTS, max_size=3).map(tuple),
+    latency=st.none() | NUMBERS,
+    reasons=st.lists(TEXTS, max_size=2).map(tuple),
+)
