@@ -11,7 +11,7 @@ from unittest import mock
 import anyio
 
 from handraise.client import Consent, ConsentClient
-from handraise.client.consent import Event
+from handraise.client.gate import Event
 from handraise.desks import Decision, Queue, Waiting
 from handraise.desks.scripted import Line, ScriptedDesk
 from handraise.questions import Origin, Person
@@ -61,13 +61,21 @@ async def host(
     *,
     gate: OpenGate | None = None,
     modes: Any = ("form", "url"),
+    roots: Any = None,
     **options: Any,
 ) -> AsyncIterator[Host]:
     """A connected host whose person answers from a script."""
     queue, chosen = Queue(), gate or OpenGate()
     events: list[Event] = []
     consent = Consent(
-        queue, origin=NOTES, person=ADA, gate=chosen, modes=modes, record=events.append, timeout=10
+        queue,
+        origin=NOTES,
+        person=ADA,
+        gate=chosen,
+        modes=modes,
+        roots=roots,
+        record=events.append,
+        timeout=10,
     )
     desk = ScriptedDesk(queue, list(script))
     mode = "2026-07-28" if revision.modern else "legacy"

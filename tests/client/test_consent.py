@@ -16,7 +16,7 @@ from tests.server.peers import REVISIONS, text_of
 
 from handraise import Handraise, NotSupported, UrlQuestion, ask, complete
 from handraise.client import Consent
-from handraise.client.consent import CALL
+from handraise.client.calls import CALL, Call
 from handraise.desks import Decision, Queue
 from handraise.desks.gate import PolicyGate
 from handraise.desks.scripted import Line
@@ -87,7 +87,7 @@ async def test_the_desk_is_told_which_tool_asks_with_which_arguments(revision: R
 @pytest.mark.shows("D1")
 async def test_where_the_host_cannot_tell_which_call_asks_it_says_so() -> None:
     consent = Consent(Queue(), origin=NOTES, person=ADA, gate=OpenGate())
-    consent.calls += [("greet", {"greeting": "one"}), ("greet", {"greeting": "two"})]
+    consent.calls += [Call("greet", {"greeting": "one"}), Call("greet", {"greeting": "two"})]
     cause = consent._cause()
     assert cause is not None
     assert not cause.certain
@@ -282,13 +282,28 @@ async def test_a_decline_or_a_cancel_in_between_ends_it(script: list[Line]) -> N
 
 
 @pytest.mark.shows("L2")
-async def test_a_completion_notice_for_an_unknown_id_is_ignored() -> None:
-    async with host(server(), Revision.NOVEMBER_2025) as here:
-        notice = types.ElicitCompleteNotification(
-            params=types.ElicitCompleteNotificationParams(elicitation_id="who?")
-        )
-        await here.client._observe(notice)
-        assert here.client._flows == {}
+async def test_a_completion_notice_counts_for_the_id_that_was_asked_about_and_for_no_other() -> None:
+    def notice(elicitation_id: str) -> types.ElicitCompleteNotification:
+        params = types.ElicitCompleteNotificationParams(elicitation_id=elicitation_id)
+        return types.ElicitCompleteNotification(params=params)
+
+    script = [Line("accept"), Line("leave"), Line("cancel")]
+    async with host(server(), Revision.NOVEMBER_2025, script) as here, anyio.create_task_group() as tasks:
+        hear: Any = here.client.message_handler
+        queue = here.consent.queue
+        await hear(notice("flow"))  # nobody was asked about it yet
+
+        async def finish() -> None:
+            await until(lambda: len(here.desk.seen) == 2)
+            await hear(notice("other"))
+            await anyio.wait_all_tasks_blocked()
+            assert [waiting.browsing for waiting in queue.waiting()] == [True]
+            await hear(notice("flow"))
+
+        tasks.start_soon(finish)
+        with pytest.raises(MCPError):  # called again, and cancelled by the script
+            await here.client.call_tool("files")
+        assert len(here.desk.seen) == 3
 
 
 async def test_consent_works_as_the_plain_callback_of_the_sdks_client(revision: Revision) -> None:
@@ -312,7 +327,7 @@ async def test_the_same_question_asked_twice_by_one_call_is_shown_once_and_one_a
     consent = Consent(queue, origin=NOTES, person=ADA, gate=PolicyGate(Policy()))
     question = FormQuestion("Who are you?", Form.by_hand(Text("name")))
     decisions: list[Decision] = []
-    CALL.set(("greet", {}))
+    CALL.set(Call("greet", {}))
 
     async def asked() -> None:
         decisions.append(await consent.ask(question))

@@ -2,5 +2,6 @@
 
 from handraise.client.consent import Consent
 from handraise.client.guarded import ConsentClient
+from handraise.client.roots import Roots
 
-__all__ = ["Consent", "ConsentClient"]
+__all__ = ["Consent", "ConsentClient", "Roots"]

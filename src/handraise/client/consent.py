@@ -6,14 +6,17 @@ before it leaves. What nobody saw is cancelled, never declined, and a failure of
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextvars import ContextVar
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
+from handraise.client.calls import CALL, Call
+from handraise.client.gate import Event, Gate
+from handraise.client.roots import Folders, Roots, ask_about
 from handraise.desks import Cause, Decision, Queue, Waiting
 from handraise.errors import WireError
 from handraise.forms import check_answer
@@ -38,57 +41,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DeskMode = Literal["form", "url"]
-Call = tuple[str, Mapping[str, Any]]
 
-
-class Ruling(Protocol):
-    """What a policy says: whether a question may reach the desk, and why."""
-
-    @property
-    def verdict(self) -> Literal["allow", "warn", "refuse"]: ...
-    @property
-    def reasons(self) -> tuple[str, ...]: ...
-    @property
-    def silent(self) -> bool:
-        """Whether nothing is to be said about a refusal: the person muted the server."""
-        ...
-
-    @property
-    def same_as(self) -> str | None:
-        """The question that waits already and is just the same: one answer serves both."""
-        ...
-
-
-class Gate(Protocol):
-    """What decides whether a question may reach the desk, and hears how it ended."""
-
-    def admit(self, waiting: Waiting, now: float) -> Ruling:
-        """Judge a question by the rules and the limits."""
-        ...
-
-    def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:
-        """Take note of a decision: quiet time after a decline, a person's own rule."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """What became of a question, for whoever keeps a record."""
-
-    waiting: Waiting | None
-    decision: Decision
-    revision: Revision | None
-
-
-CALL: ContextVar[Call | None] = ContextVar("handraise_client_call", default=None)
-"""The call that the running task makes, where the revision lets us know."""
+_NO_ROOTS = "Roots are not supported here."
 
 
 class Consent:
     """The callback: `Client(target, elicitation_callback=Consent(queue, …))`.
 
     Without a mode it is false, and the SDK then declares that the client cannot be asked. Which modes are
-    declared otherwise is the SDK's to say (always both); `ConsentClient` declares exactly these.
+    declared otherwise is the SDK's to say (always both); `ConsentClient` declares exactly these. With `roots`,
+    `list_roots` is the SDK's other callback: `Client(…, list_roots_callback=consent.list_roots)`.
     """
 
     def __init__(
@@ -99,6 +61,7 @@ class Consent:
         person: Person,
         gate: Gate,
         modes: Iterable[DeskMode] = ("form", "url"),
+        roots: Roots | Folders | None = None,
         timeout: float | None = 300.0,
         record: Callable[[Event], None] | None = None,
         transport: Literal["stdio", "http"] = "stdio",
@@ -108,6 +71,8 @@ class Consent:
         self.origin = origin
         self.person = person
         self.modes: frozenset[DeskMode] = frozenset(modes)
+        self.roots = roots if roots is None or isinstance(roots, Roots) else Roots(roots)
+        """The folders that the server may get to know, once the person agreed; None: it cannot ask for any."""
         self.calls: list[Call] = []
         """The calls under way, as far as the host tells."""
         self._gate = gate
@@ -115,6 +80,7 @@ class Consent:
         self._record = record
         self._transport: Literal["stdio", "http"] = transport
         self._server_host = server_host
+        self._about_roots = asyncio.Lock()
 
     def __bool__(self) -> bool:
         return bool(self.modes)
@@ -137,7 +103,27 @@ class Consent:
             fault = undeclared_mode(question.mode)
             return ErrorData(code=fault.code, message=fault.message)
         decision = await self.ask(question, revision)
+        if (
+            isinstance(question, UrlQuestion)
+            and (call := CALL.get())
+            and isinstance(decision.answer, Accepted)
+        ):
+            call.opened.append(question)
         return ElicitResult.model_validate(dump_answer(_wire(decision)))
+
+    async def list_roots(self, context: Any) -> types.ListRootsResult | types.ErrorData:
+        """Answer a `roots/list` of the SDK's client with the folders that the person agreed to, on any revision."""
+        from mcp_types import METHOD_NOT_FOUND, ErrorData, ListRootsResult, Root
+        from pydantic import FileUrl
+
+        if self.roots is None:
+            return ErrorData(code=METHOD_NOT_FOUND, message=_NO_ROOTS)
+        async with self._about_roots:  # asked once, however often a server wants to know
+            if (undecided := self.roots.undecided()) and "form" in self.modes:
+                decision = await self.ask(ask_about(undecided), Revision(context.session.protocol_version))
+                self.roots.decide(undecided, decision.answer)
+        exposed = [Root(uri=FileUrl(uri), name=name) for uri, name in self.roots.exposed()]
+        return ListRootsResult(roots=exposed)
 
     async def ask(self, question: Question, revision: Revision | None = None) -> Decision:
         """Have a question decided: by the policy, or by the person at a desk."""
@@ -183,6 +169,7 @@ class Consent:
             link=self._inspect(question.url) if isinstance(question, UrlQuestion) else None,
             asked_at=now,
             deadline=None if self._timeout is None else now + self._timeout,
+            group=call.group if (call := CALL.get()) is not None else None,
         )
 
     async def wait_in_browser(self, question: UrlQuestion) -> bool:
@@ -195,9 +182,10 @@ class Consent:
 
     def _cause(self) -> Cause | None:
         """Which call asks. On the legacy revisions nothing says so: one call under way is it, of several one."""
-        if (call := CALL.get()) is not None:
-            return Cause((call,))
-        return Cause(tuple(self.calls), certain=len(self.calls) == 1) if self.calls else None
+        call = CALL.get() or (self.calls[0] if len(self.calls) == 1 else None)
+        if call is not None:
+            return Cause((call.told,), call_id=call.id)
+        return Cause(tuple(call.told for call in self.calls), certain=False) if self.calls else None
 
 
 def _warned(waiting: Waiting, reasons: tuple[str, ...]) -> Waiting:

@@ -1,0 +1,145 @@
+"""What a client does around each call of a host's, whichever library it comes from."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, Final, Protocol, TypeVar
+
+import mcp_types as types
+from mcp import ClientSession
+from mcp.shared.exceptions import MCPError
+
+from handraise.client.browsing import finish_in_browser, retry_while_browsing
+from handraise.client.calls import CALL, Call
+from handraise.client.consent import Consent
+from handraise.client.roots import Folders
+from handraise.errors import UsageError, WireError
+from handraise.questions import Accepted, UrlQuestion
+from handraise.revisions import Revision
+from handraise.wire import URL_REQUIRED, parse_url_required
+
+T = TypeVar("T")
+
+MAX_HANDSHAKES: Final = 3
+"""How often one call may be told that something is required first."""
+
+Send = Callable[[types.InputResponses | None, str | None], Coroutine[Any, Any, T]]
+
+
+class Connected(Protocol):
+    """A client that is connected."""
+
+    @property
+    def session(self) -> ClientSession: ...
+
+
+class AskingFirst:
+    """Names the calls of a client to the desk, runs the -32042 handshake, and waits for browsers."""
+
+    def __init__(self, consent: Consent, client: Connected, observer: Any = None) -> None:
+        self._consent = consent
+        self._client = client
+        self._observer = observer
+        self._flows: dict[str, asyncio.Event] = {}
+
+    async def call(
+        self, name: str, arguments: Mapping[str, Any] | None, request: Callable[[], Awaitable[T]]
+    ) -> T:
+        """Make a call; what is required first is asked for, then it is made again."""
+        call = Call(name, arguments or {})
+        self._consent.calls.append(call)
+        before = CALL.set(call)
+        try:
+            for _ in range(MAX_HANDSHAKES):
+                try:
+                    return await request()
+                except MCPError as error:
+                    if not await self._meet(error):
+                        raise
+            return await request()
+        finally:
+            CALL.reset(before)
+            self._consent.calls.remove(call)
+
+    def retrying(self, first: Any, retry: Send[T]) -> Send[T]:
+        """A retry of 2026-07-28 that knows which links the person went to in its round."""
+        call, rounds = CALL.get(), 1
+
+        async def send(responses: types.InputResponses | None, state: str | None) -> T:
+            nonlocal rounds
+            links = list(call.opened) if call is not None else []
+            if links:
+                result = await retry_while_browsing(self._consent, links, lambda: retry(responses, state))
+            else:
+                result = await retry(responses, state)
+            rounds += 1
+            _begin_round(call, rounds, result)
+            return result
+
+        _begin_round(call, rounds, first)
+        return send
+
+    async def change_roots(self, folders: Folders, *, allowed: bool) -> bool:
+        """Have another set of roots; True when the server was told so."""
+        if self._consent.roots is None:
+            raise UsageError("roots were not declared; give Consent(roots=…), an empty list for none yet")
+        self._consent.roots.change(folders, allowed=allowed)
+        return await self.check_roots()
+
+    async def check_roots(self) -> bool:
+        """Look whether the roots can still be reached, and tell a legacy server when that changed."""
+        roots = self._consent.roots
+        if roots is None or not roots.look() or not self._revision.legacy:
+            return False
+        await self._client.session.send_notification(types.RootsListChangedNotification())
+        return True
+
+    async def observe(self, message: Any) -> None:
+        """Hear completion notices; ids that nobody here was asked about are ignored."""
+        if isinstance(message, types.ElicitCompleteNotification):
+            known = message.params.elicitation_id
+            if (finished := self._flows.get(known)) is not None:
+                finished.set()
+        if self._observer is not None:
+            await self._observer(message)
+
+    @property
+    def _revision(self) -> Revision:
+        return Revision(str(self._client.session.protocol_version))
+
+    async def _meet(self, error: MCPError) -> bool:
+        """Do what a -32042 says has to come first; False when it says nothing we may do, or the person will not."""
+        revision = self._revision
+        if (
+            error.code != URL_REQUIRED
+            or revision is not Revision.NOVEMBER_2025
+            or "url" not in self._consent.modes
+        ):
+            return False
+        try:
+            questions = parse_url_required(error.data)
+        except WireError:
+            return False
+        for question in questions:
+            if not await self._finish(question, revision):
+                return False
+        return True
+
+    async def _finish(self, question: UrlQuestion, revision: Revision) -> bool:
+        """Have one link consented to and finished."""
+        known = str(question.elicitation_id)
+        finished = self._flows.setdefault(known, asyncio.Event())
+        try:
+            decision = await self._consent.ask(question, revision)
+            return isinstance(decision.answer, Accepted) and await finish_in_browser(
+                self._consent, question, finished.wait()
+            )
+        finally:
+            self._flows.pop(known, None)
+
+
+def _begin_round(call: Call | None, number: int, result: Any) -> None:
+    if call is not None and isinstance(result, types.InputRequiredResult):
+        requests = (result.input_requests or {}).values()
+        call.begin_round(number, sum(isinstance(each, types.ElicitRequest) for each in requests))

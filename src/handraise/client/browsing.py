@@ -1,0 +1,71 @@
+"""While the person is in their browser: "done" and "cancel" at the desk, and the call goes on by itself when it can."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any, Final, TypeVar
+
+from handraise.client.consent import Consent
+from handraise.errors import Stopped
+from handraise.questions import UrlQuestion
+
+T = TypeVar("T")
+
+MAX_RETRIES: Final = 3
+"""How often the person may have a retry sent again."""
+
+PATIENCE: Final = 0.5
+"""Seconds that a retry may take before the desk offers anything: most are not about the browser at all."""
+
+
+async def finish_in_browser(consent: Consent, link: UrlQuestion, finished: Awaitable[Any]) -> bool:
+    """Wait until the server reports that a link is finished, or the person does; False when they give up."""
+    said, noticed = _start(consent.wait_in_browser(link)), asyncio.ensure_future(finished)
+    try:
+        await asyncio.wait({said, noticed}, return_when=asyncio.FIRST_COMPLETED)
+        return noticed.done() or said.result()
+    finally:
+        said.cancel()
+        noticed.cancel()
+
+
+async def retry_while_browsing(
+    consent: Consent, links: Sequence[UrlQuestion], send: Callable[[], Coroutine[Any, Any, T]]
+) -> T:
+    """Send the retry that waits for the browser (2026-07-28).
+
+    The person may have it sent again ("done"), or end the call. What is no longer waited for is cancelled first:
+    two retries under way at once could run a careless server's tool twice.
+    """
+    for _ in range(MAX_RETRIES):
+        sent = _start(send())
+        try:
+            await asyncio.wait({sent}, timeout=PATIENCE)
+            if sent.done() or not await _said_done(consent, links, sent):
+                return sent.result()
+        finally:
+            sent.cancel()
+        await asyncio.wait({sent})
+    return await send()
+
+
+async def _said_done(consent: Consent, links: Sequence[UrlQuestion], sent: asyncio.Task[Any]) -> bool:
+    """Offer "done" until the retry comes back by itself; True when the person says so, once for each link."""
+    for link in links:
+        said = _start(consent.wait_in_browser(link))
+        try:
+            await asyncio.wait({sent, said}, return_when=asyncio.FIRST_COMPLETED)
+            if sent.done():
+                return False
+            if not said.result():
+                raise Stopped(
+                    "The person stopped waiting for the browser. The call was ended.", action="cancel"
+                )
+        finally:
+            said.cancel()
+    return True
+
+
+def _start(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    return asyncio.get_running_loop().create_task(work)

@@ -1,0 +1,38 @@
+"""The calls that a host has under way, so that a desk can say which of them asks."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from handraise.questions import UrlQuestion
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """One request of the host's (a tool, a prompt or a resource), with all its rounds."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
+    group: str | None = None
+    """The round that is being answered, when it asks several questions at once."""
+    opened: list[UrlQuestion] = field(default_factory=list)
+    """The links that the person went to in this round."""
+    told: tuple[str, Mapping[str, Any]] = field(init=False)
+    """What a desk shows of it; the same object for every question."""
+
+    def __post_init__(self) -> None:
+        self.told = (self.name, self.arguments)
+
+    def begin_round(self, number: int, questions: int) -> None:
+        """A round of 2026-07-28 begins: its questions belong together, and nothing is open yet."""
+        self.group = f"{self.id}.{number}" if questions > 1 else None
+        self.opened.clear()
+
+
+CALL: ContextVar[Call | None] = ContextVar("handraise_client_call", default=None)
+"""The call that the running task makes, where the revision lets us know."""

@@ -1,0 +1,40 @@
+"""What a session declares: exactly what the desk can show, and roots only where there are any."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mcp_types as types
+from mcp import ClientSession
+
+from handraise.client.consent import Consent
+from handraise.revisions import Revision
+
+
+def declare_exactly(session: ClientSession, consent: Consent) -> None:
+    """Have a session declare the modes of `consent` and no others.
+
+    The SDK declares both modes whenever there is a callback and has no knob for it, so its `_build_capabilities`
+    is put right here. That method is private; a test pins it.
+    """
+    declare = session._build_capabilities
+
+    def declare_modes(version: str) -> types.ClientCapabilities:
+        capabilities, revision = declare(version), Revision(version)
+        capabilities.elicitation = _elicitation(consent, revision)
+        capabilities.roots = _roots(consent, revision)
+        return capabilities
+
+    session._build_capabilities = declare_modes  # type: ignore[method-assign]
+
+
+def _elicitation(consent: Consent, revision: Revision) -> types.ElicitationCapability | None:
+    modes = {mode for mode in consent.modes if mode == "form" or revision.url_mode}
+    named: dict[str, Any] = {mode: {} for mode in modes}
+    return types.ElicitationCapability.model_validate(named) if modes else None
+
+
+def _roots(consent: Consent, revision: Revision) -> types.RootsCapability | None:
+    if consent.roots is None:
+        return None
+    return types.RootsCapability(list_changed=True) if revision.legacy else types.RootsCapability()

@@ -1,0 +1,48 @@
+"""What stands between a question and the desks of a host: ports, for a policy and for a record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from handraise.desks import Decision, Waiting
+from handraise.revisions import Revision
+
+
+class Ruling(Protocol):
+    """What a policy says: whether a question may reach the desk, and why."""
+
+    @property
+    def verdict(self) -> Literal["allow", "warn", "refuse"]: ...
+    @property
+    def reasons(self) -> tuple[str, ...]: ...
+    @property
+    def silent(self) -> bool:
+        """Whether nothing is to be said about a refusal: the person muted the server."""
+        ...
+
+    @property
+    def same_as(self) -> str | None:
+        """The question that waits already and is just the same: one answer serves both."""
+        ...
+
+
+class Gate(Protocol):
+    """What decides whether a question may reach the desk, and hears how it ended."""
+
+    def admit(self, waiting: Waiting, now: float) -> Ruling:
+        """Judge a question by the rules and the limits."""
+        ...
+
+    def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:
+        """Take note of a decision: quiet time after a decline, a person's own rule."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What became of a question, for whoever keeps a record."""
+
+    waiting: Waiting | None
+    decision: Decision
+    revision: Revision | None
