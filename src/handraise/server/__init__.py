@@ -4,6 +4,7 @@ from handraise import questions as _questions
 from handraise.errors import Stopped
 from handraise.server.ask import Ask, ask
 from handraise.server.asking import Asking, Prepared
+from handraise.server.boundary import Boundary
 from handraise.server.calls import CURRENT
 from handraise.server.flows import complete
 from handraise.server.inquiries import ModelReply, Root
@@ -13,6 +14,7 @@ from handraise.server.replay import once, replayable
 __all__ = [
     "Ask",
     "Asking",
+    "Boundary",
     "Handraise",
     "ModelReply",
     "Prepared",

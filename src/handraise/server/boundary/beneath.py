@@ -1,0 +1,116 @@
+"""Open a file beneath a folder, wherever other processes move things meanwhile.
+
+A path that was checked and is then opened by name leads elsewhere when somebody puts a symbolic link in its way
+between the two. So nothing is checked by name here: the kernel resolves the path and refuses every link in it, or the
+folders are opened one by one, each from the one before it. Both ways give the same answers.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import stat
+from collections.abc import Sequence
+from functools import cache
+from typing import Final, Protocol
+
+from handraise.errors import SetupError
+
+FOLDER: Final = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
+"""How a folder is opened that others are opened from."""
+
+_SYS_OPENAT2: Final = 437
+_SHARED_NUMBERS: Final = frozenset({"x86_64", "aarch64", "riscv64", "s390x", "ppc64le", "loongarch64"})
+"""Where the number is the one above; elsewhere it may be some other call."""
+
+_RESOLVE_NO_SYMLINKS: Final = 0x04
+_RESOLVE_BENEATH: Final = 0x08
+_TRIES: Final = 8
+
+
+class Opener(Protocol):
+    """Opens what lies beneath a folder, given by the names on the way there. Follows no link."""
+
+    def __call__(self, folder: int, names: Sequence[str], flags: int, mode: int = 0) -> int: ...
+
+
+class _OpenHow(ctypes.Structure):
+    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
+
+
+def by_openat2(folder: int, names: Sequence[str], flags: int, mode: int = 0) -> int:
+    """Have the kernel resolve the whole way at once: openat2 with RESOLVE_BENEATH (Linux 5.6)."""
+    _require_plain(names)
+    path = os.fsencode("/".join(names) or ".")
+    how = _OpenHow(
+        flags | os.O_CLOEXEC,
+        mode if flags & os.O_CREAT else 0,
+        _RESOLVE_BENEATH | _RESOLVE_NO_SYMLINKS,
+    )
+    for _ in range(_TRIES):
+        opened: int = _libc().syscall(_SYS_OPENAT2, folder, path, ctypes.byref(how), ctypes.sizeof(how))
+        if opened >= 0:
+            return opened
+        number = ctypes.get_errno()
+        if number not in (errno.EAGAIN, errno.EINTR):  # something moved on the way: look again
+            break
+    raise OSError(number, os.strerror(number), "/".join(names))
+
+
+def by_walking(folder: int, names: Sequence[str], flags: int, mode: int = 0) -> int:
+    """Open the folders one by one, none of them through a link."""
+    _require_plain(names)
+    here = os.dup(folder)
+    try:
+        for name in names[:-1]:
+            below = _step(here, name, FOLDER, 0)
+            os.close(here)
+            here = below
+        return _step(here, names[-1] if names else ".", flags, mode)
+    finally:
+        os.close(here)
+
+
+def _step(folder: int, name: str, flags: int, mode: int) -> int:
+    try:
+        return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=folder)
+    except NotADirectoryError:
+        # A link that has to be a folder is "not a folder" to some systems; call it what it is.
+        if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name) from None
+        raise
+
+
+def _require_plain(names: Sequence[str]) -> None:
+    """Names only: whoever takes a path apart has to have settled what `..` means."""
+    for name in names:
+        if name in ("", ".", "..") or "/" in name or "\0" in name:
+            raise OSError(errno.EINVAL, "not a plain name", name)
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    return libc
+
+
+@cache
+def best_opener() -> Opener:
+    """The kernel's own way where it has one and lets us; the walk elsewhere."""
+    if os.open not in os.supports_dir_fd or not hasattr(os, "O_NOFOLLOW"):
+        raise SetupError(
+            "a boundary needs a system that opens files beneath a folder: Linux, macOS or another Unix"
+        )
+    if platform.system() != "Linux" or platform.machine() not in _SHARED_NUMBERS:
+        return by_walking
+    top = os.open("/", FOLDER | os.O_CLOEXEC)
+    try:
+        os.close(by_openat2(top, (), FOLDER))
+    except OSError:  # an older kernel, or a sandbox that does not know the call
+        return by_walking
+    finally:
+        os.close(top)
+    return by_openat2

@@ -1,0 +1,189 @@
+"""`Boundary`: the client's roots as the limit for a server's files."""
+
+from __future__ import annotations
+
+import errno
+import weakref
+from collections.abc import AsyncIterator, Callable, Iterable
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, TypeVar
+
+import anyio.to_thread
+from mcp.server.context import CallNext
+
+from handraise.errors import OutsideBoundary, SetupError
+from handraise.server.boundary.beneath import Opener, best_opener
+from handraise.server.boundary.files import Entry, Files, OpenMode
+from handraise.server.boundary.handles import Handle
+from handraise.server.boundary.rootset import Named, Place, RootSet, adopt_folders
+from handraise.server.boundary.scope import Scope
+from handraise.server.calls import Call, Context, current_call
+from handraise.server.install import _lowlevel
+from handraise.server.rebind import scratch_of
+
+R = TypeVar("R")
+
+_CHANGED: Final = "notifications/roots/list_changed"
+_LINKS: Final = {
+    errno.ELOOP: "a symbolic link is on the way, and links are not followed",
+    errno.EMLINK: "the file has hard links, so it may lie outside as well",
+}
+
+
+_LEFT_OUT: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES})
+
+
+class Boundary:
+    """Files for a server's tools, inside the roots and nowhere else.
+
+    The client's roots are the limit: on the legacy revisions they are read once for a connection and again after its
+    notice, on 2026-07-28 once in every call. `folders` are the configuration's own roots, for clients that have
+    none; with both, only what lies in both is inside. Without any root nothing is allowed.
+
+    A path is a whole one, a `file://` URI or, while there is one root, relative to it. Symbolic links are not followed.
+
+    - `refuse_hard_links`: refuse files that have another name too, which may be outside.
+    - `opener`: the way to open files beneath a folder; the system's best one by default.
+    """
+
+    def __init__(
+        self,
+        server: object,
+        folders: Iterable[Named] | None = None,
+        *,
+        refuse_hard_links: bool = False,
+        opener: Opener | None = None,
+    ) -> None:
+        self._folders = None if folders is None else [_configured(folder) for folder in folders]
+        self._files = Files(opener or best_opener(), refuse_hard_links)
+        self._of_calls: weakref.WeakKeyDictionary[Call, Scope] = weakref.WeakKeyDictionary()
+        self._key = f"handraise.boundary.{id(self)}"
+        low, _ = _lowlevel(server)
+        low.middleware.append(self._hear)
+
+    def _hear(self, ctx: Context, call_next: CallNext) -> Any:
+        """Middleware: a notice that the roots changed is for the connection that it came on."""
+        if ctx.method == _CHANGED:
+            scope: Scope | None = scratch_of(ctx.session).get(self._key)
+            if scope is not None:
+                scope.changed()
+        return call_next(ctx)
+
+    async def roots(self) -> tuple[PurePosixPath, ...]:
+        """The roots that hold now."""
+        return tuple(PurePosixPath("/", *root.given) for root in (await self._scope().roots()).folders)
+
+    async def refresh(self) -> None:
+        """Have the roots read again, for instance after a person took their time."""
+        self._scope().changed()
+        await self._scope().roots()
+
+    async def read(self, path: Named) -> bytes:
+        """Everything in a file."""
+        return await self._do(path, self._files.read)
+
+    async def read_text(self, path: Named) -> str:
+        """Everything in a file, as UTF-8."""
+        return (await self.read(path)).decode("utf-8")
+
+    async def write(self, path: Named, data: bytes | str, *, overwrite: bool = True) -> None:
+        """Write a file, all of it or nothing; FileExistsError when there is one that may not be overwritten."""
+        content = data.encode("utf-8") if isinstance(data, str) else data
+        await self._do(path, partial(self._files.write, data=content, overwrite=overwrite))
+
+    async def open(self, path: Named, mode: OpenMode = "r") -> Handle:
+        """An open file, in bytes. It stops working when its root goes."""
+        scope = self._scope()
+        roots = await scope.roots()
+        place = self._located(roots, path)
+        descriptor = await self._run(roots, path, partial(self._files.open, place, mode))
+        return Handle(descriptor, place, partial(self._require_inside, scope))
+
+    async def list(self, path: Named = ".") -> tuple[Entry, ...]:
+        """What is in a folder, by name."""
+        return await self._do(path, self._files.list)
+
+    async def stat(self, path: Named) -> Entry:
+        """What something is: a file, a folder, or a link, which is not followed."""
+        return await self._do(path, self._files.stat)
+
+    async def rename(self, path: Named, to: Named, *, overwrite: bool = False) -> None:
+        """Move a file or folder; both ends lie inside."""
+        roots = await self._scope().roots()
+        target = self._located(roots, to)
+        await self._do(path, partial(self._files.rename, to=target, overwrite=overwrite))
+
+    async def remove(self, path: Named) -> None:
+        """Remove a file, a link itself, or an empty folder."""
+        await self._do(path, self._files.remove)
+
+    async def mkdir(self, path: Named) -> None:
+        """Make a folder, in one that exists."""
+        await self._do(path, self._files.mkdir)
+
+    async def walk(self, path: Named | None = None) -> AsyncIterator[Entry]:
+        """Everything beneath a folder, or in the whole boundary. What goes or
+        becomes a link meanwhile is left out."""
+        for start in await self.roots() if path is None else (path,):
+            pending = [*reversed(await self.list(start))]
+            while pending:
+                entry = pending.pop()
+                yield entry
+                if entry.kind == "folder":
+                    pending.extend(reversed(await self._list_if_there(entry.path)))
+
+    async def _list_if_there(self, path: Named) -> tuple[Entry, ...]:
+        place = self._located(await self._scope().roots(), path)
+        try:
+            return await anyio.to_thread.run_sync(self._files.list, place)
+        except OSError as error:
+            if error.errno in _LEFT_OUT:
+                return ()
+            raise
+
+    def _scope(self) -> Scope:
+        call = current_call()
+        if call.revision.modern:
+            if (scope := self._of_calls.get(call)) is None:
+                scope = self._of_calls[call] = Scope(self._configuration)
+            return scope
+        kept: dict[str, Scope] = scratch_of(call.ctx.session)
+        return kept.setdefault(self._key, Scope(self._configuration))
+
+    def _configuration(self) -> RootSet | None:
+        return None if self._folders is None else adopt_folders(self._folders)
+
+    async def _do(self, path: Named, work: Callable[[Place], R]) -> R:
+        roots = await self._scope().roots()
+        return await self._run(roots, path, partial(work, self._located(roots, path)))
+
+    def _located(self, roots: RootSet, path: Named) -> Place:
+        try:
+            return roots.locate(path)
+        except OutsideBoundary as error:
+            raise current_call().raisable(error) from None
+
+    async def _run(self, roots: RootSet, path: Named, work: Callable[[], R]) -> R:
+        try:
+            return await anyio.to_thread.run_sync(work)
+        except OSError as error:
+            if (why := _LINKS.get(error.errno or 0)) is not None:
+                raise current_call().raisable(roots.refusal(path, why)) from None
+            error.filename, error.filename2 = str(path), None
+            raise
+
+    async def _require_inside(self, scope: Scope, place: Place) -> None:
+        roots = await scope.roots()
+        if not roots.covers(place):
+            error = roots.refusal(place.path, "its root went while the file was open")
+            raise current_call().raisable(error)
+
+
+def _configured(folder: Named) -> Path:
+    path = Path(folder).expanduser()
+    if not path.is_absolute():
+        raise SetupError(
+            f"a boundary needs whole paths; {str(folder)!r} depends on where the server was started"
+        )
+    return path

@@ -1,0 +1,155 @@
+"""Which root does a path lie in? Decided by whole names, never by how a text begins."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from handraise.errors import OutsideBoundary, WireError
+from handraise.urls import parse_file_uri
+
+Names = tuple[str, ...]
+"""The names on the way from one folder to something beneath it."""
+
+Named = str | os.PathLike[str]
+"""How authors and models name a file: a path, or a `file://` URI."""
+
+
+@dataclass(frozen=True, slots=True)
+class RootFolder:
+    """A folder that is a root: where it really is, and as it was given."""
+
+    real: Names
+    given: Names
+
+    def holds(self, other: RootFolder) -> bool:
+        """Whether another root lies in this one."""
+        return _starts(other.real, self.real)
+
+    def __str__(self) -> str:
+        return "/" + "/".join(self.given)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Something inside a root."""
+
+    root: RootFolder
+    names: Names
+
+    @property
+    def path(self) -> PurePosixPath:
+        """Its whole path, in the words of whoever named the root."""
+        return PurePosixPath("/", *self.root.given, *self.names)
+
+    def child(self, name: str) -> Place:
+        """What has this name in it."""
+        return Place(self.root, (*self.names, name))
+
+
+@dataclass(frozen=True, slots=True)
+class RootSet:
+    """The roots that hold at one moment. Without any, nothing is allowed."""
+
+    folders: tuple[RootFolder, ...] = ()
+    unusable: tuple[str, ...] = ()
+    """Roots that were named and give nothing, each with the reason."""
+
+    def __and__(self, other: RootSet) -> RootSet:
+        """What lies in both: of two roots where one holds the other, the inner one."""
+        inner = [a if b.holds(a) else b for a in self.folders for b in other.folders if _meet(a, b)]
+        return RootSet(tuple(dict.fromkeys(inner)), self.unusable + other.unusable)
+
+    def locate(self, named: Named) -> Place:
+        """Where a path lies. Raises `OutsideBoundary` when it lies in no root or could mean two things."""
+        text = os.fspath(named)
+        if not self.folders:
+            reasons = "; ".join(("no root is known", *self.unusable))
+            raise OutsideBoundary(text, reasons, boundary=())
+        try:
+            names, absolute = _taken_apart(text)
+        except ValueError as problem:
+            raise self.refusal(text, str(problem)) from None
+        if not absolute:
+            if len(self.folders) > 1:
+                raise self.refusal(text, "there are several roots, so it needs a whole path")
+            return Place(self.folders[0], names)
+        inside = [
+            (len(start), Place(root, names[len(start) :]))
+            for root in self.folders
+            for start in (root.given, root.real)
+            if _starts(names, start)
+        ]
+        if not inside:
+            raise self.refusal(text, "it lies in none of the roots")
+        return max(inside, key=lambda found: found[0])[1]
+
+    def covers(self, place: Place) -> bool:
+        """Whether something that was located earlier is still inside."""
+        whole = place.root.real + place.names
+        return any(_starts(whole, root.real) for root in self.folders)
+
+    def refusal(self, path: Named, why: str) -> OutsideBoundary:
+        """The error that says so and names the boundary."""
+        return OutsideBoundary(os.fspath(path), why, boundary=tuple(map(str, self.folders)))
+
+
+def adopt_uris(uris: Iterable[str]) -> RootSet:
+    """The roots that a client named. What is no file URI or no folder here gives nothing."""
+    paths: list[PurePosixPath] = []
+    refused: list[str] = []
+    for uri in uris:
+        try:
+            paths.append(parse_file_uri(uri))
+        except WireError as error:
+            refused.append(f"{uri!r} is {error}")
+    found = adopt_folders(paths)
+    return RootSet(found.folders, (*refused, *found.unusable))
+
+
+def adopt_folders(paths: Iterable[PurePosixPath | Path]) -> RootSet:
+    """The roots that these folders are, as the file system has them now."""
+    folders: list[RootFolder] = []
+    unusable: list[str] = []
+    for path in paths:
+        try:
+            real = Path(path).resolve(strict=True)
+        except (OSError, RuntimeError):
+            unusable.append(f"there is no folder {str(path)!r}")
+            continue
+        if real.is_dir():
+            folders.append(RootFolder(real.parts[1:], path.parts[1:]))
+        else:
+            unusable.append(f"{str(path)!r} is no folder")
+    return RootSet(tuple(dict.fromkeys(folders)), tuple(unusable))
+
+
+def _taken_apart(text: str) -> tuple[Names, bool]:
+    """The names of a path, and whether it is a whole one. Percent signs mean themselves outside of a URI."""
+    if text[:5].lower() == "file:":
+        try:
+            text = str(parse_file_uri(text))
+        except WireError as error:
+            raise ValueError(str(error)) from None
+    if not text:
+        raise ValueError("it is empty")
+    if "\0" in text:
+        raise ValueError("it holds a null character")
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        raise ValueError("it holds characters that no file name has") from None
+    names = tuple(name for name in text.split("/") if name not in ("", "."))
+    if ".." in names:
+        raise ValueError("it holds a .. segment")
+    return names, text.startswith("/")
+
+
+def _starts(names: Names, start: Names) -> bool:
+    return names[: len(start)] == start
+
+
+def _meet(a: RootFolder, b: RootFolder) -> bool:
+    return a.holds(b) or b.holds(a)
