@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from handraise.cli import call, check, check_url, policy
+from handraise.cli import answer, call, check, check_url, pending, policy
 
 app = typer.Typer(
     name="handraise",
@@ -21,6 +21,8 @@ app.add_typer(check.app, name="check")
 app.add_typer(policy.app, name="policy")
 app.command(epilog=call.EXAMPLES)(call.call)
 app.command()(call.tools)
+app.command(epilog=pending.EXAMPLES)(pending.pending)
+app.command(epilog=answer.EXAMPLES)(answer.answer)
 
 
 def _print_version(wanted: bool) -> None:

@@ -6,11 +6,13 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
+
+from handraise.errors import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -18,51 +20,114 @@ if TYPE_CHECKING:
 
     from handraise.client.consent import DeskMode
     from handraise.desks import Queue
+    from handraise.desks.counter import Code
+    from handraise.desks.gate import PolicyGate
 
+DESKS = "terminal|web|parked|none|script:FILE"
 BOTH: tuple[DeskMode, ...] = ("form", "url")
 
 
 @asynccontextmanager
-async def at_desk(chosen: str, queue: Queue) -> AsyncIterator[tuple[DeskMode, ...]]:
-    """Keep a desk open; what it can show. A desk that fails ends the command."""
+async def at_desk(
+    chosen: str | None, queue: Queue, gate: PolicyGate, *, as_json: bool = False
+) -> AsyncIterator[tuple[DeskMode, ...]]:
+    """Keep a desk open; what it can show. A desk that fails ends the command.
+
+    Without a choice it is the terminal, and where there is none, what the policy says about runs without a person.
+    """
+    from handraise.desks.counter import Code
+
     if chosen == "none":
         yield ()
         return
-    if chosen == "web":
-        from handraise.desks.web import WebDesk
-
-        if not sys.stderr.isatty():  # whoever reads our output could sign in with the link, a model for one
-            raise typer.BadParameter("the sign-in link of the web desk is shown on a terminal only")
-        async with WebDesk(queue) as desk:
-            typer.echo(f"Answer here: {desk.sign_in_url()}", err=True)
-            yield BOTH
-        return
-    serving = asyncio.current_task()
-    watching = asyncio.create_task(_serve(_desk(chosen, queue), serving))
-    try:
+    code = Code()
+    async with AsyncExitStack() as open_desks:
+        if chosen == "web":
+            await _open_web(open_desks, queue, gate, code)
+        else:
+            desk = _desk(chosen, queue, gate, code, as_json)
+            await open_desks.enter_async_context(_serving(desk))
+        if not (chosen or "").startswith("script:"):
+            await _open_counter(open_desks, queue, code, needed=chosen == "parked")
         yield BOTH
-    finally:
-        watching.cancel()
-        await asyncio.gather(
-            watching, return_exceptions=True
-        )  # the screen is given back before anything is printed
 
 
-def _desk(chosen: str, queue: Queue) -> Coroutine[Any, Any, None]:
+async def _open_web(open_desks: AsyncExitStack, queue: Queue, gate: PolicyGate, code: Code) -> None:
+    from handraise.desks.web import WebDesk
+
+    if not sys.stderr.isatty():  # whoever reads our output could sign in with the link, a model for one
+        raise typer.BadParameter("the sign-in link of the web desk is shown on a terminal only")
+    desk = await open_desks.enter_async_context(WebDesk(queue, gate=gate, code=code))
+    typer.echo(f"Answer here: {desk.sign_in_url()}", err=True)
+
+
+async def _open_counter(open_desks: AsyncExitStack, queue: Queue, code: Code, *, needed: bool) -> None:
+    """Let `handraise answer` reach the questions. Most desks work without it, where there is no place for it."""
+    from handraise.desks.counter import Counter
+
+    try:
+        await open_desks.enter_async_context(Counter(queue, code))
+    except SetupError as error:
+        if needed:
+            raise
+        typer.echo(f"handraise: nothing can be answered by its id here: {error}", err=True)
+
+
+def _desk(
+    chosen: str | None, queue: Queue, gate: PolicyGate, code: Code, as_json: bool
+) -> Coroutine[Any, Any, None]:
+    if chosen is None:
+        return _undecided(queue, gate, code, as_json)
     if chosen.startswith("script:"):
         from handraise.desks.scripted import ScriptedDesk, read_script
 
         return ScriptedDesk(queue, read_script(Path(chosen.removeprefix("script:")))).serve()
+    if chosen == "parked":
+        return _parked(queue, code, as_json)
     if chosen == "terminal":
-        from handraise.desks.terminal import desk_for_terminal
-
-        desk = desk_for_terminal(queue, sys.stdin, sys.stderr, os.environ)
+        desk = _terminal(queue, code)
         if desk is None:
             raise typer.BadParameter(
-                "there is no terminal to answer at; choose --desk web or --desk script:FILE"
+                "there is no terminal to answer at; choose --desk parked or --desk script:FILE"
             )
-        return desk.run()
-    raise typer.BadParameter("the desk is terminal, web, none or script:FILE")
+        return desk
+    raise typer.BadParameter(f"the desk is {DESKS.replace('|', ', ')}")
+
+
+def _undecided(queue: Queue, gate: PolicyGate, code: Code, as_json: bool) -> Coroutine[Any, Any, None]:
+    from handraise.desks.headless import HeadlessDesk
+    from handraise.policy import Park
+
+    if (desk := _terminal(queue, code)) is not None:
+        return desk
+    rule = gate.policy.settings.headless.decision()
+    if isinstance(rule, Park):
+        return _parked(queue, code, as_json)
+    return HeadlessDesk(queue, rule, sys.stderr).run()
+
+
+def _terminal(queue: Queue, code: Code) -> Coroutine[Any, Any, None] | None:
+    from handraise.desks.terminal import desk_for_terminal
+
+    desk = desk_for_terminal(queue, sys.stdin, sys.stderr, os.environ, code=code)
+    return None if desk is None else desk.run()
+
+
+def _parked(queue: Queue, code: Code, as_json: bool) -> Coroutine[Any, Any, None]:
+    from handraise.desks.parked import ParkedDesk
+
+    return ParkedDesk(queue, code, sys.stderr, as_json=as_json).run()
+
+
+@asynccontextmanager
+async def _serving(desk: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    watching = asyncio.create_task(_serve(desk, asyncio.current_task()))
+    try:
+        yield
+    finally:
+        watching.cancel()
+        # the screen is given back before anything is printed
+        await asyncio.gather(watching, return_exceptions=True)
 
 
 async def _serve(desk: Coroutine[Any, Any, None], command: asyncio.Task[Any] | None) -> None:

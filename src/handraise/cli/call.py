@@ -37,9 +37,14 @@ def call(
     tool: Annotated[str | None, typer.Argument(help="The tool to call; without it they are listed.")] = None,
     arguments: Annotated[str, typer.Argument(metavar="ARGUMENTS_JSON", help="Its arguments.")] = "{}",
     desk: Annotated[
-        str,
-        typer.Option("--desk", metavar="terminal|web|none|script:FILE", help="Where you answer questions."),
-    ] = "terminal",
+        str | None,
+        typer.Option(
+            "--desk",
+            metavar="terminal|web|parked|none|script:FILE",
+            help="Where you answer questions. Without it: the terminal, or where there is none, "
+            "what `headless` in your policy says.",
+        ),
+    ] = None,
     url: Url = None,
     name: Name = None,
     revision: Revision = "auto",
@@ -143,7 +148,7 @@ async def _list(server: Server, mode: str, as_json: bool) -> int:
 
 
 async def _call(
-    server: Server, mode: str, desk: str, tool: str, arguments: dict[str, Any], as_json: bool
+    server: Server, mode: str, desk: str | None, tool: str, arguments: dict[str, Any], as_json: bool
 ) -> int:
     from handraise.cli.at_desk import at_desk
     from handraise.client import Consent, ConsentClient
@@ -153,12 +158,13 @@ async def _call(
     from handraise.server.person import local_person
 
     queue = Queue()
-    async with at_desk(desk, queue) as modes:
+    gate = PolicyGate(load_policy())
+    async with at_desk(desk, queue, gate, as_json=as_json) as modes:
         consent = Consent(
             queue,
             origin=server.origin,
             person=local_person(),
-            gate=PolicyGate(load_policy()),
+            gate=gate,
             modes=modes,
             transport=server.transport,
             server_host=server.host,

@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
+from handraise.desks.counter import Code
 from handraise.desks.queue import Queue, Verdict
-from handraise.desks.telling import tell, time_left
+from handraise.desks.telling import short_left, tell
 from handraise.desks.typeahead import Quiet
 from handraise.desks.waiting import Decision, DeskAnswer, Waiting
 from handraise.display import for_line
@@ -35,10 +36,12 @@ class Clerk:
         *,
         clock: Callable[[], float] = time.monotonic,
         opener: Callable[..., object] = open_url,
+        code: Code | None = None,
     ) -> None:
         self.queue = queue
         self.quiet = Quiet(clock)
         self._opener = opener
+        self._code = code
         self._mine: set[str] = set()
         self._groups: dict[str, list[str]] = {}
         self._lines: list[str] = []
@@ -69,8 +72,14 @@ class Clerk:
         if more := sum(other.id != shown.id for other in waiting):
             said.append(f"{more} more waiting")
         if shown.deadline is not None:
-            said.append(time_left(shown.deadline - time.time()))
+            said.append(short_left(shown.deadline - time.time()))
         return " · ".join(said)
+
+    def elsewhere(self, shown: Waiting) -> tuple[str, ...]:
+        """How to answer from another terminal. The code is for this screen only."""
+        if self._code is None:
+            return ()
+        return (f"From another terminal: handraise answer {for_line(shown.id)}, code {self._code.shown()}",)
 
     def decide(
         self,
@@ -94,7 +103,7 @@ class Clerk:
         outcome = self.queue.outcome(waiting.id)
         if waiting.id in self._mine or outcome is None:
             return ""
-        said = for_line(tell(outcome[1]))
+        said = for_line(tell(outcome[1]).sentence)
         self._lines.append(f"{_asked(waiting)}: {said}")
         return f"The question of {for_line(waiting.origin.name)} is over. {said}"
 

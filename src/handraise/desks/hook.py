@@ -13,16 +13,16 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
-from handraise.desks.waiting import Cause, Decision, Waiting
+from handraise.desks.describe import describe
+from handraise.desks.waiting import Decision, Waiting
 from handraise.errors import WireError
 from handraise.forms import check_answer, load_json
 from handraise.policy import CancelIt, Headless, Park, RunHook
 from handraise.policy.secrets import scan_answer
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion, Question
-from handraise.revisions import Revision
-from handraise.wire import WireAnswer, dump_question, parse_answer
+from handraise.wire import WireAnswer, parse_answer
 
 DESK: Final = "hook"
 _MAX_OUTPUT: Final = 64 * 1024
@@ -59,28 +59,6 @@ async def run_hook(hook: RunHook, waiting: Waiting) -> Decision:
             return Decision(Declined(), by="policy", desk=DESK)
         case "cancel":
             return Decision(Cancelled(), by="policy", desk=DESK, reason="The hook cancelled it.")
-
-
-def describe(waiting: Waiting) -> dict[str, Any]:
-    """The question as the command gets it; `question` is as on the wire."""
-    form = isinstance(waiting.question, FormQuestion)
-    origin = waiting.origin
-    return {
-        "version": 1,
-        "id": waiting.id,
-        "server": {"name": origin.name, "target": origin.target, "calls_itself": origin.claimed_name},
-        "cause": _describe_cause(waiting.cause),
-        "question": dump_question(waiting.question, Revision.NOVEMBER_2025 if form else Revision.JULY_2026),
-        "warnings": list(waiting.warnings),
-        "deadline": waiting.deadline,
-    }
-
-
-def _describe_cause(cause: Cause | None) -> dict[str, Any] | None:
-    if cause is None:
-        return None
-    calls = [{"name": name, "arguments": dict(arguments)} for name, arguments in cause.calls]
-    return {"calls": calls, "certain": cause.certain}
 
 
 def _read_answer(question: Question, output: bytes) -> WireAnswer:

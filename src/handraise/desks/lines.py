@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, TextIO
 
 from handraise.desks.clerk import Block, Clerk
+from handraise.desks.counter import Code
 from handraise.desks.drafts import draft_of, take_draft
 from handraise.desks.fill import Entries, edited, fill, suggest
 from handraise.desks.line_reader import Gone, InputClosed, LineReader
@@ -51,9 +52,10 @@ class LineDesk:
         *,
         clock: Callable[[], float] = time.monotonic,
         opener: Callable[..., object] = open_url,
+        code: Code | None = None,
     ) -> None:
         self._queue = queue
-        self._clerk = Clerk(queue, clock=clock, opener=opener)
+        self._clerk = Clerk(queue, clock=clock, opener=opener, code=code)
         self._reader = LineReader(queue, input)
         self._output = output
 
@@ -72,7 +74,7 @@ class LineDesk:
     async def _question(self, waiting: Waiting) -> None:
         sheet = lay_out(waiting)
         self._reader.flush()
-        self._say("", *announce(sheet, self._clerk.place(waiting)))
+        self._say("", *announce(sheet, self._clerk.place(waiting)), *self._clerk.elsewhere(waiting))
         self._queue.show(waiting.id)
         try:
             if not isinstance(waiting.question, FormQuestion):

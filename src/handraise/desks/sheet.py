@@ -125,7 +125,9 @@ def _about_secrets(findings: tuple[SecretFinding, ...]) -> tuple[str, ...]:
 
 
 def _about_link(link: Inspection | None) -> tuple[str, ...]:
-    return () if link is None else tuple(REASONS[reason].sentence for reason in link.reasons)
+    """What is odd about a link. What is only worth knowing, and no reason to doubt it, is no warning."""
+    reasons = () if link is None else tuple(REASONS[reason] for reason in link.reasons)
+    return tuple(reason.sentence for reason in reasons if reason.severity != "ok")
 
 
 def _field(field: Field) -> SheetField:

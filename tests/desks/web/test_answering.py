@@ -248,7 +248,7 @@ async def test_a_replayed_answer_is_refused_and_says_what_was_decided(office: Of
     for values in ({"do": "send", "seen": mark}, {"do": "decline"}):
         response = await office.visitor.post(path, values)
         assert response.status_code == 409
-        assert "Answered in the browser just now: accepted." in office.visitor.page
+        assert "It was answered in the browser just now: accepted." in office.visitor.page
     assert (await office.decided()).answer == Accepted({"name": "Monday"})
     assert (await office.visitor.post(f"{path}/draft", {"fields": "here", "f0": "x"})).status_code == 410
 
@@ -258,7 +258,7 @@ async def test_a_question_that_was_answered_elsewhere_says_where_and_when(office
     [path] = await office.put(samples.short())
     office.queue.decide("short", Decision(Declined(), desk="terminal"))
     await office.visitor.get(path)
-    assert "Answered at the terminal just now: declined." in office.visitor.page
+    assert "It was answered at the terminal just now: declined." in office.visitor.page
     assert "Decline</button>" not in office.visitor.page
 
 

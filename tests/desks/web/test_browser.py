@@ -134,7 +134,7 @@ async def test_when_a_second_tab_answers_first_the_other_one_says_so_by_itself(r
     await second.press("button[value=decline]")
     await second.heading("Declined")
     await person.heading("Declined")
-    await expect(person.page.locator(".lead")).to_contain_text("Answered in the browser")
+    await expect(person.page.locator(".lead")).to_contain_text("It was answered in the browser")
     assert (await room.decided()).answer == Declined()
 
 
@@ -144,7 +144,7 @@ async def test_a_question_that_ends_at_the_terminal_or_runs_out_says_so_by_itsel
     person = await room.come_in()
     await person.open()
     room.queue.decide("a", Decision(Declined(), desk="terminal"))
-    await expect(person.page.locator(".lead")).to_contain_text("Answered at the terminal")
+    await expect(person.page.locator(".lead")).to_contain_text("It was answered at the terminal")
     await person.press("a.button:text('Next question')")
     await person.heading("A question from")
     room.queue.decide("b", Decision(Cancelled(), by="timeout"))

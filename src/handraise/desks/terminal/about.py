@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from textual.containers import Vertical
 from textual.widget import Widget
 
+from handraise.desks.clerk import Clerk
 from handraise.desks.sheet import Sheet
 from handraise.desks.terminal.writing import Plain, Quoted, Row
+from handraise.desks.waiting import Waiting
 from handraise.display import for_line
 
 
@@ -26,6 +28,11 @@ def warnings(sheet: Sheet) -> Iterator[Widget]:
     """What is odd about it, each with a word and not with a colour alone."""
     rows = (Row("Warning", for_line(sentence), classes="warning") for sentence in sheet.warnings)
     yield Vertical(*rows, classes="warnings" if sheet.warnings else "nothing")
+
+
+def elsewhere(clerk: Clerk, shown: Waiting) -> Iterator[Widget]:
+    """How to answer from another terminal, after everything else."""
+    yield from (Plain(line, classes="says elsewhere") for line in clerk.elsewhere(shown))
 
 
 def _cause(sheet: Sheet) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, TextIO
 
 from handraise.desks.clerk import Clerk
+from handraise.desks.counter import Code
 from handraise.desks.queue import Queue
 from handraise.desks.typeahead import flush_typed
 from handraise.errors import SetupError, UsageError
@@ -39,9 +40,10 @@ class TerminalDesk:
         clock: Callable[[], float] = time.monotonic,
         opener: Callable[..., object] | None = None,
         report: TextIO | None = None,
+        code: Code | None = None,
     ) -> None:
         self._queue = queue
-        self._clerk = Clerk(queue, clock=clock, opener=opener or open_url)
+        self._clerk = Clerk(queue, clock=clock, opener=opener or open_url, code=code)
         self._report = report
 
     def app(self) -> DeskApp:

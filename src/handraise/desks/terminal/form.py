@@ -16,7 +16,7 @@ from handraise.desks.clerk import Clerk
 from handraise.desks.drafts import draft_of, take_draft
 from handraise.desks.fill import Entries, Filled, fill, suggest
 from handraise.desks.review import may_leave, wrong_with
-from handraise.desks.terminal.about import about, warnings
+from handraise.desks.terminal.about import about, elsewhere, warnings
 from handraise.desks.terminal.field import FieldBlock
 from handraise.desks.terminal.frame import Act, FrameScreen
 from handraise.desks.terminal.review import ReviewScreen
@@ -53,6 +53,7 @@ class FormScreen(FrameScreen):
         if not self.blocks:
             yield Plain("There is nothing to fill in: accept, decline or cancel.", classes="says")
         yield from self.blocks
+        yield from elsewhere(self.clerk, self.waiting)
 
     def acts(self) -> tuple[Act, ...]:
         first = Act("F2", "Review", "review") if self.blocks else Act("F5", "Accept", "accept")

@@ -11,7 +11,7 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 
 from handraise.desks.clerk import Clerk
-from handraise.desks.terminal.about import about, warnings
+from handraise.desks.terminal.about import about, elsewhere, warnings
 from handraise.desks.terminal.frame import CANCEL, Act, FrameScreen
 from handraise.desks.terminal.writing import LONGEST, Plain, Quoted, Row
 from handraise.desks.waiting import Waiting
@@ -48,6 +48,7 @@ class LinkScreen(FrameScreen):
         if not self.may_be_opened and not self.waiting.browsing:
             yield Row("Danger", DANGER, classes="warning danger")
         yield from warnings(self.sheet)
+        yield from elsewhere(self.clerk, self.waiting)
         yield Plain(id="opening")
 
     def acts(self) -> tuple[Act, ...]:

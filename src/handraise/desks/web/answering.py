@@ -17,8 +17,7 @@ from handraise.desks.waiting import Decision, Waiting
 from handraise.desks.web.posted import read_entries
 from handraise.desks.web.reception import Ended, Reception
 from handraise.desks.web.sessions import Session
-from handraise.desks.web.sheets import Sheets, digest, form_of
-from handraise.desks.web.telling import DESK
+from handraise.desks.web.sheets import DESK, Sheets, digest, form_of
 from handraise.questions import Accepted, Cancelled, Declined
 from handraise.site.posted import Posted, first
 

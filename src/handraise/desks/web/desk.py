@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from types import TracebackType
 
+from handraise.desks.counter import Code
+from handraise.desks.gate import PolicyGate
 from handraise.desks.queue import Queue
 from handraise.desks.web.sessions import Sessions
 from handraise.desks.web.site import Site
@@ -31,9 +33,14 @@ class WebDesk:
         host: str = "127.0.0.1",
         port: int = 0,
         clock: Callable[[], float] = time.monotonic,
+        gate: PolicyGate | None = None,
+        code: Code | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """`port` 0 takes a free one. `clock` measures, `now` tells the time of day."""
+        """`port` 0 takes a free one. `clock` measures, `now` tells the time of day.
+
+        With a `gate` the desk has a page for servers and rules; with a `code` it says how to answer from a terminal.
+        """
         self._listener = Listener("The web desk", host, port)
         self._sessions = Sessions(clock)
         self._site = Site(queue, self._sessions, clock=clock, now=now)

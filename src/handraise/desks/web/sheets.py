@@ -13,14 +13,17 @@ from handraise.desks.fill import Entries, Filled, suggest
 from handraise.desks.queue import ARMED_AFTER, Queue
 from handraise.desks.review import review
 from handraise.desks.sheet import lay_out, link_of
+from handraise.desks.telling import left, tell
 from handraise.desks.waiting import Content, Waiting
 from handraise.desks.web.fields import view_fields
 from handraise.desks.web.pages import Pages
 from handraise.desks.web.reception import Ended, Reception
 from handraise.desks.web.sessions import Session
-from handraise.desks.web.telling import DESK, left, tell
 from handraise.forms import Form
 from handraise.questions import FormQuestion
+
+DESK = "web"
+"""What this desk is called in decisions."""
 
 
 class Sheets:

@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from handraise.desks.queue import Queue
 from handraise.desks.sheet import lay_out
+from handraise.desks.telling import left, tell
 from handraise.desks.waiting import Waiting
 from handraise.desks.web.answering import Answering
 from handraise.desks.web.events import stream
@@ -20,7 +21,6 @@ from handraise.desks.web.pages import Pages
 from handraise.desks.web.reception import Reception, cookie_name
 from handraise.desks.web.sessions import Session, Sessions
 from handraise.desks.web.sheets import Sheets
-from handraise.desks.web.telling import left, tell
 from handraise.site.posted import read_posted
 from handraise.site.rendering import StaticFiles
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from handraise.desks import Decision
-from handraise.desks.web.telling import ago, left, tell
+from handraise.desks.telling import ago, left, short_left, tell
 from handraise.questions import Accepted, Cancelled, Declined
 
 
@@ -16,22 +16,22 @@ from handraise.questions import Accepted, Cancelled, Declined
         (
             Decision(Declined(), desk="terminal", at=7.0),
             "Declined",
-            "Answered at the terminal 3 seconds ago: declined.",
+            "It was answered at the terminal 3 seconds ago: declined.",
         ),
         (
             Decision(Accepted({}), desk="web", at=10.0),
             "Accepted",
-            "Answered in the browser just now: accepted.",
+            "It was answered in the browser just now: accepted.",
         ),
         (
             Decision(Cancelled(), desk="x", at=9.9),
             "Cancelled",
-            "Answered at another desk just now: cancelled.",
+            "It was answered at another desk just now: cancelled.",
         ),
         (
             Decision(Cancelled(), by="timeout", at=8.0),
             "Expired",
-            "Nobody answered in time. It ended 2 seconds ago; nothing was sent.",
+            "Nobody answered in time. Nothing was sent. It ended 2 seconds ago.",
         ),
         (
             Decision(Cancelled(), by="policy", reason="quiet time", at=9.0),
@@ -41,7 +41,22 @@ from handraise.questions import Accepted, Cancelled, Declined
         (
             Decision(Declined(), desk="web", block="always", at=9.0),
             "Declined",
-            "Answered in the browser just now: declined. The server is blocked.",
+            "It was answered in the browser just now: declined. The server is blocked.",
+        ),
+        (
+            Decision(Accepted({}), desk="command", at=9.0),
+            "Accepted",
+            "It was answered with handraise answer just now: accepted.",
+        ),
+        (
+            Decision(Accepted({}), by="agent", desk="script", at=9.0),
+            "Accepted",
+            "It was answered by a script just now: accepted.",
+        ),
+        (
+            Decision(Cancelled(), by="agent", at=9.0),
+            "Withdrawn",
+            "The asker went away just now. There is nothing left to answer.",
         ),
     ],
 )
@@ -77,3 +92,15 @@ def test_times_are_rough(seconds: float, words: str) -> None:
 )
 def test_the_time_that_is_left_is_never_too_much(seconds: float, words: str) -> None:
     assert left(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(-5, "0 s left"), (59.9, "59 s left"), (299, "4 min left"), (200000, "2 days left")],
+)
+def test_where_there_is_little_room_the_time_is_short(seconds: float, words: str) -> None:
+    assert short_left(seconds) == words
+
+
+def test_whoever_sat_there_is_not_told_when() -> None:
+    assert tell(Decision(Declined(), desk="web")).sentence == "It was answered in the browser: declined."

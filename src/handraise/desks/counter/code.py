@@ -1,0 +1,68 @@
+"""The code that answering by id needs: short enough to type, shown at a desk only, and not to be guessed.
+
+The attack it is against: a model with a shell runs as the same user, reads everything that a command prints, and can
+call `handraise answer` as well as the person can. What it does not see is the screen in front of the person.
+
+The code itself never leaves the command in which it is typed. What goes to the counter is a proof, bound to one visit
+and to the answer; so somebody who puts up a counter of their own learns nothing from it that would fit another answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import json
+import secrets
+import time
+from collections.abc import Callable
+from typing import Any, Final, Literal
+
+_LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+"""Crockford's: none of them is taken for another one."""
+_LENGTH: Final = 8
+_READ_AS: Final = str.maketrans({"I": "1", "L": "1", "O": "0", "-": "", " ": ""})
+FREE_TRIES: Final = 5
+PAUSE: Final = 10.0
+"""Seconds between two tries after the free ones: forty bits then take some hundred thousand years."""
+
+Verdict = Literal["right", "wrong", "wait"]
+
+
+def prove(code: str, nonce: str, question_id: str, answer: dict[str, Any], anyway: bool) -> str:
+    """Show that one knows the code, for this visit and this answer. Slow on purpose: a proof must not give it away."""
+    letters = code.upper().translate(_READ_AS).encode("utf-8", "replace")
+    key = hashlib.scrypt(letters, salt=nonce.encode(), n=2**14, r=8, p=1, dklen=32)
+    told = json.dumps([question_id, answer, anyway], sort_keys=True)
+    return hmac.new(key, told.encode(), hashlib.sha256).hexdigest()
+
+
+class Code:
+    """One process's code. Its `repr` does not tell it, and nothing but `shown` does."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._letters = "".join(secrets.choice(_LETTERS) for _ in range(_LENGTH))
+        self._clock = clock
+        self._wrong = 0
+        self._last = 0.0
+
+    def __repr__(self) -> str:
+        return "Code(…)"
+
+    def shown(self) -> str:
+        """The code as a desk shows it to the person. Never printed, logged or given to a client."""
+        return f"{self._letters[:4]}-{self._letters[4:]}"
+
+    async def check(
+        self, proof: str, nonce: str, question_id: str, answer: dict[str, Any], anyway: bool
+    ) -> Verdict:
+        """Whether somebody knew the code. After a few wrong tries, most are not even looked at."""
+        now = self._clock()
+        if self._wrong >= FREE_TRIES and now - self._last < PAUSE:
+            return "wait"
+        self._wrong, self._last = self._wrong + 1, now  # wrong until it is right: several at once count each
+        right = await asyncio.to_thread(prove, self._letters, nonce, question_id, answer, anyway)
+        if not hmac.compare_digest(proof.encode("utf-8", "replace"), right.encode()):
+            return "wrong"
+        self._wrong = 0
+        return "right"

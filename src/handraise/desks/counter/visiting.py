@@ -1,0 +1,92 @@
+"""The other side of the counter: a command that looks at what waits, or brings an answer. Plain and blocking."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from handraise.desks.counter.code import prove
+from handraise.desks.counter.place import SOCKET, counter_directory, entries
+
+_PATIENCE: Final = 15.0
+_LONGEST_REPLY: Final = 32 * 1024 * 1024
+
+Message: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A question that waits at one of the counters."""
+
+    counter: Path
+    described: dict[str, Any]
+
+    @property
+    def id(self) -> str:
+        """The question's id."""
+        return str(self.described["id"])
+
+
+def pending(directory: Path | None = None) -> tuple[Pending, ...]:
+    """Everything that waits in any process of this user."""
+    found = []
+    for entry in entries(directory or counter_directory(os.environ)):
+        if (reply := _ask(entry, lambda _: {"do": "pending"})) is not None:
+            found += [Pending(entry, each) for each in reply.get("pending", ())]
+    return tuple(found)
+
+
+def bring(question: Pending, code: str, answer: Message, *, anyway: bool = False) -> Message | None:
+    """Bring an answer; the counter's reply, None when it closed meanwhile."""
+
+    def request(nonce: str) -> Message:
+        proof = prove(code, nonce, question.id, answer, anyway)
+        return {"do": "answer", "id": question.id, "proof": proof, "answer": answer, "anyway": anyway}
+
+    return _ask(question.counter, request)
+
+
+def _ask(entry: Path, request: Callable[[str], Message]) -> Message | None:
+    """Make one visit: the counter greets with a nonce, is asked once, and replies."""
+    try:
+        with _connected(entry) as (line, token):
+            greeting = json.loads(_read_line(line))
+            line.sendall(json.dumps({**request(greeting["nonce"]), **token}).encode() + b"\n")
+            reply = json.loads(_read_line(line))
+    except ConnectionRefusedError:
+        with suppress(OSError):
+            entry.unlink()  # its process ended without tidying up
+        return None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return reply if isinstance(reply, dict) else None
+
+
+@contextmanager
+def _connected(entry: Path) -> Iterator[tuple[socket.socket, dict[str, str]]]:
+    """A connection to a counter, and the token that it wants where it is a port."""
+    if entry.suffix == SOCKET:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+            line.settimeout(_PATIENCE)
+            line.connect(str(entry))
+            yield line, {}
+    else:
+        told = json.loads(entry.read_text())
+        with socket.create_connection(("127.0.0.1", told["port"]), _PATIENCE) as line:
+            yield line, {"token": told["token"]}
+
+
+def _read_line(line: socket.socket) -> bytes:
+    received = bytearray()
+    while not received.endswith(b"\n"):
+        chunk = line.recv(64 * 1024)
+        if not chunk or len(received) > _LONGEST_REPLY:
+            break
+        received += chunk
+    return bytes(received)

@@ -1,0 +1,43 @@
+"""Nobody sits here: each question is decided as the policy's rule for such runs says."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TextIO
+
+from handraise.desks.hook import decide_headless
+from handraise.desks.queue import Queue
+from handraise.desks.waiting import Waiting
+from handraise.display import for_line
+from handraise.policy import CancelIt, RunHook
+
+
+class HeadlessDesk:
+    """Has the user's command answer what waits, or cancels it with the reason. To park it there is another desk."""
+
+    def __init__(self, queue: Queue, rule: RunHook | CancelIt, output: TextIO) -> None:
+        self._queue = queue
+        self._rule = rule
+        self._output = output
+
+    async def run(self) -> None:
+        """Decide what waits, until cancelled."""
+        begun: dict[str, asyncio.Task[None]] = {}
+        try:
+            async for waiting in self._queue.changes():
+                here = {question.id for question in waiting}
+                for gone in [known for known in begun if known not in here]:
+                    begun.pop(gone).cancel()  # withdrawn, or decided
+                for question in waiting:
+                    if question.id not in begun:
+                        begun[question.id] = asyncio.create_task(self._decide(question))
+        finally:
+            for task in begun.values():
+                task.cancel()
+            await asyncio.gather(*begun.values(), return_exceptions=True)
+
+    async def _decide(self, waiting: Waiting) -> None:
+        decision = await decide_headless(self._rule, waiting)
+        if decision is not None and self._queue.decide(waiting.id, decision) == "taken" and decision.reason:
+            asker = for_line(waiting.origin.name)
+            print(f"handraise: a question of {asker} was cancelled: {decision.reason}", file=self._output)

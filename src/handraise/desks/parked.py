@@ -1,0 +1,103 @@
+"""The parked desk: nobody can be asked here, so a question waits under its id until somebody answers it elsewhere.
+
+What is printed may be read by a model. So the code that answering needs is not among it: it goes to the controlling
+terminal and nowhere else, and where there is none, it is not shown at all.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Final, TextIO
+
+from handraise.desks.counter import Code
+from handraise.desks.describe import describe
+from handraise.desks.queue import Queue
+from handraise.desks.telling import tell
+from handraise.desks.waiting import Waiting
+from handraise.display import for_line
+
+TERMINAL: Final = "CONOUT$" if sys.platform == "win32" else "/dev/tty"
+"""The screen in front of whoever started this program, whatever its output is connected to."""
+
+
+def show_at_terminal(text: str) -> bool:
+    """Write to the controlling terminal, past standard output and error; False when there is none."""
+    with suppress(OSError):
+        with open(TERMINAL, "w", encoding="utf-8") as screen:
+            screen.write(text)
+        return True
+    return False
+
+
+class ParkedDesk:
+    """Tells of each question once: its id and one JSON object. A counter has to be open beside it."""
+
+    def __init__(
+        self,
+        queue: Queue,
+        code: Code,
+        output: TextIO,
+        *,
+        as_json: bool = False,
+        show: Callable[[str], bool] = show_at_terminal,
+    ) -> None:
+        self._queue = queue
+        self._code = code
+        self._output = output
+        self._as_json = as_json
+        self._show = show
+        self._answerable: bool | None = None
+        self._told: dict[str, Waiting] = {}
+
+    async def run(self) -> None:
+        """Tell of what waits and how it ended, until cancelled."""
+        async for waiting in self._queue.changes():
+            for question in waiting:
+                if question.id not in self._told:
+                    self._told[question.id] = question
+                    self._announce(question)
+            here = {question.id for question in waiting}
+            for question_id in [known for known in self._told if known not in here]:
+                self._tell_ending(self._told.pop(question_id))
+
+    def _announce(self, waiting: Waiting) -> None:
+        if self._answerable is None:
+            self._answerable = self._show(_about_the_code(self._code))
+        described = json.dumps({**describe(waiting), "answerable": self._answerable})
+        if self._as_json:
+            self._say(described)
+            return
+        asker = for_line(waiting.origin.name)
+        self._say(f"handraise: a question of {asker} waits under the id {waiting.id}", described)
+        if self._answerable:
+            accept = "--accept '{…}'" if waiting.question.mode == "form" else "--accept"
+            self._say(f"handraise: handraise answer {waiting.id} {accept} (or --decline, --cancel)")
+        else:
+            self._say(f"handraise: there is no terminal to show the code on, {_in_vain(waiting)}")
+
+    def _tell_ending(self, waiting: Waiting) -> None:
+        outcome = self._queue.outcome(waiting.id)
+        if outcome is not None and not self._as_json:
+            self._say(f"handraise: {waiting.id}: {for_line(tell(outcome[1]).sentence)}")
+
+    def _say(self, *lines: str) -> None:
+        self._output.writelines(f"{line}\n" for line in lines)
+        self._output.flush()
+
+
+def _about_the_code(code: Code) -> str:
+    return (
+        f"\nhandraise: a question waits. The code to answer with is {code.shown()}\n"
+        "handraise: answer from another terminal: handraise pending, then handraise answer ID\n\n"
+    )
+
+
+def _in_vain(waiting: Waiting) -> str:
+    if waiting.deadline is None:
+        return "so it cannot be answered by its id"
+    until = datetime.fromtimestamp(waiting.deadline, UTC).astimezone()
+    return f"so it cannot be answered by its id and ends unanswered at {until:%H:%M:%S}"
