@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
 from handraise.client.consent import Consent
@@ -18,16 +19,14 @@ MAX_RETRIES: Final = 3
 PATIENCE: Final = 0.5
 """Seconds that a retry may take before the desk offers anything: most are not about the browser at all."""
 
+_GAVE_UP: Final = "The person stopped waiting for the browser, so the call was ended."
 
-async def finish_in_browser(consent: Consent, link: UrlQuestion, finished: Awaitable[Any]) -> bool:
+
+async def finish_in_browser(consent: Consent, link: UrlQuestion, finished: Coroutine[Any, Any, Any]) -> bool:
     """Wait until the server reports that a link is finished, or the person does; False when they give up."""
-    said, noticed = _start(consent.wait_in_browser(link)), asyncio.ensure_future(finished)
-    try:
+    async with _started(consent.wait_in_browser(link)) as said, _started(finished) as noticed:
         await asyncio.wait({said, noticed}, return_when=asyncio.FIRST_COMPLETED)
         return noticed.done() or said.result()
-    finally:
-        said.cancel()
-        noticed.cancel()
 
 
 async def retry_while_browsing(
@@ -39,33 +38,31 @@ async def retry_while_browsing(
     two retries under way at once could run a careless server's tool twice.
     """
     for _ in range(MAX_RETRIES):
-        sent = _start(send())
-        try:
+        async with _started(send()) as sent:
             await asyncio.wait({sent}, timeout=PATIENCE)
             if sent.done() or not await _said_done(consent, links, sent):
                 return sent.result()
-        finally:
-            sent.cancel()
-        await asyncio.wait({sent})
     return await send()
 
 
 async def _said_done(consent: Consent, links: Sequence[UrlQuestion], sent: asyncio.Task[Any]) -> bool:
     """Offer "done" until the retry comes back by itself; True when the person says so, once for each link."""
     for link in links:
-        said = _start(consent.wait_in_browser(link))
-        try:
+        async with _started(consent.wait_in_browser(link)) as said:
             await asyncio.wait({sent, said}, return_when=asyncio.FIRST_COMPLETED)
             if sent.done():
                 return False
             if not said.result():
-                raise Stopped(
-                    "The person stopped waiting for the browser. The call was ended.", action="cancel"
-                )
-        finally:
-            said.cancel()
+                raise Stopped(_GAVE_UP, action="cancel")
     return True
 
 
-def _start(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-    return asyncio.get_running_loop().create_task(work)
+@asynccontextmanager
+async def _started(work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task[T]]:
+    """Work beside ours. Whatever happens, it is over afterwards."""
+    task = asyncio.get_running_loop().create_task(work)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.wait({task})

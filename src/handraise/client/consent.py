@@ -15,9 +15,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from handraise.client.calls import CALL, Call
-from handraise.client.gate import Event, Gate
+from handraise.client.gate import Desks, Event, Gate
 from handraise.client.roots import Folders, Roots, ask_about
-from handraise.desks import Cause, Decision, Queue, Waiting
+from handraise.desks import Cause, Decision, Waiting
 from handraise.errors import WireError
 from handraise.forms import check_answer
 from handraise.policy.secrets import judge_form, scan_answer
@@ -55,7 +55,7 @@ class Consent:
 
     def __init__(
         self,
-        queue: Queue,
+        queue: Desks,
         *,
         origin: Origin,
         person: Person,
@@ -160,7 +160,7 @@ class Consent:
     def _waiting(self, question: Question) -> Waiting:
         now = time.time()
         return Waiting(
-            id=secrets.token_urlsafe(12),
+            id=secrets.token_hex(8),  # to be typed behind `handraise answer`
             question=question,
             origin=self.origin,
             person=self.person,

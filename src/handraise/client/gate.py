@@ -9,6 +9,22 @@ from handraise.desks import Decision, Waiting
 from handraise.revisions import Revision
 
 
+class Desks(Protocol):
+    """Where a question is put to a person: the queue behind our desks, or whatever else stands for one."""
+
+    async def put(self, waiting: Waiting) -> Decision:
+        """Have a question answered."""
+        ...
+
+    async def join(self, question_id: str) -> Decision | None:
+        """The decision about a question that waits already; None when it is gone."""
+        ...
+
+    def tell(self, waiting: Waiting, decision: Decision) -> None:
+        """Tell of a question that was decided without waiting."""
+        ...
+
+
 class Ruling(Protocol):
     """What a policy says: whether a question may reach the desk, and why."""
 

@@ -1,0 +1,152 @@
+"""While the person is in their browser, on 2026-07-28: the call goes on by itself, again on "done", or ends."""
+
+from __future__ import annotations
+
+import anyio
+import mcp_types as types
+import pytest
+from mcp.server.mcpserver import MCPServer
+from tests.client.hosts import Host, host
+from tests.client.test_consent import until
+from tests.server.peers import text_of
+
+from handraise import Handraise, ask, complete
+from handraise.client.browsing import MAX_RETRIES
+from handraise.desks import Decision
+from handraise.desks.scripted import Line
+from handraise.errors import Stopped
+from handraise.questions import Accepted, Cancelled
+from handraise.revisions import Revision
+from handraise.server.person import local_person
+
+URL = "https://mcp.example.com/connect?e=Zk3q"
+MODERN = Revision.JULY_2026
+
+
+class Connector:
+    """A server whose tool waits for a browser flow."""
+
+    def __init__(self, hold: float = 45.0) -> None:
+        self.steps: list[str] = []
+        self.server = Handraise(hold=hold).install(MCPServer("connector"))
+        self.server.tool()(self.connect)
+
+    async def connect(self) -> str:
+        self.steps.append("began")
+        try:
+            await ask.open("Please connect.", URL, "flow")
+            self.steps.append("connected")
+        finally:
+            self.steps.append("ended")
+        return "connected"
+
+
+@pytest.fixture
+async def connector() -> Connector:
+    return Connector()
+
+
+async def browsing(here: Host) -> str:
+    """The id of the question that waits for the browser, once a desk has it."""
+    queue = here.consent.queue
+    await until(lambda: any(waiting.browsing and waiting in here.desk.seen for waiting in queue.waiting()))
+    (waiting,) = queue.waiting()
+    return waiting.id
+
+
+def say(here: Host, question_id: str, answer: Accepted[None] | Cancelled) -> None:
+    assert here.consent.queue.decide(question_id, Decision(answer, by="agent")) == "taken"
+
+
+SCRIPT = [Line("accept"), Line("leave", repeat=True)]
+
+
+@pytest.mark.shows("L4")
+async def test_the_call_goes_on_by_itself_and_the_desk_is_empty_again(connector: Connector) -> None:
+    async with host(connector.server, MODERN, SCRIPT) as here, anyio.create_task_group() as tasks:
+
+        async def finish() -> None:
+            await browsing(here)
+            await complete("flow", person=local_person())
+
+        tasks.start_soon(finish)
+        assert text_of(await here.client.call_tool("connect")) == "connected"
+        assert [waiting.browsing for waiting in here.desk.seen] == [False, True]
+        assert here.consent.queue.waiting() == ()
+
+
+@pytest.mark.shows("L4")
+async def test_done_sends_the_retry_again_and_the_body_runs_once(connector: Connector) -> None:
+    async with host(connector.server, MODERN, SCRIPT) as here, anyio.create_task_group() as tasks:
+
+        async def finish() -> None:
+            say(here, first := await browsing(here), Accepted(None))
+            await until(lambda: here.consent.queue.find(first) is None)
+            await browsing(here)
+            await complete("flow", person=local_person())
+
+        tasks.start_soon(finish)
+        assert text_of(await here.client.call_tool("connect")) == "connected"
+        assert connector.steps == ["began", "connected", "ended"]
+
+
+@pytest.mark.shows("L4")
+async def test_cancel_ends_the_call_with_an_error_to_the_host(connector: Connector) -> None:
+    async with host(connector.server, MODERN, SCRIPT) as here, anyio.create_task_group() as tasks:
+
+        async def give_up() -> None:
+            say(here, await browsing(here), Cancelled())
+
+        tasks.start_soon(give_up)
+        with pytest.raises(Stopped) as stopped:
+            await here.client.call_tool("connect")
+        assert stopped.value.action == "cancel"
+        assert here.consent.queue.waiting() == ()
+
+
+@pytest.mark.shows("L4", "O7")
+async def test_a_call_that_is_cancelled_leaves_nothing_at_the_desk(connector: Connector) -> None:
+    async with host(connector.server, MODERN, SCRIPT) as here:
+        async with anyio.create_task_group() as calls:
+            calls.start_soon(here.client.call_tool, "connect")
+            await browsing(here)
+            calls.cancel_scope.cancel()
+        await until(lambda: not here.consent.queue.waiting())
+
+
+@pytest.mark.shows("L4")
+async def test_done_is_taken_a_few_times_and_then_the_call_just_waits(connector: Connector) -> None:
+    async with host(connector.server, MODERN, SCRIPT) as here, anyio.create_task_group() as tasks:
+
+        async def finish() -> None:
+            for _ in range(MAX_RETRIES):
+                say(here, await browsing(here), Accepted(None))
+            await until(lambda: len(here.desk.seen) == 1 + MAX_RETRIES)
+            await complete("flow", person=local_person())
+
+        tasks.start_soon(finish)
+        assert text_of(await here.client.call_tool("connect")) == "connected"
+        assert connector.steps == ["began", "connected", "ended"]
+
+
+async def test_the_questions_of_one_round_are_one_group_and_those_of_one_call_have_its_id() -> None:
+    made = Handraise().install(MCPServer("asker"))
+
+    @made.tool()
+    async def plan() -> str:
+        await ask.all(team=ask.text("Who?"), budget=ask.text("How much?"))
+        await ask.text("When?")
+        return "planned"
+
+    script = [Line("accept", {"answer": "x"}, repeat=True)]
+    async with host(made, MODERN, script) as here:
+        for _ in range(2):
+            result = await here.client.call_tool("plan")
+            assert isinstance(result, types.CallToolResult)
+        together, alone, *_ = groups = [waiting.group for waiting in here.desk.seen]
+        assert groups[0] == groups[1] is not None
+        assert groups[2] is None
+        assert groups[3] not in (None, together, alone)
+        ids = [waiting.cause.call_id for waiting in here.desk.seen if waiting.cause is not None]
+        assert ids == [ids[0]] * 3 + [ids[3]] * 3
+        assert ids[0] != ids[3]
