@@ -1,0 +1,90 @@
+"""Checkpoints: what they say, and who can have said it."""
+
+from __future__ import annotations
+
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from handraise.errors import LedgerError, SetupError
+from handraise.ledger.checkpoints import Checkpoint, Keys, parse_notes
+from handraise.ledger.tree import leaf_hash
+
+KEYS, OTHERS = Keys(b"k" * 32), Keys(b"o" * 32)
+CHECKPOINT = Checkpoint(KEYS.verifier.origin, 5, leaf_hash(b"root"), 1_700_000_000_000)
+
+
+@pytest.mark.shows("G4")
+@given(st.integers(0, 2**53), st.integers(0, 10**14), st.booleans())
+def test_a_checkpoint_comes_back_from_its_note_and_its_ledger_knows_it(
+    size: int, time: int, cut: bool
+) -> None:
+    checkpoint = replace(CHECKPOINT, size=size, time=time, cut=cut)
+    (note,) = parse_notes(KEYS.sign(checkpoint))
+    assert note.checkpoint == checkpoint
+    assert KEYS.verifier.signed(note)
+    assert not OTHERS.verifier.signed(note)
+
+
+def test_a_note_reads_like_those_of_other_logs() -> None:
+    origin = KEYS.verifier.origin
+    lines = KEYS.sign(CHECKPOINT).split("\n")
+    assert lines[:5] == [origin, "5", "PAb5plclr2BSYfY2ZyyWINQJcx2JpFHXRV/pxK4WeCk=", "at 1700000000000", ""]
+    assert lines[5].startswith(f"— {origin} ")
+    assert lines[6:] == [""]
+
+
+@given(st.data())
+def test_a_note_that_was_changed_is_known_by_nobody(data: st.DataObject) -> None:
+    note = KEYS.sign(CHECKPOINT)
+    at = data.draw(st.integers(0, len(note) - 1))
+    other = data.draw(st.characters(codec="ascii").filter(lambda character: character != note[at]))
+    try:
+        notes = parse_notes(note[:at] + other + note[at + 1 :])
+    except LedgerError:
+        return
+    assert not all(KEYS.verifier.signed(found) for found in notes) or [
+        found.checkpoint for found in notes
+    ] == [CHECKPOINT]
+
+
+def test_a_cut_does_not_pass_for_a_checkpoint() -> None:
+    note = KEYS.sign(replace(CHECKPOINT, cut=True)).replace("cut ", "at ")
+    assert not KEYS.verifier.signed(parse_notes(note)[0])
+
+
+def test_several_notes_in_one_file_are_read_in_order_whatever_the_lines_end_with() -> None:
+    later = replace(CHECKPOINT, size=9)
+    text = f"{KEYS.sign(CHECKPOINT)}\n{KEYS.sign(later)}\n\n"
+    for written in (text, text.replace("\n", "\r\n"), KEYS.sign(CHECKPOINT) + KEYS.sign(later)):
+        assert [note.checkpoint for note in parse_notes(written)] == [CHECKPOINT, later]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "hello", "a\n1\n", KEYS.sign(CHECKPOINT)[:-9], "x" + KEYS.sign(CHECKPOINT)]
+)
+def test_what_is_no_checkpoint_is_refused(text: str) -> None:
+    with pytest.raises(LedgerError, match="no checkpoint"):
+        parse_notes(text)
+
+
+def test_the_key_lies_beside_the_ledger_and_is_private(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    keys = Keys.beside(path)
+    assert Keys.beside(path).verifier.public == keys.verifier.public
+    assert stat.S_IMODE((tmp_path / "ledger.db.signing.key").stat().st_mode) == 0o600
+    assert Keys.beside(tmp_path / "other.db").verifier.public != keys.verifier.public
+
+
+def test_a_key_that_is_too_short_is_refused() -> None:
+    with pytest.raises(SetupError, match="32 bytes"):
+        Keys(b"short")
+
+
+def test_digests_of_arguments_are_equal_for_equal_ones_of_the_same_ledger_only() -> None:
+    assert KEYS.digest(b"{}") == KEYS.digest(b"{}") != KEYS.digest(b"[]")
+    assert KEYS.digest(b"{}") != OTHERS.digest(b"{}")
