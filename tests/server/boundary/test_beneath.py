@@ -1,0 +1,124 @@
+"""Both ways to open beneath a folder follow no link, and give the same answers."""
+
+from __future__ import annotations
+
+import errno
+import os
+import platform
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from handraise.server.boundary.beneath import FOLDER, Opener, best_opener, by_openat2, by_walking
+
+OPENERS = [
+    pytest.param(
+        by_openat2, marks=pytest.mark.skipif(platform.system() != "Linux", reason="openat2 is Linux's")
+    ),
+    by_walking,
+]
+NAMES = ["inside", "note.md", "away", "round", "abs", "up", "gone", "loop", "inner"]
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A root with files, and links that lead everywhere."""
+    root = tmp_path / "Notes"
+    (root / "inside" / "inner").mkdir(parents=True)
+    (root / "note.md").write_text("a note")
+    (root / "inside" / "note.md").write_text("another note")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "note.md").write_text("not yours")
+    (root / "away").symlink_to("../outside")
+    (root / "abs").symlink_to(tmp_path / "outside")
+    (root / "round").symlink_to("inside")
+    (root / "inside" / "up").symlink_to("../../outside/note.md")
+    (root / "loop").symlink_to("loop")
+    return root
+
+
+@pytest.fixture
+def folder(tree: Path) -> Iterator[int]:
+    opened = os.open(tree, FOLDER)
+    yield opened
+    os.close(opened)
+
+
+def outcome(opener: Opener, folder: int, names: tuple[str, ...], flags: int) -> str:
+    """What opening gives: the file's identity, or the kind of error."""
+    try:
+        opened = opener(folder, names, flags)
+    except OSError as error:
+        return errno.errorcode[error.errno or 0]
+    try:
+        return str(os.fstat(opened).st_ino)
+    finally:
+        os.close(opened)
+
+
+@pytest.mark.parametrize("opener", OPENERS)
+def test_a_file_beneath_is_opened(opener: Opener, folder: int, tree: Path) -> None:
+    assert outcome(opener, folder, ("inside", "note.md"), os.O_RDONLY) == str(
+        (tree / "inside" / "note.md").stat().st_ino
+    )
+    assert outcome(opener, folder, (), FOLDER) == str(tree.stat().st_ino)
+
+
+@pytest.mark.parametrize("opener", OPENERS)
+@pytest.mark.parametrize(
+    "names", [("away", "note.md"), ("abs", "note.md"), ("round", "note.md"), ("inside", "up"), ("loop",)]
+)
+@pytest.mark.shows("B2")
+def test_no_link_is_followed_wherever_it_leads(opener: Opener, folder: int, names: tuple[str, ...]) -> None:
+    assert outcome(opener, folder, names, os.O_RDONLY) == "ELOOP"
+
+
+@pytest.mark.parametrize("opener", OPENERS)
+@pytest.mark.parametrize("name", ["..", ".", "", "inside/note.md", "../outside", "a\0b"])
+@pytest.mark.shows("B2")
+def test_only_plain_names_are_taken(opener: Opener, folder: int, name: str) -> None:
+    assert outcome(opener, folder, (name,), os.O_RDONLY) == "EINVAL"
+
+
+@pytest.mark.parametrize("opener", OPENERS)
+def test_a_link_is_not_written_through(opener: Opener, folder: int, tree: Path) -> None:
+    (tree / "new").symlink_to("../outside/made")
+    assert outcome(opener, folder, ("new",), os.O_WRONLY | os.O_CREAT) == "ELOOP"
+    assert not (tree.parent / "outside" / "made").exists()
+
+
+@pytest.mark.parametrize("opener", OPENERS)
+def test_a_new_file_gets_the_mode_it_was_given(opener: Opener, folder: int, tree: Path) -> None:
+    os.close(opener(folder, ("fresh",), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    assert (tree / "fresh").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="openat2 is Linux's")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
+@given(names=st.lists(st.sampled_from(NAMES), max_size=4), flags=st.sampled_from([os.O_RDONLY, FOLDER]))
+def test_both_ways_give_the_same_answer(folder: int, names: list[str], flags: int) -> None:
+    way = tuple(names)
+    assert outcome(by_openat2, folder, way, flags) == outcome(by_walking, folder, way, flags)
+
+
+@pytest.mark.parametrize("opener", OPENERS)
+def test_no_descriptor_is_left_open(opener: Opener, folder: int) -> None:
+    before = len(os.listdir("/dev/fd"))
+    for names in [("inside", "note.md"), ("away", "note.md"), ("inside", "gone"), ("note.md", "note.md"), ()]:
+        outcome(opener, folder, names, os.O_RDONLY)
+    assert len(os.listdir("/dev/fd")) == before
+
+
+def test_linux_lets_the_kernel_do_it_and_others_walk(monkeypatch: pytest.MonkeyPatch) -> None:
+    if platform.system() == "Linux":
+        best_opener.cache_clear()
+        assert best_opener() is by_openat2
+    for system, machine in [("Darwin", "arm64"), ("Linux", "mips64")]:
+        best_opener.cache_clear()
+        monkeypatch.setattr(platform, "system", lambda system=system: system)
+        monkeypatch.setattr(platform, "machine", lambda machine=machine: machine)
+        assert best_opener() is by_walking
+    best_opener.cache_clear()
