@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from handraise.conversation.records import Binding, Consumption, Entry, Flow, Json, Outcome, RoundRecord
 from handraise.errors import StoreError
+from handraise.stores.memory_secrets import MemorySecrets
 
 
 @dataclass(slots=True)
@@ -29,6 +30,8 @@ class MemoryStore:
         self._tokens: dict[str, list[str]] = {}
         self._journals: dict[str, list[Entry]] = {}
         self._flows: dict[str, Flow] = {}
+        self.secrets = MemorySecrets()
+        """The vault's table."""
 
     async def open_round(self, record: RoundRecord) -> None:
         if record.token in self._rows:
@@ -135,13 +138,14 @@ class MemoryStore:
         flows = [i for i, flow in self._flows.items() if now >= flow.deadline]
         for elicitation_id in flows:
             del self._flows[elicitation_id]
-        return len(over) + len(flows)
+        return len(over) + len(flows) + self.secrets.prune(now)
 
     async def aclose(self) -> None:
         self._rows.clear()
         self._tokens.clear()
         self._journals.clear()
         self._flows.clear()
+        self.secrets.clear()
 
     def _forget(self, token: str) -> None:
         conversation = self._rows.pop(token).record.conversation

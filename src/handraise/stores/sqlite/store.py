@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from handraise.conversation.records import Binding, Consumption, Entry, Flow, Json, Outcome, RoundRecord
-from handraise.stores.sqlite import flows, rounds
+from handraise.stores.sqlite import flows, rounds, secrets
 from handraise.stores.sqlite.file import SqliteFile
 
 
@@ -16,7 +16,9 @@ class SqliteStore:
     durable = True
 
     def __init__(self, path: str | os.PathLike[str], *, keys: Sequence[bytes | str] | None = None) -> None:
-        self._file = SqliteFile(path, schemas=(rounds.SCHEMA, flows.SCHEMA), keys=keys)
+        self._file = SqliteFile(path, schemas=(rounds.SCHEMA, flows.SCHEMA, secrets.SCHEMA), keys=keys)
+        self.secrets = secrets.SqliteSecrets(self._file)
+        """The vault's table."""
 
     async def open_round(self, record: RoundRecord) -> None:
         await self._file.write(lambda db, sealer: rounds.insert(db, sealer, record))
@@ -59,7 +61,9 @@ class SqliteStore:
         return await self._file.read(lambda db, _: flows.find(db, elicitation_id))
 
     async def prune(self, now: float) -> int:
-        gone = await self._file.write(lambda db, _: rounds.prune(db, now) + flows.prune(db, now))
+        gone = await self._file.write(
+            lambda db, _: rounds.prune(db, now) + flows.prune(db, now) + secrets.prune(db, now)
+        )
         if gone:
             await self._file.read(lambda db, _: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone())
         return gone

@@ -1,0 +1,114 @@
+"""The vault itself: keep, find, forget and re-wrap the secrets of people."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from handraise.errors import StoreError
+from handraise.questions import Person
+from handraise.vault.envelope import KeyRing
+from handraise.vault.keys import KeySource, new_key
+from handraise.vault.records import Kept, SealedSecret, SecretTable
+
+Contents = Mapping[str, Any]
+"""What is kept: a JSON object."""
+
+
+class Vault:
+    """Secrets of people, one a person and service. Nobody's serves another."""
+
+    def __init__(
+        self,
+        table: SecretTable,
+        keys: Callable[[], KeySource],
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`keys` is called when the vault is first used, so that a server which keeps nothing needs no key."""
+        self._table = table
+        self._find_keys = keys
+        self._source: KeySource | None = None
+        self._ring: KeyRing | None = None
+        self._clock = clock
+
+    async def keep(
+        self, person: Person, service: str, contents: Contents, *, seconds: float | None = None
+    ) -> None:
+        """Keep what a person entered for a service, in place of what was there, for some seconds or for good."""
+        if person.how == "anonymous":
+            raise StoreError("the vault keeps nothing for somebody whom it would not know again")
+        ring = await self._loaded()  # anew: another process may have rotated the keys
+        row, now = secrets.token_hex(16), self._clock()
+        plain = json.dumps(dict(contents), separators=(",", ":")).encode()
+        wrapped, sealed = ring.seal(row, person.key, service, plain)
+        until = None if seconds is None else now + seconds
+        await self._table.put(SealedSecret(row, person.key, service, wrapped, sealed, now, until))
+
+    async def find(self, person: Person, service: str) -> dict[str, Any] | None:
+        """What the person has for a service; None when there is nothing, or it has expired."""
+        if person.how == "anonymous":
+            return None
+        found = await self._table.find(person.key, service)
+        if found is None:
+            return None
+        if (found.owner, found.service) != (person.key, service):
+            raise StoreError("the store gave back somebody else's secret")
+        if found.until is not None and self._clock() >= found.until:
+            await self._table.remove(person.key, service)
+            return None
+        contents: dict[str, Any] = json.loads((await self._ring_of(found)).open(found))
+        return contents
+
+    async def forget(self, owner: Person | str, service: str) -> bool:
+        """Forget what somebody has for a service; False when there was nothing."""
+        return await self._table.remove(owner.key if isinstance(owner, Person) else owner, service)
+
+    async def list(self, owner: Person | str | None = None) -> list[Kept]:
+        """What is kept, and for whom; never what it says."""
+        key = owner.key if isinstance(owner, Person) else owner
+        return [Kept(s.owner, s.service, s.kept_at, s.until) for s in await self._table.all(key)]
+
+    async def rotate(self, *, new: bool = True) -> int:
+        """Wrap every secret by a new key, or by the first of the present ones, and drop the old; how many changed.
+
+        One that fails in between has lost nothing: the old keys go last.
+        """
+        source = await self._key_source()
+        if new:
+            keys = (new_key(), *await asyncio.to_thread(source.load))
+            await asyncio.to_thread(source.save, keys)
+        ring = await self._loaded()
+        changed = 0
+        while more := await self._rewrap_all(ring):  # others may keep something meanwhile
+            changed += more
+        if new:
+            await asyncio.to_thread(source.save, keys[:1])
+        return changed
+
+    async def _rewrap_all(self, ring: KeyRing) -> int:
+        changed = 0
+        for secret in await self._table.all():
+            wrapped = ring.rewrap(secret)
+            if wrapped is not None:
+                changed += await self._table.rewrap(secret.row, was=secret.wrapped, wrapped=wrapped)
+        return changed
+
+    async def _ring_of(self, secret: SealedSecret) -> KeyRing:
+        if self._ring is not None and self._ring.knows(secret):
+            return self._ring
+        return await self._loaded()
+
+    async def _loaded(self) -> KeyRing:
+        source = await self._key_source()
+        self._ring = KeyRing(await asyncio.to_thread(source.load))
+        return self._ring
+
+    async def _key_source(self) -> KeySource:
+        if self._source is None:
+            self._source = await asyncio.to_thread(self._find_keys)
+        return self._source

@@ -1,0 +1,189 @@
+"""Secrets are kept encrypted, for one person, under keys that can be changed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from handraise.errors import SetupError, StoreError
+from handraise.questions import Person
+from handraise.stores import MemoryStore, SqliteStore
+from handraise.vault import EphemeralKeys, KeyFile, SealedSecret, SecretTable, Vault
+from handraise.vault.keys import new_key
+
+ANN = Person("https://issuer.example", "ann", "token")
+BOB = Person("https://issuer.example", "bob", "token")
+NOBODY = Person("", "session", "anonymous")
+VALUE = "ghp_3fTq9Zx0kLmN"
+
+
+class Clock:
+    now = 1_700_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def table(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SecretTable]:
+    store = MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "store.db")
+    yield store.secrets
+    await store.aclose()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def vault(table: SecretTable, clock: Clock) -> Vault:
+    return Vault(table, EphemeralKeys, clock=clock)
+
+
+@pytest.mark.shows("L11")
+async def test_what_a_person_entered_is_found_again_for_them_and_nobody_else(vault: Vault) -> None:
+    await vault.keep(ANN, "github", {"key": VALUE})
+    assert await vault.find(ANN, "github") == {"key": VALUE}
+    assert await vault.find(BOB, "github") is None
+    assert await vault.find(ANN, "gitlab") is None
+
+
+@pytest.mark.shows("L11")
+async def test_nothing_is_kept_for_somebody_who_would_not_be_known_again(vault: Vault) -> None:
+    with pytest.raises(StoreError):
+        await vault.keep(NOBODY, "github", {"key": VALUE})
+    assert await vault.find(NOBODY, "github") is None
+
+
+async def test_keeping_again_replaces_and_forgetting_forgets(vault: Vault) -> None:
+    await vault.keep(ANN, "github", {"key": "old"})
+    await vault.keep(ANN, "github", {"key": "new"})
+    assert await vault.find(ANN, "github") == {"key": "new"}
+    assert [(kept.owner, kept.service) for kept in await vault.list(ANN)] == [(ANN.key, "github")]
+    assert await vault.list(BOB) == []
+    assert await vault.forget(ANN, "github")
+    assert not await vault.forget(ANN, "github")
+    assert await vault.find(ANN, "github") is None
+
+
+async def test_what_expired_is_not_given_and_goes(vault: Vault, clock: Clock, table: SecretTable) -> None:
+    await vault.keep(ANN, "github", {"key": VALUE}, seconds=60)
+    clock.now += 59
+    assert await vault.find(ANN, "github") is not None
+    clock.now += 1
+    assert await vault.find(ANN, "github") is None
+    assert await table.all() == []
+
+
+async def test_pruning_a_store_takes_expired_secrets_along(tmp_path: Path) -> None:
+    for store in (MemoryStore(), SqliteStore(tmp_path / "store.db")):
+        clock = Clock()
+        vault = Vault(store.secrets, EphemeralKeys, clock=clock)
+        await vault.keep(ANN, "short", {"key": VALUE}, seconds=1)
+        await vault.keep(ANN, "long", {"key": VALUE})
+        assert await store.prune(clock.now + 2) == 1
+        assert [kept.service for kept in await vault.list()] == ["long"]
+        await store.aclose()
+
+
+@pytest.mark.shows("L11")
+async def test_a_row_that_was_moved_swapped_or_changed_opens_for_nobody(
+    vault: Vault, table: SecretTable
+) -> None:
+    await vault.keep(ANN, "github", {"key": VALUE})
+    await vault.keep(BOB, "github", {"key": "bob's"})
+    ann, bob = await table.all()
+    forged: list[SealedSecret] = [
+        ann._replace(owner=BOB.key),
+        ann._replace(sealed=bob.sealed),
+        ann._replace(wrapped=bob.wrapped, sealed=bob.sealed),
+        ann._replace(row=bob.row + "0", wrapped=bob.wrapped, sealed=bob.sealed),
+        ann._replace(service="gitlab"),
+        ann._replace(sealed=ann.sealed[:-1] + bytes([ann.sealed[-1] ^ 1])),
+        ann._replace(wrapped=ann.wrapped[:-1] + bytes([ann.wrapped[-1] ^ 1])),
+        ann._replace(wrapped=b"none" + ann.wrapped[4:]),
+        ann._replace(sealed=b""),
+    ]
+    for row in forged:
+        await table.put(row._replace(row=row.row if row.owner == ANN.key else row.row + "x"))
+        person = BOB if row.owner == BOB.key else ANN
+        with pytest.raises(StoreError) as caught:
+            await vault.find(person, row.service)
+        assert VALUE not in str(caught.value)
+
+
+class Confused:
+    """A table that gives back another's row."""
+
+    def __init__(self, table: SecretTable) -> None:
+        self._table = table
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._table, name)
+
+    async def find(self, owner: str, service: str) -> SealedSecret | None:
+        return (await self._table.all())[0]
+
+
+@pytest.mark.shows("L11")
+async def test_a_store_that_mixes_up_owners_gets_nobody_a_secret(vault: Vault, table: SecretTable) -> None:
+    await vault.keep(ANN, "github", {"key": VALUE})
+    confused = Vault(Confused(table), EphemeralKeys)  # type: ignore[arg-type]
+    with pytest.raises(StoreError):
+        await confused.find(BOB, "github")
+
+
+@pytest.mark.shows("L11", "S5")
+async def test_no_secret_is_readable_in_the_store_file(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "store.db")
+    vault = Vault(store.secrets, EphemeralKeys)
+    await vault.keep(ANN, "github", {"key": VALUE})
+    written = _all_bytes(tmp_path)
+    assert b"github" in written
+    assert VALUE.encode() not in written
+    await store.aclose()
+
+
+def _all_bytes(directory: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in directory.iterdir())
+
+
+@pytest.mark.shows("L11")
+async def test_rotation_wraps_anew_leaves_the_contents_and_drops_the_old_key(
+    table: SecretTable, tmp_path: Path
+) -> None:
+    file = KeyFile(tmp_path / "key")
+    file.save([new_key()])
+    (old,) = file.load()
+    vault, other_process = Vault(table, lambda: file), Vault(table, lambda: KeyFile(file.path))
+    await vault.keep(ANN, "github", {"key": VALUE})
+    await vault.keep(BOB, "github", {"key": "bob's"})
+    assert await other_process.find(BOB, "github") == {"key": "bob's"}
+    before = await table.all()
+    assert await vault.rotate() == 2
+    after = await table.all()
+    assert [row.sealed for row in after] == [row.sealed for row in before]
+    assert all(new.wrapped != was.wrapped for new, was in zip(after, before, strict=True))
+    assert old not in file.load()
+    assert await vault.find(ANN, "github") == {"key": VALUE}
+    assert await other_process.find(ANN, "github") == {"key": VALUE}
+    await other_process.keep(BOB, "gitlab", {"key": "later"})
+    assert await vault.find(BOB, "gitlab") == {"key": "later"}
+    with pytest.raises(StoreError):
+        await Vault(table, lambda: _Old(old)).find(ANN, "github")
+
+
+class _Old(EphemeralKeys):
+    def __init__(self, key: bytes) -> None:
+        self._keys = (key,)
+
+
+@pytest.mark.shows("L11")
+async def test_without_a_key_nothing_is_kept(table: SecretTable, tmp_path: Path) -> None:
+    vault = Vault(table, lambda: KeyFile(tmp_path / "missing"))
+    with pytest.raises(SetupError):
+        await vault.keep(ANN, "github", {"key": VALUE})
+    assert await table.all() == []
