@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -9,6 +11,7 @@ from typing import Any
 from unittest import mock
 
 import anyio
+import uvicorn
 
 from handraise.client import Consent, ConsentClient
 from handraise.client.gate import Event
@@ -48,6 +51,7 @@ class OpenGate:
 class Host:
     client: ConsentClient
     consent: Consent
+    queue: Queue
     desk: ScriptedDesk
     gate: OpenGate
     events: list[Event]
@@ -85,5 +89,23 @@ async def host(
             tasks.start_soon(desk.serve)
             guarded = ConsentClient(target, consent, mode=mode, **options)
             async with guarded:
-                yield Host(guarded, consent, desk, chosen, events)
+                yield Host(guarded, consent, queue, desk, chosen, events)
             tasks.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def over_http(app: Any) -> AsyncIterator[str]:
+    """A server's application on a loopback port, as long as the test needs it; the URL of its endpoint."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        config = uvicorn.Config(app, log_level="critical", lifespan="on", timeout_graceful_shutdown=1)
+        serving = uvicorn.Server(config)
+        task = asyncio.create_task(serving.serve(sockets=[listening]))
+        with anyio.fail_after(10):
+            while not serving.started:  # noqa: ASYNC110 - uvicorn has no event for it
+                await anyio.sleep(0.01)
+        try:
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            serving.should_exit = True
+            await task

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import anyio
 import mcp_types as types
 import pytest
 from mcp.server.mcpserver import MCPServer
-from tests.client.hosts import Host, host
+from tests.client.hosts import Host, host, over_http
 from tests.client.test_consent import until
 from tests.server.peers import text_of
 
@@ -15,7 +17,7 @@ from handraise.client.browsing import MAX_RETRIES
 from handraise.desks import Decision
 from handraise.desks.scripted import Line
 from handraise.errors import Stopped
-from handraise.questions import Accepted, Cancelled
+from handraise.questions import Accepted, Cancelled, Person
 from handraise.revisions import Revision
 from handraise.server.person import local_person
 
@@ -28,11 +30,13 @@ class Connector:
 
     def __init__(self, hold: float = 45.0) -> None:
         self.steps: list[str] = []
+        self.person: Callable[[Person], object] = bool
         self.server = Handraise(hold=hold).install(MCPServer("connector"))
         self.server.tool()(self.connect)
 
     async def connect(self) -> str:
         self.steps.append("began")
+        self.person(ask.person())
         try:
             await ask.open("Please connect.", URL, "flow")
             self.steps.append("connected")
@@ -48,14 +52,14 @@ async def connector() -> Connector:
 
 async def browsing(here: Host) -> str:
     """The id of the question that waits for the browser, once a desk has it."""
-    queue = here.consent.queue
+    queue = here.queue
     await until(lambda: any(waiting.browsing and waiting in here.desk.seen for waiting in queue.waiting()))
     (waiting,) = queue.waiting()
     return waiting.id
 
 
 def say(here: Host, question_id: str, answer: Accepted[None] | Cancelled) -> None:
-    assert here.consent.queue.decide(question_id, Decision(answer, by="agent")) == "taken"
+    assert here.queue.decide(question_id, Decision(answer, by="agent")) == "taken"
 
 
 SCRIPT = [Line("accept"), Line("leave", repeat=True)]
@@ -72,7 +76,7 @@ async def test_the_call_goes_on_by_itself_and_the_desk_is_empty_again(connector:
         tasks.start_soon(finish)
         assert text_of(await here.client.call_tool("connect")) == "connected"
         assert [waiting.browsing for waiting in here.desk.seen] == [False, True]
-        assert here.consent.queue.waiting() == ()
+        assert here.queue.waiting() == ()
 
 
 @pytest.mark.shows("L4")
@@ -81,9 +85,31 @@ async def test_done_sends_the_retry_again_and_the_body_runs_once(connector: Conn
 
         async def finish() -> None:
             say(here, first := await browsing(here), Accepted(None))
-            await until(lambda: here.consent.queue.find(first) is None)
+            await until(lambda: here.queue.find(first) is None)
             await browsing(here)
             await complete("flow", person=local_person())
+
+        tasks.start_soon(finish)
+        assert text_of(await here.client.call_tool("connect")) == "connected"
+        assert connector.steps == ["began", "connected", "ended"]
+
+
+@pytest.mark.shows("L4")
+async def test_done_sends_the_retry_again_over_http_too(connector: Connector) -> None:
+    """There the retry that is no longer waited for is a broken connection to the server."""
+    async with (
+        over_http(connector.server.streamable_http_app()) as url,
+        host(url, MODERN, SCRIPT) as here,
+        anyio.create_task_group() as tasks,
+    ):
+        person: list[Person] = []
+        connector.person = person.append
+
+        async def finish() -> None:
+            say(here, first := await browsing(here), Accepted(None))
+            await until(lambda: here.queue.find(first) is None)
+            await browsing(here)
+            await complete("flow", person=person[0])
 
         tasks.start_soon(finish)
         assert text_of(await here.client.call_tool("connect")) == "connected"
@@ -101,7 +127,7 @@ async def test_cancel_ends_the_call_with_an_error_to_the_host(connector: Connect
         with pytest.raises(Stopped) as stopped:
             await here.client.call_tool("connect")
         assert stopped.value.action == "cancel"
-        assert here.consent.queue.waiting() == ()
+        assert here.queue.waiting() == ()
 
 
 @pytest.mark.shows("L4", "O7")
@@ -111,7 +137,7 @@ async def test_a_call_that_is_cancelled_leaves_nothing_at_the_desk(connector: Co
             calls.start_soon(here.client.call_tool, "connect")
             await browsing(here)
             calls.cancel_scope.cancel()
-        await until(lambda: not here.consent.queue.waiting())
+        await until(lambda: not here.queue.waiting())
 
 
 @pytest.mark.shows("L4")

@@ -193,7 +193,7 @@ async def test_what_the_policy_refuses_is_cancelled_and_nobody_sees_it(revision:
         assert here.desk.seen == []
         refused = Decision(Cancelled(), by="policy", reason="This server is blocked.")
         assert here.events[0].decision == refused
-        assert [told.reason for _, told in here.consent.queue.past()] == ["This server is blocked."]
+        assert [told.reason for _, told in here.queue.past()] == ["This server is blocked."]
 
 
 @pytest.mark.shows("D5")
@@ -201,7 +201,7 @@ async def test_nothing_is_said_about_a_server_that_was_muted() -> None:
     gate = OpenGate(Ruled("refuse", ("This server is muted.",), silent=True))
     async with host(server(), Revision.NOVEMBER_2025, gate=gate) as here:
         await here.client.call_tool("greet")
-        assert here.consent.queue.past() == ()
+        assert here.queue.past() == ()
 
 
 async def test_what_the_policy_warns_of_is_shown_with_its_reasons(revision: Revision) -> None:
@@ -238,7 +238,7 @@ async def until(condition: Callable[[], bool]) -> None:
 @pytest.mark.shows("O7")
 async def test_a_cancelled_call_withdraws_its_question(revision: Revision) -> None:
     async with host(server(), revision, [Line("leave")]) as here:
-        queue = here.consent.queue
+        queue = here.queue
         async with anyio.create_task_group() as calls:
             calls.start_soon(here.client.call_tool, "greet")
             await until(lambda: len(queue.waiting()) == 1)
@@ -259,7 +259,7 @@ async def test_what_is_required_first_is_asked_for_and_the_call_is_made_again() 
         tasks.start_soon(finish)
         assert text_of(await here.client.call_tool("files")) == "files"
         assert [waiting.browsing for waiting in here.desk.seen] == [False, True]
-        assert here.consent.queue.waiting() == ()
+        assert here.queue.waiting() == ()
 
 
 @pytest.mark.shows("L3")
@@ -290,7 +290,7 @@ async def test_a_completion_notice_counts_for_the_id_that_was_asked_about_and_fo
     script = [Line("accept"), Line("leave"), Line("cancel")]
     async with host(server(), Revision.NOVEMBER_2025, script) as here, anyio.create_task_group() as tasks:
         hear: Any = here.client.message_handler
-        queue = here.consent.queue
+        queue = here.queue
         await hear(notice("flow"))  # nobody was asked about it yet
 
         async def finish() -> None:
@@ -364,4 +364,4 @@ async def test_three_thousand_questions_from_one_call_become_a_handful_and_a_ref
         assert answered == len(here.desk.seen)
         assert 1 <= answered <= 20
         assert answered + cancelled == 3000
-        assert here.consent.queue.waiting() == ()
+        assert here.queue.waiting() == ()
