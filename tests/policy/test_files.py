@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -175,3 +176,14 @@ def test_two_programs_that_make_rules_at_the_same_time_lose_none(home: Path) -> 
     Slow(path).add(BLOCK, keep=True)
     second.join()
     assert {each.server for each in RulesFile(path).book().entries} == {"notes", "shop"}
+
+
+def test_a_rule_for_the_session_is_taken_back_like_a_kept_one(tmp_path: Path) -> None:
+    rules = RulesFile(tmp_path / "rules.json")
+    rules.add(BLOCK, keep=True)
+    passing = replace(BLOCK, asking="mute", made=BLOCK.made + 1)
+    rules.add(passing, keep=False)
+    assert rules.undo("notes") == passing
+    assert rules.book().entries == (BLOCK,)
+    assert rules.undo(BLOCK) == BLOCK
+    assert rules.undo() is None

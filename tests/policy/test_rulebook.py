@@ -12,7 +12,7 @@ from tests.policy.asked import NOTES
 
 from handraise.errors import SetupError
 from handraise.policy import OwnRule, Rulebook
-from handraise.policy.rulebook import dump_book, parse_book
+from handraise.policy.rulebook import RulesInMemory, dump_book, parse_book
 
 BLOCK = OwnRule("notes", "block", made=1.0)
 ALLOW = OwnRule("notes", "allow", made=2.0)
@@ -111,3 +111,14 @@ def test_after_a_rule_was_made_it_counts_for_its_server(book: Rulebook, rule: Ow
 def test_a_damaged_book_is_refused_because_lost_rules_would_unblock_servers(damage: Any) -> None:
     with pytest.raises(SetupError):
         parse_book(damage)
+
+
+def test_a_certain_rule_can_be_taken_back_whatever_came_later() -> None:
+    rest, undone = _book(BLOCK, ALLOW).undo(BLOCK)
+    assert (undone, rest.entries) == (BLOCK, (ALLOW,))
+
+
+def test_rules_in_memory_are_taken_back_too() -> None:
+    rules = RulesInMemory(_book(BLOCK))
+    assert rules.undo() == BLOCK
+    assert rules.undo() is None

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import typer
 
@@ -19,19 +19,13 @@ from handraise.errors import SetupError, WireError
 from handraise.forms import load_json
 from handraise.policy import OwnRule, Policy, Ruling, Settings, load_policy, load_settings
 from handraise.policy.files import RULES_NAME, ConfigFile, RulesFile, data_directory, find_config
-from handraise.policy.rulebook import SESSION
+from handraise.policy.rulebook import MAY, SESSION
 from handraise.policy.settings import SETTINGS, Asking, LimitSettings, ServerSettings, value_of
 from handraise.questions import Origin
 from handraise.revisions import Revision
 from handraise.wire import parse_question
 
 Report: TypeAlias = dict[str, Any]
-
-_MAY: Final[dict[Asking, str]] = {
-    "allow": "may ask",
-    "mute": "is muted: what it asks is cancelled without a word",
-    "block": "is blocked: what it asks is cancelled, and the desk says that it tried",
-}
 
 
 @contextmanager
@@ -125,7 +119,7 @@ def rule_as_text(rule: OwnRule) -> str:
         if rule.until is None
         else f" (until {datetime.fromtimestamp(rule.until, UTC).astimezone():%H:%M %d %b})"
     )
-    return f"{for_line(rule.server)} {_MAY[rule.asking]}{until}."
+    return f"{for_line(rule.server)} {MAY[rule.asking]}{until}."
 
 
 def rules_as_json(rules: Sequence[OwnRule], settings: Settings) -> Report:
@@ -140,8 +134,8 @@ def rules_as_text(rules: Sequence[OwnRule], found: ConfigFile | None, settings: 
     lines += [f"  {rule_as_text(rule)}" for rule in rules]
     named = [(name, each.asking) for name, each in settings.servers.items() if each.asking is not None]
     if found is not None and named:
-        lines += [f"{found.path}:", *(f"  {for_line(name)} {_MAY[asking]}." for name, asking in named)]
-    return "\n".join([*lines, f"Any other server {_MAY[settings.default]}."])
+        lines += [f"{found.path}:", *(f"  {for_line(name)} {MAY[asking]}." for name, asking in named)]
+    return "\n".join([*lines, f"Any other server {MAY[settings.default]}."])
 
 
 def _policy() -> Policy:

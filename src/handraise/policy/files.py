@@ -18,7 +18,7 @@ from typing import Final
 from handraise.errors import SetupError
 from handraise.policy.config import MAX_BYTES, parse_settings
 from handraise.policy.policy import Policy
-from handraise.policy.rulebook import OwnRule, Rulebook, dump_book, parse_book
+from handraise.policy.rulebook import OwnRule, Rulebook, Which, dump_book, parse_book
 from handraise.policy.settings import Settings
 
 CONFIG_NAME: Final = "handraise.toml"
@@ -114,12 +114,16 @@ class RulesFile:
         else:
             self._session.append(rule)
 
-    def undo(self, server: str | None = None) -> OwnRule | None:
-        """Take back the latest kept rule, or the latest about one server; None when there is none."""
+    def undo(self, which: Which = None) -> OwnRule | None:
+        """Take back the latest rule, the latest about one server, or a certain one; None when there is none."""
+        _, latest = self.book().undo(which)
+        if latest in self._session:
+            self._session.remove(latest)
+            return latest
         undone: list[OwnRule | None] = []
 
         def change(book: Rulebook) -> Rulebook:
-            rest, rule = book.undo(server)
+            rest, rule = book.undo(which)
             undone.append(rule)
             return rest
 

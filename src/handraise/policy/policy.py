@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Literal
 
 from handraise.policy.facts import Counts, Facts
 from handraise.policy.rulebook import OwnRule, OwnRules, RulesInMemory
@@ -18,6 +19,16 @@ from handraise.urls import inspect_url
 
 SERVERS: Final = "servers"
 """The name of the rule about who may ask at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a server may do, and who says so."""
+
+    asking: Asking
+    by: Literal["own", "file", "default"]
+    rule: OwnRule | None = None
+    """The person's own, when it is theirs."""
 
 
 class Policy:
@@ -81,16 +92,25 @@ class Policy:
         """Make a rule of the person's own: for good, or until this program ends."""
         self.own.add(rule, keep=keep)
 
-    def _about_server(self, facts: Facts) -> Ruling:
-        """The person's own rule goes before the file, and the file before its default."""
-        name = facts.origin.name
-        own = self.own.book().find(facts.origin, facts.person, facts.now)
+    def standing(self, origin: Origin, person: str, now: float) -> Standing:
+        """May a server ask? The person's own rule goes before the file, and the file before its default."""
+        own = self.own.book().find(origin, person, now)
         if own is not None:
-            return _asking(own.asking, f"You {_DONE[own.asking]} {name}.")
-        named = self.settings.named(name, facts.origin.target)
+            return Standing(own.asking, "own", own)
+        named = self.settings.named(origin.name, origin.target)
         if named is not None and named.asking is not None:
-            return _asking(named.asking, f"The configuration has {name} {_DONE[named.asking]}.")
-        return _asking(self.settings.default, f"No rule lets {name} ask.")
+            return Standing(named.asking, "file")
+        return Standing(self.settings.default, "default")
+
+    def _about_server(self, facts: Facts) -> Ruling:
+        name, standing = facts.origin.name, self.standing(facts.origin, facts.person, facts.now)
+        match standing.by:
+            case "own":
+                return _asking(standing.asking, f"You {_DONE[standing.asking]} {name}.")
+            case "file":
+                return _asking(standing.asking, f"The configuration has {name} {_DONE[standing.asking]}.")
+            case "default":
+                return _asking(standing.asking, f"No rule lets {name} ask.")
 
 
 _DONE: Final[dict[Asking, str]] = {"allow": "allowed", "mute": "muted", "block": "blocked"}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol, get_args
+from types import MappingProxyType
+from typing import Any, Final, Protocol, TypeAlias, get_args
 
 from handraise.errors import SetupError
 from handraise.policy.settings import Asking
@@ -36,6 +37,18 @@ class OwnRule:
         return self.server in (origin.name, origin.target) and self.person in ("", person)
 
 
+Which: TypeAlias = str | OwnRule | None
+"""A rule to take back: the latest about a server, this one, or the latest of all."""
+MAY: Final[Mapping[Asking, str]] = MappingProxyType(
+    {
+        "allow": "may ask",
+        "mute": "is muted: what it asks is cancelled without a word",
+        "block": "is blocked: what it asks is cancelled, and the desk says that it tried",
+    }
+)
+"""What becomes of a server's questions, behind its name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rulebook:
     """Rules in the order in which they were made; for each server the latest that holds counts."""
@@ -53,10 +66,10 @@ class Rulebook:
         entries = _within_bounds([*(each for each in kept if each.holds(rule.made)), rule])
         return Rulebook(tuple(entries))
 
-    def undo(self, server: str | None = None) -> tuple[Rulebook, OwnRule | None]:
-        """The book without its latest rule, or the latest about one server; and that rule."""
+    def undo(self, which: Which = None) -> tuple[Rulebook, OwnRule | None]:
+        """The book without its latest rule, the latest about one server, or one certain rule; and that rule."""
         for place in range(len(self.entries) - 1, -1, -1):
-            if server is None or self.entries[place].server == server:
+            if which is None or which in (self.entries[place], self.entries[place].server):
                 rest = self.entries[:place] + self.entries[place + 1 :]
                 return Rulebook(rest), self.entries[place]
         return self, None
@@ -83,6 +96,10 @@ class OwnRules(Protocol):
         """Make a rule; without `keep` it is forgotten when this program ends."""
         ...
 
+    def undo(self, which: Which = None) -> OwnRule | None:
+        """Take back the latest rule, the latest about one server, or a certain one; None when there is none."""
+        ...
+
 
 class RulesInMemory:
     """Own rules that live as long as the program."""
@@ -97,6 +114,11 @@ class RulesInMemory:
     def add(self, rule: OwnRule, *, keep: bool = False) -> None:
         """Make a rule."""
         self._book = self._book.add(rule)
+
+    def undo(self, which: Which = None) -> OwnRule | None:
+        """Take a rule back."""
+        self._book, undone = self._book.undo(which)
+        return undone
 
 
 def dump_book(book: Rulebook) -> dict[str, Any]:
