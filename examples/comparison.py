@@ -1,5 +1,7 @@
 """The transfer tool written with the SDK alone, three ways, and what becomes of each on every revision."""
 
+# The traps are the subject here. handraise: ignore-file[HR401, HR402, HR403]
+
 from __future__ import annotations
 
 import logging

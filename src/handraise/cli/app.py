@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from handraise.cli import answer, call, check, check_url, pending, policy
+from handraise.cli import answer, call, check, check_url, lint, pending, policy
 
 app = typer.Typer(
     name="handraise",
@@ -23,6 +23,7 @@ app.command(epilog=call.EXAMPLES)(call.call)
 app.command()(call.tools)
 app.command(epilog=pending.EXAMPLES)(pending.pending)
 app.command(epilog=answer.EXAMPLES)(answer.answer)
+app.command(epilog=lint.EXAMPLES)(lint.lint)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,0 +1,81 @@
+"""`handraise lint`: read a server's source, and say what will go wrong when it asks. Made for anyone's CI."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+import typer
+
+EXAMPLES = """Examples:
+
+\b
+  handraise lint src/
+  handraise lint server.py --select HR1,HR4
+  handraise lint . --json
+  handraise lint . --format sarif > findings.sarif
+  handraise lint --explain HR402
+
+A line that is right as it is ends with a comment: # handraise: ignore[HR501]
+
+Exit status: 0 when nothing is found, 1 when something is, 2 for wrong use.
+"""
+Paths: TypeAlias = Annotated[list[Path] | None, typer.Argument(metavar="PATH…", help="Files and folders.")]
+Codes: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--select", metavar="CODES", help="Only these rules; HR4 is all of HR4xx.")
+]
+NotCodes: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--ignore", metavar="CODES", help="Not these rules.")
+]
+Format: TypeAlias = Annotated[
+    Literal["text", "json", "sarif"], typer.Option("--format", help="How findings are printed.")
+]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+ShowRules: TypeAlias = Annotated[bool, typer.Option("--rules", help="List the rules.")]
+Explain: TypeAlias = Annotated[
+    str | None, typer.Option("--explain", metavar="CODE", help="Teach one rule, with code that shows it.")
+]
+
+
+def lint(
+    paths: Paths = None,
+    select: Codes = None,
+    ignore: NotCodes = None,
+    form: Format = "text",
+    as_json: AsJson = False,
+    rules: ShowRules = False,
+    explain: Explain = None,
+) -> None:
+    """What will go wrong when this server asks?
+
+    Reads Python source without importing or running it: secrets in forms, answers nobody looks at, unsafe
+    links, questions that fail on a newer revision, destructive tools that never ask, questions not worth asking.
+    """
+    from handraise.errors import UsageError
+    from handraise.lint import Selection, lint_paths, report
+
+    if rules or explain is not None:
+        typer.echo(report.rules_table() if explain is None else _explanation(explain))
+        return
+    if not paths:
+        raise typer.BadParameter("name at least one file or folder")
+    try:
+        findings = lint_paths(paths, Selection(_split(select), _split(ignore)))
+    except UsageError as error:
+        raise typer.BadParameter(str(error)) from None
+    shapes = {"text": report.as_text, "json": report.as_json, "sarif": report.as_sarif}
+    typer.echo(shapes["json" if as_json else form](findings))
+    raise typer.Exit(1 if findings else 0)
+
+
+def _explanation(code: str) -> str:
+    from handraise.lint import RULES, report
+
+    rule = RULES.get(code.upper())
+    if rule is None:
+        raise typer.BadParameter(f"there is no rule {code!r}; --rules lists them")
+    return report.explained(rule)
+
+
+def _split(codes: list[str] | None) -> tuple[str, ...]:
+    return tuple(code.strip().upper() for given in codes or () for code in given.split(",") if code.strip())

@@ -1,0 +1,225 @@
+"""Rules about code that works on one revision of the protocol and not on another."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from handraise.lint.effects import effects
+from handraise.lint.finding import Mark, Rule
+from handraise.lint.sites import is_resolver, sites
+from handraise.lint.source import Function, Source, place
+
+_VOLATILE = re.compile(
+    r"(?:.*\.)?(?:now|utcnow|today|time|time_ns|monotonic|perf_counter|uuid1|uuid4|random|randint|choice|token_\w+)"
+)
+_CLOCKS = ("datetime", "date", "time", "uuid", "random", "secrets")
+
+
+def _no_back_channel(source: Source) -> Iterator[Mark]:
+    for site in sites(source):
+        if site.style in ("context", "session"):
+            yield site.node, "This fails on 2026-07-28, which has no requests from server to client."
+
+
+def _run_again(source: Source) -> Iterator[Mark]:
+    for function in source.functions:
+        if is_resolver(source, function):
+            found = min(effects(source, function), key=place, default=None)
+            if found is not None:
+                yield found, f"`{function.name}` runs again in every round, and this with it."
+            continue
+        for asking, sentence in _interrupted(source, function):
+            found = _effect_before(source, function, asking)
+            if found is not None:
+                yield found, sentence
+                break
+
+
+def _interrupted(source: Source, function: Function) -> Iterator[tuple[ast.AST, str]]:
+    """The places where a body stops on 2026-07-28, the last one first, and what that does to what was before."""
+    for call in reversed(list(source.calls(function))):
+        if source.last_name(call.func) == "InputRequiredResult":
+            yield call, "The client calls again with the answer, and this runs a second time."
+    for site in reversed(list(sites(source, function))):
+        if site.style in ("context", "session"):
+            yield site.node, "On 2026-07-28 this has happened when the question behind it fails the call."
+
+
+def _replayed(source: Source) -> Iterator[Mark]:
+    for function in source.functions:
+        if not any(source.last_name(each) == "replayable" for each in function.decorator_list):
+            continue
+        for site in reversed(list(sites(source, function))):
+            found = _effect_before(source, function, site.node)
+            if found is not None:
+                yield (
+                    found,
+                    f"`{function.name}` may run again from the top after a restart, and this with it.",
+                )
+                break
+
+
+def _effect_before(source: Source, function: Function, asking: ast.AST) -> ast.AST | None:
+    """The first thing that a function changes and then goes on to the question."""
+    found = (each for each in effects(source, function) if _leads_to(source, each, asking))
+    return min(found, key=place, default=None)
+
+
+def _leads_to(source: Source, effect: ast.AST, asking: ast.AST) -> bool:
+    if place(effect) >= place(asking) or any(above is effect for above in source.ancestors(asking)):
+        return False
+    around = set(source.ancestors(asking))
+    for above in source.ancestors(effect):
+        if isinstance(above, ast.Call) and source.last_name(above.func) == "once":
+            return False
+        if isinstance(above, ast.If | ast.match_case | ast.ExceptHandler) and above not in around:
+            other = above.orelse if isinstance(above, ast.If) else []
+            block = other if _is_in(effect, other) else above.body
+            if isinstance(block[-1], ast.Return | ast.Raise):
+                return False
+    return True
+
+
+def _is_in(node: ast.AST, block: list[ast.stmt]) -> bool:
+    return any(node is each for statement in block for each in ast.walk(statement))
+
+
+def _volatile(source: Source) -> Iterator[Mark]:
+    for site in sites(source):
+        if site.style in ("resolver", "request") and site.message is not None:
+            found = next(
+                (call for call in _calls_for(source, site.message) if _is_volatile(source, call)), None
+            )
+            if found is not None:
+                yield site.message, f"`{ast.unparse(found)}` is different in every round."
+
+
+def _calls_for(source: Source, message: ast.expr) -> Iterator[ast.Call]:
+    """The calls that a message is made from, through the names in it."""
+    for node in ast.walk(message):
+        if isinstance(node, ast.Call):
+            yield node
+        if isinstance(node, ast.Name) and (value := source.value_of(node)) is not None:
+            yield from (each for each in ast.walk(value) if isinstance(each, ast.Call))
+
+
+def _is_volatile(source: Source, call: ast.Call) -> bool:
+    name = source.dotted(call.func)
+    return _VOLATILE.fullmatch(name) is not None and name.partition(".")[0] in _CLOCKS
+
+
+def _legacy_error(source: Source) -> Iterator[Mark]:
+    for call in source.calls():
+        if source.last_name(call.func) == "UrlElicitationRequiredError":
+            yield call, "Error -32042 exists on 2025-11-25 only."
+
+
+RULES = (
+    Rule(
+        code="HR401",
+        title="question that fails on 2026-07-28",
+        sentence="`ctx.elicit`, `ctx.elicit_url` or `session.elicit…` is called in a body.",
+        why=(
+            "On 2026-07-28 a server cannot send requests to its client. These calls fail there, and the whole tool "
+            "call with them, after everything before them has happened."
+        ),
+        mend="Use Handraise's `ask`, which carries the question on all three revisions.",
+        wrong="""
+async def archive(folder: str, ctx: Context) -> str:
+    answer = await ctx.elicit(f"Archive {folder}?", Consent)
+    return "Archived." if answer.action == "accept" else "Kept."
+""",
+        right="""
+async def archive(folder: str) -> str:
+    answer = await ask.confirm(f"Archive {folder}?")
+    return "Archived." if answer.action == "accept" else "Kept."
+""",
+        check=_no_back_channel,
+    ),
+    Rule(
+        code="HR402",
+        title="effect that happens twice",
+        sentence="Something is changed before a question, in code that runs again for the answer.",
+        why=(
+            "On 2026-07-28 the client calls again with the answer. Resolvers, and bodies that return an "
+            "`InputRequiredResult`, then run from the top: money moves twice. Where the question fails instead, the "
+            "effect stays, the model reads an error and calls again."
+        ),
+        mend="Use `ask` in the body: it stays suspended at the question, and nothing before it runs again.",
+        wrong="""
+async def which(amount: int) -> Elicit[Account]:
+    reserve(amount)
+    return Elicit(f"Take {amount} from which account?", Account)
+""",
+        right="""
+async def transfer(amount: int) -> str:
+    reserve(amount)
+    account = (await ask.choose(f"Take {amount} from which account?", accounts())).or_stop()
+    return f"Taken from {account}."
+""",
+        check=_run_again,
+    ),
+    Rule(
+        code="HR403",
+        title="question that changes with every round",
+        sentence="The message of a resolver or a wire question contains a time, a random number or a new id.",
+        why=(
+            "The round that brings the answer makes the question again. When its words differ, the answer is to "
+            "another question: the person is asked again and again until the client gives up."
+        ),
+        mend="Leave the changing part out, or use `ask`, which makes each question once.",
+        wrong="""
+async def which(amount: int) -> Elicit[Account]:
+    return Elicit(f"It is {datetime.now()}. Take {amount} from which account?", Account)
+""",
+        right="""
+async def which(amount: int) -> Elicit[Account]:
+    return Elicit(f"Take {amount} from which account?", Account)
+""",
+        check=_volatile,
+    ),
+    Rule(
+        code="HR404",
+        title="error that one revision knows",
+        sentence="`UrlElicitationRequiredError` is raised.",
+        why="Error -32042 is known to 2025-11-25 only. Elsewhere it is a failed call that nobody can act on.",
+        mend="Use `ask.require`, which gives the error on 2025-11-25 and a round of its own on 2026-07-28.",
+        wrong="""
+async def sync() -> str:
+    if not is_connected():
+        raise UrlElicitationRequiredError([connecting()])
+    return "Synced."
+""",
+        right="""
+async def sync() -> str:
+    if not is_connected():
+        await ask.require("https://notes.example.com/connect")
+    return "Synced."
+""",
+        check=_legacy_error,
+    ),
+    Rule(
+        code="HR405",
+        title="effect outside of `once`",
+        sentence="A `@replayable` body changes something before a question, without `once`.",
+        why="After a restart a replayable body runs again from the top. Only what went through `once` does not.",
+        mend='Write `await once("name", function, …)` around the effect, or leave `@replayable` away.',
+        wrong="""
+@replayable
+async def order(article: str) -> str:
+    number = reserve(article)
+    (await ask.confirm(f"Buy {article}, reservation {number}?")).or_stop()
+    return "Bought."
+""",
+        right="""
+@replayable
+async def order(article: str) -> str:
+    number = await once("reserve", reserve, article)
+    (await ask.confirm(f"Buy {article}, reservation {number}?")).or_stop()
+    return "Bought."
+""",
+        check=_replayed,
+    ),
+)

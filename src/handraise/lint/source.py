@@ -1,0 +1,135 @@
+"""A Python file as the rules see it: its tree, where names come from, what stands inside what.
+
+Nothing is imported or run.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TypeAlias
+
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+Scope: TypeAlias = Function | ast.Lambda | ast.Module
+
+
+class Source:
+    """One parsed file. Raises SyntaxError, as Python would."""
+
+    def __init__(self, text: str, path: str = "<text>") -> None:
+        self.path = path
+        self.text = text
+        self.lines = text.splitlines()
+        self.tree = ast.parse(text, path)
+        self.nodes = tuple(ast.walk(self.tree))
+        self.parents = {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
+        self.imports = dict(_imports(self.nodes))
+        self.classes = {node.name: node for node in self.nodes if isinstance(node, ast.ClassDef)}
+        self.functions = tuple(node for node in self.nodes if isinstance(node, Function))
+
+    @cached_property
+    def by_name(self) -> dict[str, Function]:
+        """The functions by their name; the last of a name wins, as it does in Python."""
+        return {function.name: function for function in self.functions}
+
+    def dotted(self, expression: ast.AST) -> str:
+        """The full name of an expression, imports followed: `a.b.c`; empty when it has none."""
+        match expression:
+            case ast.Name(id=name):
+                return self.imports.get(name, name)
+            case ast.Attribute(value=value, attr=attr):
+                base = self.dotted(value)
+                return f"{base}.{attr}" if base else ""
+            case _:
+                return ""
+
+    def last_name(self, expression: ast.AST) -> str:
+        """The last part of an expression's name, whatever stands before it."""
+        match expression:
+            case ast.Attribute(attr=attr):
+                return attr
+            case ast.Name():
+                return self.dotted(expression).rpartition(".")[2]
+            case ast.Call(func=called):
+                return self.last_name(called)
+            case ast.Subscript(value=value):
+                return self.last_name(value)
+            case _:
+                return ""
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """What a node stands in, from the inside out."""
+        while (parent := self.parents.get(node)) is not None:
+            yield parent
+            node = parent
+
+    def scope_of(self, node: ast.AST) -> Scope:
+        """The function, lambda or module that runs a node."""
+        return next(above for above in self.ancestors(node) if isinstance(above, Scope))
+
+    def function_of(self, node: ast.AST) -> Function | None:
+        """The innermost named function around a node."""
+        return next((above for above in self.ancestors(node) if isinstance(above, Function)), None)
+
+    def calls(self, within: ast.AST | None = None) -> Iterator[ast.Call]:
+        """Every call, in the whole file or inside a node, in the order in which they are written."""
+        nodes = self.nodes if within is None else ast.walk(within)
+        yield from sorted((node for node in nodes if isinstance(node, ast.Call)), key=place)
+
+    def value_of(self, name: ast.Name) -> ast.expr | None:
+        """The one value that is assigned to a name, in its own function or at the top; None when unclear."""
+        for scope in (self.scope_of(name), self.tree):
+            values = [node.value for node in _assignments(scope, name.id)]
+            if values:
+                return values[0] if len(values) == 1 else None
+        return None
+
+    def reached(self, function: Function) -> list[Function]:
+        """A function and those of the same file that it calls, directly or through one another."""
+        found, waiting = [function], [function]
+        while waiting:
+            for call in self.calls(waiting.pop()):
+                called = self.by_name.get(_local_name(call.func))
+                if called is not None and called not in found:
+                    found.append(called)
+                    waiting.append(called)
+        return found
+
+
+def place(node: ast.AST) -> tuple[int, int]:
+    """Where a node starts, to sort by."""
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+
+
+def _local_name(called: ast.expr) -> str:
+    match called:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name):
+            return name
+        case _:
+            return ""
+
+
+def _assignments(scope: ast.AST, name: str) -> Iterator[ast.Assign | ast.AnnAssign | ast.NamedExpr]:
+    for node in ast.walk(scope) if not isinstance(scope, ast.Module) else scope.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=target)]) if target == name:
+                yield node
+            case ast.AnnAssign(target=ast.Name(id=target), value=ast.expr()) if target == name:
+                yield node
+            case ast.NamedExpr(target=ast.Name(id=target)) if target == name:
+                yield node
+
+
+def _imports(nodes: tuple[ast.AST, ...]) -> Iterator[tuple[str, str]]:
+    for node in nodes:
+        match node:
+            case ast.Import(names=names):
+                yield from (
+                    (n.asname or n.name.partition(".")[0], n.name if n.asname else n.name.partition(".")[0])
+                    for n in names
+                )
+            case ast.ImportFrom(module=module, names=names):
+                yield from ((n.asname or n.name, f"{module or ''}.{n.name}".lstrip(".")) for n in names)

@@ -1,0 +1,233 @@
+"""The form that a source asks with, read from its classes, types and literals."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from handraise.lint.sites import Site, argument
+from handraise.lint.source import Source
+from handraise.lint.texts import written_text
+
+Kind = Literal["text", "number", "flag", "choice", "secret", "nested", "unknown"]
+
+_TEXT = {"str", "EmailStr", "AnyUrl", "HttpUrl", "date", "datetime", "UUID", "Path", "Text"}
+_NUMBER = {"int", "float", "Decimal", "PositiveInt", "NonNegativeInt", "Number", "Integer"}
+_SECRET = {"SecretStr", "SecretBytes"}
+_NESTED = {"dict", "Dict", "Mapping", "MutableMapping", "Any", "object", "bytes", "TypedDict"}
+_LISTS = {"list", "List", "set", "Set", "frozenset", "tuple", "Tuple", "Sequence", "Iterable"}
+_WRAPPERS = {"Annotated", "Optional", "Required", "NotRequired", "Final", "ReadOnly"}
+_RECORDS = {"BaseModel", "TypedDict", "NamedTuple", "RootModel"}
+_ENUMS = {"Enum", "StrEnum", "IntEnum"}
+_CONSTRAINTS = {"pattern", "min_length", "max_length", "format", "examples", "regex"}
+_SHORTCUTS: dict[str, Kind] = {"text": "text", "number": "number", "date": "choice", "confirm": "flag"}
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenField:
+    """One field, as far as it can be read."""
+
+    node: ast.AST
+    name: str
+    kind: Kind
+    title: str | None = None
+    description: str | None = None
+    constrained: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenForm:
+    """The fields of a form; `schema` when it is written as a JSON schema."""
+
+    fields: tuple[WrittenField, ...]
+    schema: dict[str, Any] | None = None
+
+
+def written_form(source: Source, site: Site) -> WrittenForm | None:
+    """The form of a question; None when it has none, or is made elsewhere."""
+    if not site.is_form:
+        return None
+    if site.kind == "form":
+        return None if site.form is None else _form(source, site.form, site.style in ("session", "request"))
+    kind = _SHORTCUTS.get(site.kind, "choice")
+    constrained = any(keyword.arg in _CONSTRAINTS | {"check"} for keyword in site.node.keywords)
+    return WrittenForm((WrittenField(site.node, "answer", kind, "Your answer", constrained=constrained),))
+
+
+def _form(source: Source, expression: ast.expr, is_schema: bool) -> WrittenForm | None:
+    match expression:
+        case ast.Constant(value=None):
+            return WrittenForm(())
+        case ast.Dict() if is_schema:
+            return _from_schema(expression)
+        case ast.Dict() | ast.List():
+            return WrittenForm((WrittenField(expression, "value", "choice"),))
+        case ast.Name(id=name) if name in source.classes:
+            return _from_class(source, source.classes[name])
+        case ast.Name() if (value := source.value_of(expression)) is not None:
+            return _form(source, value, is_schema)
+        case ast.Call():
+            return _from_call(source, expression)
+        case _:
+            kind, note = _kind(source, expression)
+            return (
+                None if kind == "unknown" else WrittenForm((_field(expression, "value", kind, source, note),))
+            )
+
+
+def _from_schema(literal: ast.Dict) -> WrittenForm | None:
+    try:
+        schema = ast.literal_eval(literal)
+    except (ValueError, TypeError):
+        return None
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(properties, dict):
+        return None
+    return WrittenForm(
+        tuple(_property(literal, str(name), rule) for name, rule in properties.items()), schema
+    )
+
+
+def _property(literal: ast.Dict, name: str, rule: object) -> WrittenField:
+    given = rule if isinstance(rule, dict) else {}
+    kinds: dict[object, Kind] = {
+        "integer": "number",
+        "number": "number",
+        "boolean": "flag",
+        "object": "nested",
+    }
+    kind: Kind = (
+        "choice" if {"enum", "oneOf", "items"} & given.keys() else kinds.get(given.get("type"), "text")
+    )
+    return WrittenField(literal, name, kind, _string(given.get("title")), _string(given.get("description")))
+
+
+def _from_class(source: Source, definition: ast.ClassDef) -> WrittenForm | None:
+    if _is_enum(source, definition):
+        return WrittenForm((WrittenField(definition, "value", "choice"),))
+    fields = list(_own_fields(source, definition))
+    for base in definition.bases:
+        name = source.last_name(base)
+        if name in source.classes and (inherited := _from_class(source, source.classes[name])) is not None:
+            fields = [*inherited.fields, *fields]
+        elif name not in _RECORDS | {"object", "Generic", "Protocol"}:
+            return WrittenForm(tuple(fields)) if fields else None  # the rest is in another file
+    return WrittenForm(tuple(fields))
+
+
+def _own_fields(source: Source, definition: ast.ClassDef) -> Iterator[WrittenField]:
+    for statement in definition.body:
+        match statement:
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value):
+                if source.last_name(annotation) != "ClassVar" and name != "model_config":
+                    kind, note = _kind(source, annotation)
+                    yield _field(statement, name, kind, source, note, value)
+
+
+def _from_call(source: Source, call: ast.Call) -> WrittenForm | None:
+    match source.dotted(call.func).removeprefix("handraise.").removeprefix("forms."):
+        case "Form.of" if call.args:
+            return _form(source, call.args[0], is_schema=False)
+        case "Form.by_hand" if not any(isinstance(each, ast.Starred) for each in call.args):
+            return WrittenForm(tuple(_made(source, each) for each in call.args))
+        case "Form.from_fields" if all(each.arg for each in call.keywords):
+            return WrittenForm(tuple(_given(source, each) for each in call.keywords))
+        case _:
+            return None
+
+
+def _made(source: Source, expression: ast.expr) -> WrittenField:
+    """A field that is made by hand: `Text("name", title=…)`."""
+    if not isinstance(expression, ast.Call):
+        return WrittenField(expression, "", "unknown")
+    name = written_text(source, argument(expression, 0, "name")) or ""
+    kind = _kind_called(source.last_name(expression.func))
+    return _field(expression, name, kind, source, expression)
+
+
+def _given(source: Source, keyword: ast.keyword) -> WrittenField:
+    """A field that is a keyword argument: a type, `(type, default)`, options, or made by hand."""
+    name, value = keyword.arg or "", keyword.value
+    match value:
+        case ast.Call():
+            return _field(value, name, _made(source, value).kind, source, value)
+        case ast.List() | ast.Dict():
+            return WrittenField(value, name, "choice")
+        case ast.Tuple(elts=[annotation, *_]):
+            kind, note = _kind(source, annotation)
+        case _:
+            kind, note = _kind(source, value)
+    return _field(value, name, kind, source, note)
+
+
+def _field(node: ast.AST, name: str, kind: Kind, source: Source, *notes: ast.expr | None) -> WrittenField:
+    """A field with what its `Field(…)` says of it, wherever that stands."""
+    calls = [note for note in notes if isinstance(note, ast.Call)]
+    said = {keyword.arg: keyword.value for call in calls for keyword in call.keywords if keyword.arg}
+    title, description = (written_text(source, said.get(word)) for word in ("title", "description"))
+    return WrittenField(node, name, kind, title, description, bool(_CONSTRAINTS & said.keys()))
+
+
+def _kind(source: Source, annotation: ast.expr) -> tuple[Kind, ast.expr | None]:
+    """What a field of this type asks for, and the call in its `Annotated` that says more."""
+    match annotation:
+        case ast.Constant(value=str(quoted)):
+            try:
+                return _kind(source, ast.parse(quoted, mode="eval").body)
+            except SyntaxError:
+                return "unknown", None
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return _kind(source, left if ast.unparse(right) == "None" else right)
+        case ast.Subscript(value=value, slice=inner):
+            return _subscripted(source, source.last_name(value), inner)
+    name = source.last_name(annotation)
+    definition = source.classes.get(name)
+    if definition is not None and isinstance(annotation, ast.Name):
+        return _kind_of_class(source, definition), None
+    return _kind_called(name), None
+
+
+def _subscripted(source: Source, name: str, inner: ast.expr) -> tuple[Kind, ast.expr | None]:
+    first, *more = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+    if name == "Literal":
+        return "choice", None
+    if name in _WRAPPERS:
+        kind, note = _kind(source, first)
+        return kind, next((each for each in more if isinstance(each, ast.Call)), note)
+    if name in _LISTS:
+        kind, note = _kind(source, first)
+        return (kind if kind in ("choice", "unknown") else "nested"), note
+    return _kind_called(name), None
+
+
+def _kind_called(name: str) -> Kind:
+    named: dict[Kind, set[str]] = {
+        "text": _TEXT,
+        "number": _NUMBER,
+        "flag": {"bool", "Flag"},
+        "choice": {"Choice", "Choices"},
+        "secret": _SECRET,
+        "nested": _NESTED | _LISTS,
+    }
+    return next((kind for kind, names in named.items() if name in names), "unknown")
+
+
+def _kind_of_class(source: Source, definition: ast.ClassDef) -> Kind:
+    if _is_enum(source, definition):
+        return "choice"
+    decorated = any(source.last_name(each) == "dataclass" for each in definition.decorator_list)
+    return (
+        "nested"
+        if decorated or _RECORDS & {source.last_name(base) for base in definition.bases}
+        else "unknown"
+    )
+
+
+def _is_enum(source: Source, definition: ast.ClassDef) -> bool:
+    return bool(_ENUMS & {source.last_name(base) for base in definition.bases})
+
+
+def _string(value: object) -> str | None:
+    return value if isinstance(value, str) else None
