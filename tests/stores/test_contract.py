@@ -9,11 +9,11 @@ import pytest
 
 from handraise.conversation import Store
 from handraise.stores import MemoryStore, SqliteStore
-from handraise.testing import StoreContract
+from handraise.testing import LedgerContract, StoreContract
 
 
 @pytest.mark.shows("X1", "C3")
-class TestMemoryStore(StoreContract):
+class TestMemoryStore(StoreContract, LedgerContract):
     @pytest.fixture
     async def store(self) -> AsyncIterator[Store]:
         store = MemoryStore()
@@ -22,7 +22,7 @@ class TestMemoryStore(StoreContract):
 
 
 @pytest.mark.shows("X1", "C3")
-class TestSqliteStore(StoreContract):
+class TestSqliteStore(StoreContract, LedgerContract):
     @pytest.fixture
     async def store(self, tmp_path: Path) -> AsyncIterator[Store]:
         store = SqliteStore(tmp_path / "store.db")

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from handraise.conversation.recorded import LedgerTables, Record
 from handraise.conversation.records import Binding, Consumption, Entry, Flow, Json, Outcome, RoundRecord
 
 
 class Store(Protocol):
     """Where rounds, journals and flows live.
 
-    Every method is atomic. Times are wall-clock seconds and come from the caller.
+    Every method is atomic. Times are wall-clock seconds and come from the caller. `events` are written to the ledger
+    in the same transaction as what they tell of: both are safe on return, or neither happened.
     The suite in `handraise.testing` runs the same tests against every implementation.
     """
 
@@ -20,7 +22,12 @@ class Store(Protocol):
         """Whether records outlive the process."""
         ...
 
-    async def open_round(self, record: RoundRecord) -> None:
+    @property
+    def ledger(self) -> LedgerTables:
+        """The tables of the ledger."""
+        ...
+
+    async def open_round(self, record: RoundRecord, *, events: Sequence[Record] = ()) -> None:
         """Keep a round that is about to be sent; its journal is the whole journal of its conversation from now on.
 
         A token that exists is an error.
@@ -35,9 +42,16 @@ class Store(Protocol):
         ...
 
     async def consume(
-        self, token: str, *, binding: Binding, answers: dict[str, Json], digest: str, now: float
+        self,
+        token: str,
+        *,
+        binding: Binding,
+        answers: dict[str, Json],
+        digest: str,
+        now: float,
+        events: Sequence[Record] = (),
     ) -> Consumption:
-        """Use the round up, once.
+        """Use the round up, once. The events are those of the first use: no other one writes any.
 
         The owner is checked before anything changes, then whether it was used before, then whether it still waits.
         """
@@ -50,15 +64,17 @@ class Store(Protocol):
         """
         ...
 
-    async def close_round(self, token: str) -> bool:
-        """Close a round whose time is over; False when somebody answered it before."""
+    async def close_round(self, token: str, *, events: Sequence[Record] = ()) -> bool:
+        """Close a round whose time is over; False, and no events, when somebody answered it before."""
         ...
 
     async def append(self, conversation: str, entries: Sequence[Entry]) -> None:
         """Add to the journal; on return it is safe."""
         ...
 
-    async def settle(self, token: str, outcome: Outcome, *, until: float) -> None:
+    async def settle(
+        self, token: str, outcome: Outcome, *, until: float, events: Sequence[Record] = ()
+    ) -> None:
         """Keep how a consumed or expired round went on, for retries that arrive late."""
         ...
 
@@ -74,8 +90,10 @@ class Store(Protocol):
         """Keep a flow. The same id for the same person continues it; for anybody else it is an error."""
         ...
 
-    async def complete_flow(self, elicitation_id: str, *, person: str, now: float) -> bool:
-        """Mark a flow as finished by its own person; False when there is no such flow for them."""
+    async def complete_flow(
+        self, elicitation_id: str, *, person: str, now: float, events: Sequence[Record] = ()
+    ) -> bool:
+        """Mark a flow as finished by its own person; False, and no events, when there is no such flow for them."""
         ...
 
     async def find_flow(self, elicitation_id: str) -> Flow | None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from handraise.conversation.recorded import Record
 from handraise.conversation.records import Binding, Consumption, Entry, Flow, Json, Outcome, RoundRecord
 from handraise.errors import StoreError
+from handraise.stores.memory_ledger import MemoryLedger
 from handraise.stores.memory_secrets import MemorySecrets
 
 
@@ -32,8 +34,10 @@ class MemoryStore:
         self._flows: dict[str, Flow] = {}
         self.secrets = MemorySecrets()
         """The vault's table."""
+        self.ledger = MemoryLedger()
+        """The ledger's tables."""
 
-    async def open_round(self, record: RoundRecord) -> None:
+    async def open_round(self, record: RoundRecord, *, events: Sequence[Record] = ()) -> None:
         if record.token in self._rows:
             raise StoreError("a round with this token exists already")
         self._rows[record.token] = _Row(record)
@@ -46,6 +50,7 @@ class MemoryStore:
             self._journals[record.conversation] = list(record.journal)
         else:
             self._journals.pop(record.conversation, None)
+        self.ledger.add(events)
 
     async def find_round(self, token: str) -> RoundRecord | None:
         row = self._rows.get(token)
@@ -57,7 +62,14 @@ class MemoryStore:
         return row.record._replace(journal=(*journal, *(_answers_of(row) if newest else ())))
 
     async def consume(
-        self, token: str, *, binding: Binding, answers: dict[str, Json], digest: str, now: float
+        self,
+        token: str,
+        *,
+        binding: Binding,
+        answers: dict[str, Json],
+        digest: str,
+        now: float,
+        events: Sequence[Record] = (),
     ) -> Consumption:
         row = self._rows.get(token)
         if row is None:
@@ -70,6 +82,7 @@ class MemoryStore:
             if now >= row.record.deadline or row.until is not None:
                 return Consumption("refused", "expired")
             row.digest, row.answers, row.since = digest, answers, now
+            self.ledger.add(events)
             return Consumption("first", since=now)
         if row.digest != digest:
             return Consumption("refused", "used already, with other answers")
@@ -82,20 +95,24 @@ class MemoryStore:
         row.since = now
         return True
 
-    async def close_round(self, token: str) -> bool:
+    async def close_round(self, token: str, *, events: Sequence[Record] = ()) -> bool:
         row = self._rows.get(token)
         if row is None or row.digest is not None:
             return False
         row.until = row.record.deadline + _GRACE
+        self.ledger.add(events)
         return True
 
     async def append(self, conversation: str, entries: Sequence[Entry]) -> None:
         self._journals.setdefault(conversation, []).extend(entries)
 
-    async def settle(self, token: str, outcome: Outcome, *, until: float) -> None:
+    async def settle(
+        self, token: str, outcome: Outcome, *, until: float, events: Sequence[Record] = ()
+    ) -> None:
         row = self._rows.get(token)
         if row is not None:
             row.outcome, row.until = outcome, until
+        self.ledger.add(events)
 
     async def end(self, conversation: str, *, until: float) -> None:
         self._journals.pop(conversation, None)
@@ -121,11 +138,14 @@ class MemoryStore:
             flow = known._replace(deadline=max(known.deadline, flow.deadline))
         self._flows[flow.elicitation_id] = flow
 
-    async def complete_flow(self, elicitation_id: str, *, person: str, now: float) -> bool:
+    async def complete_flow(
+        self, elicitation_id: str, *, person: str, now: float, events: Sequence[Record] = ()
+    ) -> bool:
         flow = self._flows.get(elicitation_id)
         if flow is None or flow.person != person or now >= flow.deadline:
             return False
         self._flows[elicitation_id] = flow._replace(completed=True)
+        self.ledger.add(events)
         return True
 
     async def find_flow(self, elicitation_id: str) -> Flow | None:
@@ -146,6 +166,7 @@ class MemoryStore:
         self._journals.clear()
         self._flows.clear()
         self.secrets.clear()
+        self.ledger.clear()
 
     def _forget(self, token: str) -> None:
         conversation = self._rows.pop(token).record.conversation

@@ -1,4 +1,4 @@
-"""For the users' own tests: the contract that every store keeps."""
+"""For the users' own tests: the contracts that every store keeps."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import contextlib
 with contextlib.suppress(ImportError):
     import pytest
 
-    pytest.register_assert_rewrite("handraise.testing.stores")
+    pytest.register_assert_rewrite("handraise.testing.stores", "handraise.testing.ledgers")
 
+from handraise.testing.ledgers import LedgerContract
 from handraise.testing.stores import StoreContract
 
-__all__ = ["StoreContract"]
+__all__ = ["LedgerContract", "StoreContract"]

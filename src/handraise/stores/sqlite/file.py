@@ -56,6 +56,10 @@ class SqliteFile:
         """What the work returns, once all it changed is on disk. When it fails nothing that it changed is."""
         return await self._take(work, writes=True)
 
+    async def flush(self) -> None:
+        """Take what was overwritten or deleted out of the write-ahead log too."""
+        await self.read(lambda db, _: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone())
+
     async def aclose(self) -> None:
         """Let go of the file. It is opened again when it is used again."""
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Sequence
 
+from handraise.conversation.recorded import Record
 from handraise.conversation.records import Binding, Consumption, Entry, Flow, Json, Outcome, RoundRecord
-from handraise.stores.sqlite import flows, rounds, secrets
+from handraise.stores.seal import Sealer
+from handraise.stores.sqlite import flows, ledger, rounds, secrets
 from handraise.stores.sqlite.file import SqliteFile
 
 
@@ -16,34 +19,64 @@ class SqliteStore:
     durable = True
 
     def __init__(self, path: str | os.PathLike[str], *, keys: Sequence[bytes | str] | None = None) -> None:
-        self._file = SqliteFile(path, schemas=(rounds.SCHEMA, flows.SCHEMA, secrets.SCHEMA), keys=keys)
+        schemas = (rounds.SCHEMA, flows.SCHEMA, secrets.SCHEMA, ledger.SCHEMA)
+        self._file = SqliteFile(path, schemas=schemas, keys=keys)
         self.secrets = secrets.SqliteSecrets(self._file)
         """The vault's table."""
+        self.ledger = ledger.SqliteLedger(self._file)
+        """The ledger's tables."""
 
-    async def open_round(self, record: RoundRecord) -> None:
-        await self._file.write(lambda db, sealer: rounds.insert(db, sealer, record))
+    async def open_round(self, record: RoundRecord, *, events: Sequence[Record] = ()) -> None:
+        def open_round(db: sqlite3.Connection, sealer: Sealer) -> None:
+            rounds.insert(db, sealer, record)
+            self.ledger.add(db, sealer, events)
+
+        await self._file.write(open_round)
 
     async def find_round(self, token: str) -> RoundRecord | None:
         return await self._file.read(lambda db, sealer: rounds.find(db, sealer, token))
 
     async def consume(
-        self, token: str, *, binding: Binding, answers: dict[str, Json], digest: str, now: float
+        self,
+        token: str,
+        *,
+        binding: Binding,
+        answers: dict[str, Json],
+        digest: str,
+        now: float,
+        events: Sequence[Record] = (),
     ) -> Consumption:
-        return await self._file.write(
-            lambda db, sealer: rounds.consume(db, sealer, token, binding, answers, digest, now)
-        )
+        def consume(db: sqlite3.Connection, sealer: Sealer) -> Consumption:
+            consumption = rounds.consume(db, sealer, token, binding, answers, digest, now)
+            if consumption.verdict == "first":
+                self.ledger.add(db, sealer, events)
+            return consumption
+
+        return await self._file.write(consume)
 
     async def hold_round(self, token: str, *, since: float, now: float) -> bool:
         return await self._file.write(lambda db, _: rounds.hold(db, token, since, now))
 
-    async def close_round(self, token: str) -> bool:
-        return await self._file.write(lambda db, _: rounds.close(db, token))
+    async def close_round(self, token: str, *, events: Sequence[Record] = ()) -> bool:
+        def close(db: sqlite3.Connection, sealer: Sealer) -> bool:
+            closed = rounds.close(db, token)
+            if closed:
+                self.ledger.add(db, sealer, events)
+            return closed
+
+        return await self._file.write(close)
 
     async def append(self, conversation: str, entries: Sequence[Entry]) -> None:
         await self._file.write(lambda db, sealer: rounds.append(db, sealer, conversation, entries))
 
-    async def settle(self, token: str, outcome: Outcome, *, until: float) -> None:
-        await self._file.write(lambda db, sealer: rounds.settle(db, sealer, token, outcome, until))
+    async def settle(
+        self, token: str, outcome: Outcome, *, until: float, events: Sequence[Record] = ()
+    ) -> None:
+        def settle(db: sqlite3.Connection, sealer: Sealer) -> None:
+            rounds.settle(db, sealer, token, outcome, until)
+            self.ledger.add(db, sealer, events)
+
+        await self._file.write(settle)
 
     async def end(self, conversation: str, *, until: float) -> None:
         await self._file.write(lambda db, _: rounds.end(db, conversation, until))
@@ -54,8 +87,16 @@ class SqliteStore:
     async def open_flow(self, flow: Flow) -> None:
         await self._file.write(lambda db, _: flows.open_flow(db, flow))
 
-    async def complete_flow(self, elicitation_id: str, *, person: str, now: float) -> bool:
-        return await self._file.write(lambda db, _: flows.complete(db, elicitation_id, person, now))
+    async def complete_flow(
+        self, elicitation_id: str, *, person: str, now: float, events: Sequence[Record] = ()
+    ) -> bool:
+        def complete(db: sqlite3.Connection, sealer: Sealer) -> bool:
+            completed = flows.complete(db, elicitation_id, person, now)
+            if completed:
+                self.ledger.add(db, sealer, events)
+            return completed
+
+        return await self._file.write(complete)
 
     async def find_flow(self, elicitation_id: str) -> Flow | None:
         return await self._file.read(lambda db, _: flows.find(db, elicitation_id))
@@ -65,8 +106,9 @@ class SqliteStore:
             lambda db, _: rounds.prune(db, now) + flows.prune(db, now) + secrets.prune(db, now)
         )
         if gone:
-            await self._file.read(lambda db, _: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone())
+            await self._file.flush()
         return gone
 
     async def aclose(self) -> None:
+        self.ledger.leave()
         await self._file.aclose()

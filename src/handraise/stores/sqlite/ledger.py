@@ -1,0 +1,175 @@
+"""The tables of the ledger: events, their places in the tree, contents that can be erased, signed notes."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Sequence
+
+from handraise.conversation.recorded import Grow, Kept, Leaf, Record, Row, Settle, TreeState
+from handraise.errors import StoreError
+from handraise.stores.seal import Sealer
+from handraise.stores.sqlite.file import SqliteFile
+from handraise.stores.sqlite.presence import Presence
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS events (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    body BLOB NOT NULL,
+    question TEXT NOT NULL,
+    open INTEGER NOT NULL,
+    writer TEXT NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS leaves (number INTEGER PRIMARY KEY, hash BLOB NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS tree (size INTEGER NOT NULL, peaks BLOB NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS contents (
+    ref TEXT PRIMARY KEY,
+    number INTEGER NOT NULL,
+    key BLOB NOT NULL,
+    body BLOB
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS notes (number INTEGER PRIMARY KEY, note TEXT NOT NULL) STRICT;
+"""
+# AUTOINCREMENT gives every number once, also after the newest rows were removed; a number that was rolled back is given
+# again, so there are no gaps. The only writer at a time is the one who has the transaction, so numbers follow commits.
+
+
+class SqliteLedger:
+    """The ledger in an SQLite file."""
+
+    def __init__(self, file: SqliteFile) -> None:
+        self._file = file
+        self._presence = Presence(file.path)
+
+    def add(self, db: sqlite3.Connection, sealer: Sealer, records: Sequence[Record]) -> None:
+        """Write events inside of a transaction, along with what they tell of."""
+        if not records:
+            return
+        writer = self._presence.enter()
+        for record in records:
+            number = db.execute(
+                "INSERT INTO events (body, question, open, writer) VALUES (?, ?, ?, ?)",
+                (record.body, record.question, record.open, writer),
+            ).lastrowid
+            for kept in record.kept:
+                sealed = sealer.seal(kept.key, f"contents/{kept.ref}")
+                db.execute("INSERT INTO contents VALUES (?, ?, ?, ?)", (kept.ref, number, sealed, kept.body))
+
+    async def record(self, records: Sequence[Record]) -> None:
+        await self._file.write(lambda db, sealer: self.add(db, sealer, records))
+
+    async def settle_orphans(self, settle: Settle) -> int:
+        settled = 0
+        with self._presence.gone() as writers:
+            for writer in writers:
+
+                def end(db: sqlite3.Connection, sealer: Sealer, writer: str = writer) -> int:
+                    orphans = _orphans(db, writer)
+                    self.add(db, sealer, [settle(body) for body in orphans])
+                    return len(orphans)
+
+                settled += await self._file.write(end)
+        return settled
+
+    async def place(self, grow: Grow, limit: int) -> TreeState:
+        return await self._file.write(lambda db, _: _place(db, grow, limit))
+
+    async def tree(self) -> TreeState:
+        return await self._file.read(lambda db, _: _tree(db))
+
+    async def leaves(self, after: int, limit: int) -> list[Leaf]:
+        query = (
+            "SELECT number, hash, body FROM leaves LEFT JOIN events USING (number)"
+            " WHERE number > ? ORDER BY number LIMIT ?"
+        )
+        return await self._file.read(lambda db, _: [Leaf(*row) for row in db.execute(query, (after, limit))])
+
+    async def rows(self, after: int, limit: int) -> list[Row]:
+        query = "SELECT number, body FROM events WHERE number > ? ORDER BY number LIMIT ?"
+        return await self._file.read(lambda db, _: [Row(*row) for row in db.execute(query, (after, limit))])
+
+    async def rows_before(self, number: int | None, limit: int) -> list[Row]:
+        query = (
+            "SELECT number, body FROM events WHERE ?1 IS NULL OR number < ?1 ORDER BY number DESC LIMIT ?2"
+        )
+        return await self._file.read(lambda db, _: [Row(*row) for row in db.execute(query, (number, limit))])
+
+    async def add_note(self, note: str) -> None:
+        await self._file.write(lambda db, _: db.execute("INSERT INTO notes (note) VALUES (?)", (note,)))
+
+    async def notes(self) -> list[str]:
+        return await self._file.read(
+            lambda db, _: [note for (note,) in db.execute("SELECT note FROM notes ORDER BY number")]
+        )
+
+    async def contents(self, refs: Collection[str]) -> dict[str, Kept]:
+        return await self._file.read(lambda db, sealer: _contents(db, sealer, refs))
+
+    async def erase(self, refs: Collection[str]) -> int:
+        def erase(db: sqlite3.Connection, _: Sealer) -> int:
+            query = "DELETE FROM contents WHERE ref = ?"
+            return sum(db.execute(query, (ref,)).rowcount for ref in refs)
+
+        erased = await self._file.write(erase)
+        await self._file.flush()
+        return erased
+
+    async def cut(self, upto: int, note: str) -> int:
+        def cut(db: sqlite3.Connection, _: Sealer) -> int:
+            (last,) = db.execute("SELECT coalesce(max(number), 0) FROM leaves").fetchone()
+            gone = db.execute("DELETE FROM events WHERE number <= ?", (min(upto, last),)).rowcount
+            db.execute("DELETE FROM contents WHERE number <= ?", (min(upto, last),))
+            db.execute("INSERT INTO notes (note) VALUES (?)", (note,))
+            return gone
+
+        gone = await self._file.write(cut)
+        await self._file.flush()
+        return gone
+
+    def leave(self) -> None:
+        """Say that this process writes no more: what it left open is open for good."""
+        self._presence.leave()
+
+
+def _tree(db: sqlite3.Connection) -> TreeState:
+    row = db.execute("SELECT size, peaks FROM tree").fetchone()
+    return TreeState(0, b"") if row is None else TreeState(*row)
+
+
+def _place(db: sqlite3.Connection, grow: Grow, limit: int) -> TreeState:
+    tree = _tree(db)
+    found = db.execute(
+        "SELECT number, body FROM events WHERE number > ? ORDER BY number LIMIT ?", (tree.size, limit)
+    ).fetchall()
+    if not found:
+        return tree
+    if found[-1][0] != tree.size + len(found):
+        raise StoreError(f"an event between {tree.size + 1} and {found[-1][0]} was removed from the ledger")
+    grown, hashes = grow(tree, [body for _, body in found])
+    db.executemany("INSERT INTO leaves VALUES (?, ?)", enumerate(hashes, tree.size + 1))
+    db.execute("DELETE FROM tree")
+    db.execute("INSERT INTO tree VALUES (?, ?)", grown)
+    return grown
+
+
+def _contents(db: sqlite3.Connection, sealer: Sealer, refs: Collection[str]) -> dict[str, Kept]:
+    found = {}
+    for ref in refs:
+        row = db.execute("SELECT key, body FROM contents WHERE ref = ?", (ref,)).fetchone()
+        if row is not None:
+            found[ref] = Kept(ref, sealer.open(row[0], f"contents/{ref}"), row[1])
+    return found
+
+
+def _orphans(db: sqlite3.Connection, writer: str) -> list[bytes]:
+    """The last events of the questions that this writer left in flight and that nobody ended since."""
+    last: dict[str, bytes] = {}
+    for question, body, left_open, by in db.execute(
+        "SELECT question, body, open, writer FROM events"
+        " WHERE number >= (SELECT min(number) FROM events WHERE writer = ?) ORDER BY number",
+        (writer,),
+    ):
+        if left_open and by == writer:
+            last[question] = body
+        else:
+            last.pop(question, None)
+    return list(last.values())
