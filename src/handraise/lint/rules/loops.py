@@ -23,16 +23,15 @@ def _in_a_loop(source: Source) -> Iterator[Mark]:
 
 
 def _is_repeated(source: Source, node: ast.AST) -> bool:
-    below = node
+    below, repeated = node, False
     for above in source.ancestors(node):
         if isinstance(above, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            return False
+            break
         if isinstance(above, ast.Call) and our_method(source, above) == "all":
-            return False  # one round for all of them
-        if isinstance(above, _LOOPS) and not _is_before_the_first_turn(above, below):
-            return True
+            repeated = False  # what the loop made goes out in one round
+        repeated |= isinstance(above, _LOOPS) and not _is_before_the_first_turn(above, below)
         below = above
-    return False
+    return repeated
 
 
 def _is_before_the_first_turn(loop: ast.AST, below: ast.AST) -> bool:

@@ -1,0 +1,105 @@
+"""From paths to findings: what is read, what is selected, what is switched off."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from tests.docs.snippets import ROOT, Page, pages
+
+from handraise.errors import UsageError
+from handraise.lint import Selection, lint_paths, lint_text
+
+IGNORES_ANSWER = 'await ask.confirm(f"Delete {name}?")'
+
+
+@pytest.mark.shows("U5")
+def test_the_examples_have_nothing_against_them() -> None:
+    assert lint_paths([ROOT / "examples"]) == []
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_the_documentation_has_nothing_against_it(page: Page) -> None:
+    for block in page.blocks:
+        if block.language == "python" and not block.marked("not run"):
+            assert lint_text(block.text, page.name) == []
+
+
+def test_the_sdks_ways_in_the_comparison_are_found() -> None:
+    text = (ROOT / "examples/comparison.py").read_text(encoding="utf-8").replace("ignore-file", "")
+    assert {finding.code for finding in lint_text(text)} == {"HR401", "HR402", "HR403"}
+
+
+def test_a_finding_says_where_in_characters() -> None:
+    [finding] = lint_text(f"größe = 1; {IGNORES_ANSWER}  # ä", "a.py")
+    assert (finding.path, finding.line, finding.column, finding.end_column) == ("a.py", 1, 18, 47)
+    assert finding.excerpt[17:47] == IGNORES_ANSWER.removeprefix("await ")
+
+
+def test_a_comment_switches_a_rule_off_for_its_line() -> None:
+    assert lint_text(f"{IGNORES_ANSWER}  # handraise: ignore[HR203]") == []
+    assert lint_text(f"{IGNORES_ANSWER}  # only a reminder. handraise: ignore[HR101, HR2]") == []
+    assert len(lint_text(f"{IGNORES_ANSWER}  # handraise: ignore[HR101]")) == 1
+    assert len(lint_text(f"# handraise: ignore[HR203]\n{IGNORES_ANSWER}")) == 1
+    assert len(lint_text(f'x = "# handraise: ignore-file[HR203]"\n{IGNORES_ANSWER}')) == 1
+
+
+def test_no_comment_switches_everything_off() -> None:
+    assert len(lint_text(f"{IGNORES_ANSWER}  # handraise: ignore")) == 1
+    assert len(lint_text(f"{IGNORES_ANSWER}  # handraise: ignore[]")) == 1
+
+
+def test_rules_are_selected_by_the_beginning_of_their_code() -> None:
+    text = f'{IGNORES_ANSWER}\nx = (await ask.text("Your password?")).or_stop()'
+    found = {
+        selection: [finding.code for finding in lint_text(text, selection=selection)]
+        for selection in (Selection(), Selection(("HR1",)), Selection((), ("HR101",)), Selection(("HR4",)))
+    }
+    assert list(found.values()) == [["HR203", "HR101"], ["HR101"], ["HR203"], []]
+
+
+@pytest.mark.parametrize("prefix", ["HR9", "E501", ""])
+def test_a_rule_that_does_not_exist_cannot_be_selected(prefix: str) -> None:
+    with pytest.raises(UsageError, match="--rules"):
+        Selection((prefix,))
+
+
+@pytest.mark.parametrize("text", ["def a(:\n", "x = '\0'", "(" * 3000])
+def test_what_cannot_be_parsed_is_a_finding(text: str) -> None:
+    [finding] = lint_text(text)
+    assert finding.code == "HR001"
+
+
+def test_folders_are_searched_but_for_hidden_and_installed_code(tmp_path: Path) -> None:
+    for name in ("a.py", "deep/b.py", ".venv/c.py", "deep/__pycache__/d.py", "notes.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(IGNORES_ANSWER)
+    findings = lint_paths([tmp_path, tmp_path / "a.py"])
+    assert [Path(finding.path).name for finding in findings] == ["a.py", "b.py"]
+
+
+def test_a_file_in_another_encoding_is_a_finding(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_bytes("x = 'ä'".encode("latin-1"))
+    [finding] = lint_paths([tmp_path])
+    assert finding.code == "HR001"
+
+
+def test_a_path_that_is_not_there_is_wrong_use() -> None:
+    with pytest.raises(UsageError, match="nowhere"):
+        lint_paths([Path("nowhere")])
+
+
+def test_nothing_is_run(tmp_path: Path) -> None:
+    trap = tmp_path / "trap.py"
+    trap.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nraise SystemExit(9)\n")
+    assert lint_paths([trap]) == []
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_long_file_takes_no_long_time() -> None:
+    tool = "@server.tool()\nasync def t{0}(a):\n    b = (await ask.text(f'Name {{a}}?')).or_stop()\n    return b\n"
+    text = "\n".join(tool.format(number) for number in range(400))
+    before = time.perf_counter()
+    assert lint_text(text) == []
+    assert time.perf_counter() - before < 10
