@@ -34,7 +34,7 @@ def says_when_unanswered(nothing: str) -> Callable[[Tool[P]], Tool[P]]:
             except NoAnswer:
                 return f"{nothing} The question got lost on its way. Call again if the person still wants it."
             except Stale as changed:
-                return f"{nothing} {changed} Look again with notes_list before you go on."
+                return f"{nothing} {changed.args[0]} Look again with notes_list before you go on."
 
         return told
 
