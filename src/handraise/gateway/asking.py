@@ -1,0 +1,193 @@
+"""Have a server's question decided: by the policy, by the client's own person dialog, or at our desks.
+
+Loaded when the first question comes; until then a gateway needs none of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from handraise.client.calls import Call as Told
+from handraise.client.consent import Consent
+from handraise.client.gate import Desks, Event, Gate
+from handraise.desks import Decision, Queue, Waiting
+from handraise.errors import WireError
+from handraise.gateway.calls import Call
+from handraise.gateway.messages import Message
+from handraise.gateway.upstreams import Upstream
+from handraise.questions import Accepted, Cancelled, Declined, FormQuestion, Origin, Person, Question
+from handraise.revisions import Revision
+from handraise.wire import WireAnswer, dump_answer, dump_question, parse_answer, parse_question
+
+CLIENT = "client"
+"""What the client's own dialog is called in decisions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks whom: a server, what it calls itself, and the person of the client."""
+
+    upstream: Upstream
+    claimed: Mapping[str, Any]
+    person: Person
+
+    @property
+    def origin(self) -> Origin:
+        """The server in the user's own words; its own ones beside them, as a claim."""
+        name, version = self.claimed.get("name"), self.claimed.get("version")
+        return Origin(
+            self.upstream.name,
+            self.upstream.target,
+            name if isinstance(name, str) else None,
+            version if isinstance(version, str) else None,
+        )
+
+
+class Asking:
+    """One queue and one policy for all questions that come through the gateway."""
+
+    def __init__(
+        self,
+        queue: Queue,
+        gate: Gate,
+        *,
+        timeout: float,
+        record: Callable[[Event], None] | None = None,
+    ) -> None:
+        self.queue = queue
+        self._gate = gate
+        self._timeout = timeout
+        self._record = record
+
+    async def decide(
+        self,
+        question: Question,
+        revision: Revision,
+        asker: Asker,
+        calls: Sequence[Call],
+        desk: Desks | None = None,
+    ) -> Decision:
+        """The decision about a question, at `desk` or else at ours."""
+        return await self._consent(asker, calls, desk).ask(question, revision)
+
+    async def wait_in_browser(self, question: Any, asker: Asker, calls: Sequence[Call]) -> bool:
+        """Offer "done" and "cancel" at our desk while a browser flow runs; True for "done"."""
+        return await self._consent(asker, calls, None).wait_in_browser(question)
+
+    def _consent(self, asker: Asker, calls: Sequence[Call], desk: Desks | None) -> Consent:
+        consent = Consent(
+            self.queue if desk is None else desk,
+            origin=asker.origin,
+            person=asker.person,
+            gate=self._gate,
+            timeout=self._timeout,
+            record=self._record,
+            transport=asker.upstream.transport,
+            server_host=asker.upstream.host,
+        )
+        consent.calls = [_told(call) for call in calls]
+        return consent
+
+
+class AtClient:
+    """The client as a desk: its person answers there, in its own dialog."""
+
+    def __init__(self) -> None:
+        self.shown = asyncio.Event()
+        """Set when the policy let the question through, so that it may be sent."""
+        self.reply: Message | None = None
+        """What the client sent, as it wrote it."""
+        self._answered: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+
+    async def put(self, waiting: Waiting) -> Decision:
+        self.shown.set()
+        left = None if waiting.deadline is None else waiting.deadline - time.time()
+        try:
+            async with asyncio.timeout(left):
+                raw = await asyncio.shield(self._answered)
+        except TimeoutError:
+            return Decision(Cancelled(), by="timeout", desk=CLIENT, reason="nobody answered in time")
+        return _decision(waiting.question, raw)
+
+    async def join(self, question_id: str) -> Decision | None:
+        return None
+
+    def tell(self, waiting: Waiting, decision: Decision) -> None:
+        """A client has no place for it; the model is told with the result."""
+
+    def answer(self, raw: object) -> None:
+        """Take the result that the client sent; None for an error, or nothing."""
+        if not self._answered.done():
+            self._answered.set_result(raw)
+
+    async def is_shown(self, deciding: asyncio.Future[Decision]) -> bool:
+        """Wait until the policy let the question through, or decided it: then False."""
+        shown = asyncio.ensure_future(self.shown.wait())
+        both: set[asyncio.Future[Any]] = {shown, deciding}
+        try:
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            shown.cancel()
+        return self.shown.is_set()
+
+
+def redump(question: Question, revision: str) -> dict[str, Any]:
+    """The params of a question for a client of another revision than its server's."""
+    return dump_question(question, Revision(revision))
+
+
+def parse(params: Mapping[str, Any], revision: str) -> tuple[Question, Revision]:
+    """The question in a server's message; WireError when it breaks the rules."""
+    known = Revision(revision) if revision in list(Revision) else Revision.JUNE_2025
+    plain = {name: value for name, value in params.items() if name not in ("_meta", "task")}
+    return parse_question(plain, known), known
+
+
+def dump(decision: Decision) -> dict[str, Any]:
+    """A decision as the server gets it."""
+    match decision.answer:
+        case Accepted(data):
+            return dump_answer(WireAnswer("accept", data))
+        case Declined():
+            return dump_answer(WireAnswer("decline"))
+        case Cancelled():
+            return dump_answer(WireAnswer("cancel"))
+
+
+def note_for_model(decision: Decision, server: str) -> str | None:
+    """A sentence for the model when a rule decided, and not the person."""
+    if decision.by != "policy":
+        return None
+    why = f" ({decision.reason})" if decision.reason else ""
+    return (
+        f"A question of the server {server!r} was answered by the user's Handraise rules and not by the user{why}. "
+        "The user decided nothing; tell them if it matters."
+    )
+
+
+def _decision(question: Question, raw: object) -> Decision:
+    form = question.form if isinstance(question, FormQuestion) else None
+    try:
+        answer = parse_answer(raw, question.mode, form)
+    except WireError as error:
+        return Decision(
+            Cancelled(), by="agent", desk=CLIENT, reason=f"the client sent no answer ({error.rule})"
+        )
+    match answer.action:
+        case "accept":
+            return Decision(Accepted(answer.content), desk=CLIENT)
+        case "decline":
+            return Decision(Declined(), desk=CLIENT)
+        case "cancel":
+            return Decision(Cancelled(), desk=CLIENT)
+
+
+def _told(call: Call) -> Told:
+    if call.cause is None:
+        call.cause = Told(call.name, call.arguments)
+    told: Told = call.cause
+    return told

@@ -1,0 +1,87 @@
+"""What all clients of a gateway share: its desk, its policy, and the calls that wait for a person."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from handraise.gateway.calls import Call
+from handraise.gateway.messages import Message
+from handraise.gateway.options import Options
+from handraise.gateway.parked import ParkedCalls
+from handraise.gateway.peers import Mode, Peer
+
+if TYPE_CHECKING:
+    from handraise.gateway.asking import Asking
+    from handraise.questions import Person
+
+BeforeCall = Callable[[Call], Awaitable[Message | None]]
+"""Asked before a call goes to its server; a message is the answer instead, None lets the call go on."""
+
+BOTH: Final[frozenset[Mode]] = frozenset({"form", "url"})
+
+
+class Home:
+    """One for each gateway."""
+
+    def __init__(
+        self,
+        options: Options,
+        make_asking: Callable[[], Asking] | None = None,
+        before_call: BeforeCall | None = None,
+    ) -> None:
+        self.options = options
+        self.before_call = before_call
+        self.parked = ParkedCalls()
+        self.on_lost: Callable[[Any], None] = lambda relay: None
+        self._make_asking = make_asking or _make_asking(options)
+        self._asking: Asking | None = None
+        self._loading = asyncio.Lock()
+
+    @property
+    def modes(self) -> frozenset[Mode]:
+        """How people can be asked at our desk."""
+        return BOTH if self.options.desk != "none" else frozenset()
+
+    def serves(self, peer: Peer | None) -> bool:
+        """Whether this client's person may have to come to our desk."""
+        if peer is None or self.options.desk == "none":
+            return False
+        return self.options.desk == "always" or peer.modes != BOTH
+
+    def asks_here(self, peer: Peer | None, mode: str) -> bool:
+        """Whether a question of this mode is for our desk, and not for the client's."""
+        return self.options.desk == "always" or peer is None or mode not in peer.modes
+
+    async def asking(self) -> Asking:
+        """What decides about questions, loaded when the first one comes and without holding others up."""
+        async with self._loading:
+            if self._asking is None:
+                await asyncio.to_thread(_load)
+                self._asking = self._make_asking()
+        return self._asking
+
+    def local_person(self) -> Person:
+        """The user of this machine."""
+        from handraise.server.person import local_person
+
+        return local_person()
+
+
+def _load() -> None:
+    import handraise.desks.gate
+    import handraise.gateway.asking
+    import handraise.server.person  # noqa: F401
+
+
+def _make_asking(options: Options) -> Callable[[], Asking]:
+    def make() -> Asking:
+        from handraise.desks import Queue
+        from handraise.desks.gate import PolicyGate
+        from handraise.gateway.asking import Asking
+        from handraise.policy import load_policy
+
+        return Asking(Queue(), PolicyGate(load_policy()), timeout=options.wait)
+
+    return make

@@ -1,0 +1,157 @@
+"""The relay on the revisions on which a server asks by a request of its own: 2025-06-18 and 2025-11-25."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+from handraise.gateway.calls import Call
+from handraise.gateway.messages import Id, Message, fault, response
+from handraise.gateway.peers import JUNE, LEGACY, NOVEMBER, Peer, peer_of_initialize, union
+from handraise.gateway.relay import CANCELLED, Relay
+
+if TYPE_CHECKING:
+    from handraise.desks import Decision
+    from handraise.gateway.asking import Asker, Asking, AtClient
+    from handraise.questions import Question
+    from handraise.revisions import Revision
+
+ELICIT: Final = "elicitation/create"
+
+
+class LegacyRelay(Relay):
+    """Between a client that shook hands and its server."""
+
+    peer: Peer | None = None
+    """The client, from its `initialize` on."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._asked: dict[Id, AtClient] = {}
+        self._questions: dict[Id, asyncio.Task[None]] = {}
+
+    def _peer_of(self, message: Message) -> Peer | None:
+        if message.method == "initialize":
+            self.peer = peer_of_initialize(message.params)
+        return self.peer
+
+    def _prepared(self, call: Call) -> Message:
+        """An `initialize` tells the server what our desk can do beside what the client can."""
+        message = call.message
+        if message.method != "initialize" or self.peer is None:
+            return message
+        call.amend = self._initialized
+        if not self.home.serves(self.peer):
+            return message
+        offered = {
+            "protocolVersion": NOVEMBER if self.peer.revision in LEGACY else self.peer.revision,
+            "capabilities": union(self.peer.capabilities, self.home.modes),
+        }
+        return message.with_(params={**message.params, **offered})
+
+    def _initialized(self, message: Message) -> Message:
+        """Note what the server says of itself; the client keeps the revision that it offered."""
+        result = message.result or {}
+        message.source.revision = agreed = str(result.get("protocolVersion", ""))
+        message.source.claimed = info if isinstance(info := result.get("serverInfo"), dict) else {}
+        offered = self.peer.revision if self.peer is not None else agreed
+        if offered in LEGACY and agreed in LEGACY and offered < agreed:
+            return message.with_(result={**result, "protocolVersion": offered})
+        return message
+
+    def _take_server_request(self, message: Message) -> None:
+        if message.method == ELICIT and message.id is not None:
+            calls = self._concerned(message)
+            task = self.run(self._ask(message, calls), calls[0] if len(calls) == 1 else None)
+            self._questions[message.id] = task
+            return
+        call = self._call_of(message)
+        (self.port if call is None or call.port is None else call.port).send(message)
+
+    def _take_server_notice(self, message: Message) -> None:
+        if message.method == CANCELLED and (task := self._questions.get(message.params.get("requestId", ""))):
+            task.cancel()
+        super()._take_server_notice(message)
+
+    def _take_reply(self, message: Message) -> None:
+        asked = self._asked.pop(message.id, None) if message.id is not None else None
+        if asked is None:
+            self._link.send(message)
+        else:
+            asked.reply = message
+            asked.answer(message.result)
+
+    def _concerned(self, message: Message) -> list[Call]:
+        """The calls because of which a server may be asking: one, where the transport tells, or is the only one."""
+        if message.about is not None and (call := self.calls.get(message.about)) is not None:
+            return [call]
+        return [call for call in self.calls.values() if call.may_ask]
+
+    async def _ask(self, message: Message, calls: list[Call]) -> None:
+        """Have a server's question answered, and tell the server."""
+        try:
+            self._link.send(await self._answer(message, calls))
+        finally:
+            self._questions.pop(message.id or "", None)
+            self._asked.pop(message.id or "", None)
+
+    async def _answer(self, message: Message, calls: list[Call]) -> Message:
+        from handraise.errors import WireError
+
+        asking = await self.home.asking()
+        from handraise.gateway.asking import Asker, dump, note_for_model, parse
+
+        try:
+            question, revision = parse(message.params, message.source.revision)
+        except WireError as error:
+            return fault(message.id, -32602, f"{error.public} Rule: {error.rule}.")
+        asker = Asker(message.source.upstream, message.source.claimed, self.person)
+        if self.home.asks_here(self.peer, question.mode):
+            with self.holding.holding(calls):
+                decision = await asking.decide(question, revision, asker, calls)
+        else:
+            decision, reply = await self._answer_at_client(asking, question, revision, asker, calls, message)
+            if reply is not None:
+                return reply
+        if (note := note_for_model(decision, asker.upstream.name)) is not None:
+            for call in calls:
+                call.notes.append(note)
+        return response(message.id, dump(decision))
+
+    async def _answer_at_client(
+        self,
+        asking: Asking,
+        question: Question,
+        revision: Revision,
+        asker: Asker,
+        calls: list[Call],
+        message: Message,
+    ) -> tuple[Decision, Message | None]:
+        """The decision of the client's person, and the client's own reply where it is good to go on as it is."""
+        from handraise.gateway.asking import AtClient, dump
+
+        at_client = AtClient()
+        deciding = asyncio.ensure_future(asking.decide(question, revision, asker, calls, at_client))
+        try:
+            if await at_client.is_shown(deciding):
+                self._show(message, question, at_client)
+            decision = await deciding
+        finally:
+            deciding.cancel()
+        reply = at_client.reply
+        as_sent = reply is not None and (
+            reply.result is None or reply.result.get("action") == dump(decision)["action"]
+        )
+        return decision, reply if as_sent else None
+
+    def _show(self, message: Message, question: Question, at_client: AtClient) -> None:
+        """Send a question to the client, in words of its own revision."""
+        from handraise.gateway.asking import redump
+
+        assert message.id is not None
+        assert self.peer is not None
+        self._asked[message.id] = at_client
+        if self.peer.revision != message.source.revision and self.peer.revision == JUNE:
+            message = message.with_(params=redump(question, JUNE))
+        call = self._call_of(message)
+        (self.port if call is None or call.port is None else call.port).send(message)

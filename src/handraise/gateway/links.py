@@ -1,0 +1,41 @@
+"""The two ports of a relay: the link to a server, and the way back to a client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from handraise.gateway.messages import Message
+from handraise.gateway.upstreams import Source
+
+
+class Link(Protocol):
+    """The way to a server. Whoever owns it sets the two callbacks before it sends anything."""
+
+    on_message: Callable[[Message], None]
+    on_closed: Callable[[], None]
+
+    @property
+    def durable(self) -> bool:
+        """Whether a `requestState` that came this way is good in another process, too."""
+        ...
+
+    def source_of(self, message: Message) -> Source:
+        """The server to which a message of the client's goes."""
+        ...
+
+    def send(self, message: Message) -> None:
+        """Send a message, now or when there is room."""
+        ...
+
+    async def aclose(self) -> None:
+        """Let the server go."""
+        ...
+
+
+class Port(Protocol):
+    """The way back to a client: all of it, or the answer to one of its requests."""
+
+    def send(self, message: Message) -> None:
+        """Send a message, now or when there is room."""
+        ...

@@ -1,0 +1,128 @@
+"""JSON-RPC messages as they pass: the bytes that came, and a look at what they are."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TypeAlias
+
+Id: TypeAlias = int | str | float
+
+LONG: Final = 32 * 1024
+"""From this length on a plain response is not parsed, only looked at."""
+
+_PLAIN = re.compile(rb'\{"jsonrpc": ?"2\.0", ?"id": ?(-?\d{1,15}|"[\w.:-]{1,64}"), ?"result": ?\{')
+_TELLING = (b"input_required", b'"method"', b"\\u00", b"\\/")
+"""What a long response must not hold to be passed on unparsed. Escapes could hide the other words."""
+
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circular=False).encode
+
+
+class Message:
+    """One message. `raw` is what goes on when nobody changes it."""
+
+    __slots__ = ("_body", "about", "id", "method", "raw", "source")
+
+    def __init__(self, raw: bytes, body: dict[str, Any] | None, *, id: Id | None = None) -> None:
+        self.raw = raw
+        self._body = body
+        self.id: Id | None = id if body is None else _id(body.get("id"))
+        method = None if body is None else body.get("method")
+        self.method: str | None = method if isinstance(method, str) else None
+        self.about: Id | None = None
+        """The request to which a server's message belongs, where the transport says so."""
+        self.source: Any = None
+        """Which server it came from."""
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The parsed message."""
+        if self._body is None:
+            self._body = json.loads(self.raw.decode("utf-8", "replace"))
+        return self._body
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The params, or an empty object."""
+        params = self.body.get("params")
+        return params if isinstance(params, dict) else {}
+
+    @property
+    def is_request(self) -> bool:
+        return self.method is not None and self.id is not None
+
+    @property
+    def is_notice(self) -> bool:
+        return self.method is not None and self.id is None
+
+    @property
+    def result(self) -> dict[str, Any] | None:
+        """The result of a response that has one."""
+        result = self.body.get("result")
+        return result if isinstance(result, dict) else None
+
+    @property
+    def asks(self) -> bool:
+        """Whether it is a result that asks for input instead of ending the call."""
+        if self._body is None:
+            return False
+        result = self._body.get("result")
+        return isinstance(result, dict) and result.get("resultType") == "input_required"
+
+    def with_(self, **changes: Any) -> Message:
+        """The same message with other members."""
+        changed = made({**self.body, **changes})
+        changed.about, changed.source = self.about, self.source
+        return changed
+
+
+def made(body: dict[str, Any]) -> Message:
+    """A message of our own."""
+    return Message(_encode(body).encode("utf-8", "surrogatepass"), body)
+
+
+def request(id: Id, method: str, params: Mapping[str, Any] | None = None) -> Message:
+    """A request of our own."""
+    return made({"jsonrpc": "2.0", "id": id, "method": method, "params": dict(params or {})})
+
+
+def notice(method: str, params: Mapping[str, Any]) -> Message:
+    """A notification of our own."""
+    return made({"jsonrpc": "2.0", "method": method, "params": dict(params)})
+
+
+def response(id: Id | None, result: Mapping[str, Any]) -> Message:
+    """A result of our own."""
+    return made({"jsonrpc": "2.0", "id": id, "result": dict(result)})
+
+
+def fault(id: Id | None, code: int, message: str, data: Any = None) -> Message:
+    """An error of our own."""
+    error: dict[str, Any] = {"code": code, "message": message}
+    if data is not None:
+        error["data"] = data
+    return made({"jsonrpc": "2.0", "id": id, "error": error})
+
+
+def read(raw: bytes) -> Iterator[Message]:
+    """The messages in some bytes: one, or those of a batch; none when they cannot be read as JSON-RPC.
+
+    Bytes that are no UTF-8 are read as clients read them, with replacements: what a client understands must not
+    pass unread.
+    """
+    if len(raw) > LONG and (plain := _PLAIN.match(raw)) and not any(word in raw for word in _TELLING):
+        yield Message(raw, None, id=json.loads(plain[1]))
+        return
+    try:
+        body = json.loads(raw.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return
+    if isinstance(body, dict):
+        yield Message(raw, body)
+    elif isinstance(body, list):
+        yield from (made(each) for each in body if isinstance(each, dict))
+
+
+def _id(raw: object) -> Id | None:
+    return raw if isinstance(raw, int | str | float) and not isinstance(raw, bool) else None

@@ -1,0 +1,215 @@
+"""The relay on 2026-07-28, where a server asks by ending the round and the client answers by repeating its request."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from handraise.gateway.calls import Call
+from handraise.gateway.links import Port
+from handraise.gateway.messages import Message, fault
+from handraise.gateway.peers import CAPABILITIES_KEY, MODERN, Peer, peer_of_envelope, union
+from handraise.gateway.relay import Relay
+
+if TYPE_CHECKING:
+    from handraise.desks import Decision
+    from handraise.gateway.asking import Asking, AtClient
+
+ELICIT: Final = "elicitation/create"
+_MOST_ROUNDS: Final = 256
+_ROUNDS_A_CALL: Final = 20
+
+
+class Round:
+    """Questions of one round that went on to the client, and what was decided without it."""
+
+    def __init__(self) -> None:
+        self.at_client: dict[str, tuple[AtClient, asyncio.Future[Decision]]] = {}
+        self.decided: dict[str, dict[str, Any]] = {}
+        self.notes: list[str] = []
+
+    async def answers(self, sent: Mapping[str, Any]) -> dict[str, Any]:
+        """The answers for the server: the client's as it sent them, unless they may not leave; ours beside them."""
+        from handraise.gateway.asking import dump
+
+        for key, (at_client, _) in self.at_client.items():
+            at_client.answer(sent.get(key))
+        answers = {**sent, **self.decided}
+        for key, (_, deciding) in self.at_client.items():
+            decided = dump(await deciding)
+            raw = sent.get(key)
+            if key in sent and not (isinstance(raw, dict) and raw.get("action") == decided["action"]):
+                answers[key] = decided
+        return answers
+
+
+class ModernRelay(Relay):
+    """Between a client and its server, both without a handshake."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._rounds: OrderedDict[str, Round] = OrderedDict()
+
+    def _peer_of(self, message: Message) -> Peer | None:
+        return peer_of_envelope(message.params)
+
+    def _prepared(self, call: Call) -> Message:
+        """Every request tells the server what our desk can do beside what the client can."""
+        message, peer = call.message, call.peer
+        if peer is None or not self.home.serves(peer):
+            return message
+        declared = union(peer.capabilities, self.home.modes)
+        meta = {**message.params["_meta"], CAPABILITIES_KEY: declared}
+        return message.with_(params={**message.params, "_meta": meta})
+
+    def _take_request(self, message: Message, port: Port) -> Call:
+        state = message.params.get("requestState") if self._rounds else None
+        round_ = self._rounds.get(state) if isinstance(state, str) else None
+        if round_ is None:
+            return super()._take_request(message, port)
+        assert message.id is not None
+        key = message.id if message.id not in self.calls else f"handraise-{next(self._fresh)}"
+        call = Call(message, port, self._peer_of(message), key)
+        self.run(self._retry(call, round_), call)
+        return call
+
+    async def _retry(self, call: Call, round_: Round) -> None:
+        """The client answers a round: its answers go on as they came, unless they may not leave."""
+        sent = call.message.params.get("inputResponses")
+        sent = sent if isinstance(sent, dict) else {}
+        answers = await round_.answers(sent)
+        call.notes.extend(round_.notes)
+        prepared = self._prepared(call)
+        if answers != sent:
+            prepared = prepared.with_(params={**prepared.params, "inputResponses": answers})
+        self.forward(call, prepared)
+
+    def _take_server_request(self, message: Message) -> None:
+        self.port.send(
+            message
+        )  # there are none on this revision; what there is nevertheless is not ours to judge
+
+    def _finish(self, call: Call, message: Message) -> None:
+        if message.source is not None and not message.source.revision:
+            message.source.revision = MODERN
+            message.source.claimed = _server_info(message)
+        if message.asks and call.may_ask:
+            self.run(self._ask(call, message), call)
+        else:
+            self.end(call, message)
+
+    async def _ask(self, call: Call, message: Message) -> None:
+        """A round asks for input: what is for our desk is asked there, the rest goes on to the client."""
+        result = message.result or {}
+        requests = result.get("inputRequests")
+        requests = requests if isinstance(requests, dict) else {}
+        asked = {key: each for key, each in requests.items() if _is_question(each)}
+        if not asked:
+            self._pass(call, message)
+            return
+        round_ = await self._decide(call, message, asked)
+        left = {key: each for key, each in requests.items() if key not in round_.decided}
+        if left:
+            self._remember(result.get("requestState"), round_)
+            unchanged = len(left) == len(requests)
+            self._pass(
+                call, message if unchanged else message.with_(result={**result, "inputRequests": left})
+            )
+        else:
+            call.notes.extend(round_.notes)
+            self._answer(call, result.get("requestState"), round_.decided)
+
+    async def _decide(self, call: Call, message: Message, asked: Mapping[str, Any]) -> Round:
+        """Have every question admitted or decided."""
+        asking, round_ = await self.home.asking(), Round()
+        await asyncio.gather(
+            *(self._decide_one(asking, call, message, key, request, round_) for key, request in asked.items())
+        )
+        return round_
+
+    async def _decide_one(
+        self,
+        asking: Asking,
+        call: Call,
+        message: Message,
+        key: str,
+        request: Mapping[str, Any],
+        round_: Round,
+    ) -> None:
+        from handraise.errors import WireError
+        from handraise.gateway.asking import Asker, AtClient, dump, note_for_model, parse
+
+        try:
+            question, revision = parse(request["params"], MODERN)
+        except WireError as error:
+            round_.decided[key] = {"action": "cancel"}
+            round_.notes.append(
+                f"A question of the server was not shown to the user: {error.public} ({error.rule})"
+            )
+            return
+        asker = Asker(message.source.upstream, message.source.claimed, self.person)
+        if self.home.asks_here(call.peer, question.mode):
+            with self.holding.holding([call]):
+                decision = await asking.decide(question, revision, asker, [call])
+        else:
+            at_client = AtClient()
+            deciding = asyncio.ensure_future(asking.decide(question, revision, asker, [call], at_client))
+            if await at_client.is_shown(deciding):
+                round_.at_client[key] = (at_client, deciding)
+                return
+            decision = await deciding
+        round_.decided[key] = dump(decision)
+        if (note := note_for_model(decision, asker.upstream.name)) is not None:
+            round_.notes.append(note)
+
+    def _answer(self, call: Call, state: object, answers: Mapping[str, Any]) -> None:
+        """Repeat the request with the answers, and with the server's state exactly as it came."""
+        call.rounds += 1
+        if call.rounds > _ROUNDS_A_CALL:
+            self.end(call, fault(call.message.id, -32603, "The server asked too many questions in one call."))
+            return
+        prepared = self._prepared(call)
+        params = {name: value for name, value in prepared.params.items() if name not in _ROUND}
+        params["inputResponses"] = dict(answers)
+        if state is not None:
+            params["requestState"] = state
+        call.key = f"handraise-{next(self._fresh)}"
+        self.forward(call, prepared.with_(params=params))
+
+    def _pass(self, call: Call, message: Message) -> None:
+        """Send a round on to the client, which goes on by itself."""
+        if call.parked is not None:
+            text = "The server wants something from the client itself, which does not wait for it any more."
+            self.end(call, fault(call.message.id, -32603, text))
+        else:
+            call.answer(message)
+
+    def _remember(self, state: object, round_: Round) -> None:
+        if not isinstance(state, str) or not (round_.at_client or round_.decided):
+            return
+        self._rounds[state] = round_
+        while len(self._rounds) > _MOST_ROUNDS:
+            _, oldest = self._rounds.popitem(last=False)
+            for _, deciding in oldest.at_client.values():
+                deciding.cancel()
+
+
+_ROUND: Final = ("inputResponses", "requestState")
+
+
+def _is_question(request: object) -> bool:
+    return (
+        isinstance(request, dict)
+        and request.get("method") == ELICIT
+        and isinstance(request.get("params"), dict)
+    )
+
+
+def _server_info(message: Message) -> Mapping[str, Any]:
+    result = message.result or {}
+    meta = result.get("_meta")
+    known = meta.get("io.modelcontextprotocol/serverInfo") if isinstance(meta, dict) else None
+    found = known or result.get("serverInfo")
+    return found if isinstance(found, dict) else {}

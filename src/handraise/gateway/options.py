@@ -1,0 +1,22 @@
+"""What a gateway is told to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Desk = Literal["fallback", "always", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The choices of whoever runs the gateway."""
+
+    desk: Desk = "fallback"
+    """Who is asked at our desk: those whose client cannot ask them, everybody, or nobody."""
+    hold: float = 45.0
+    """Seconds for which a call is held while its person is asked."""
+    wait: float = 24 * 3600.0
+    """Seconds for which a question waits for its person."""
+    browser: bool = False
+    """Whether the desk is opened in the browser when a question comes."""

@@ -1,0 +1,84 @@
+"""What a client said about itself, and what the server behind the gateway is told instead."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+Mode = Literal["form", "url"]
+
+MODERN: Final = "2026-07-28"
+NOVEMBER: Final = "2025-11-25"
+JUNE: Final = "2025-06-18"
+NO_QUESTIONS: Final = frozenset({"2024-11-05", "2025-03-26"})
+"""Revisions before there were questions."""
+LEGACY: Final = NO_QUESTIONS | {JUNE, NOVEMBER}
+
+VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
+CLIENT_KEY: Final = "io.modelcontextprotocol/clientInfo"
+CAPABILITIES_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
+LOG_LEVEL_KEY: Final = "io.modelcontextprotocol/logLevel"
+SUBSCRIPTION_KEY: Final = "io.modelcontextprotocol/subscriptionId"
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A client: its revision, and what it declared."""
+
+    revision: str
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def modern(self) -> bool:
+        """Whether questions come as rounds, and not as requests."""
+        return self.revision not in LEGACY
+
+    @property
+    def modes(self) -> frozenset[Mode]:
+        """How its person can be asked through it. The same reading as `wire.parse_capabilities`, without its weight."""
+        elicitation = self.capabilities.get("elicitation")
+        if not isinstance(elicitation, Mapping) or self.revision in NO_QUESTIONS:
+            return frozenset()
+        if self.revision == JUNE or elicitation.get("url") is None:
+            return frozenset({"form"})
+        return frozenset({"form", "url"} if elicitation.get("form") is not None else {"url"})
+
+    def declares(self, name: str) -> bool:
+        """Whether it declared a capability of this name."""
+        return self.capabilities.get(name) is not None
+
+
+def peer_of_initialize(params: Mapping[str, Any]) -> Peer:
+    """The client that sends this `initialize`."""
+    return Peer(
+        str(params.get("protocolVersion", "")),
+        _object(params.get("capabilities")),
+        _object(params.get("clientInfo")),
+    )
+
+
+def peer_of_envelope(params: Mapping[str, Any]) -> Peer | None:
+    """The client that sends a request with these params on 2026-07-28; None on the revisions before."""
+    meta = params.get("_meta")
+    if not isinstance(meta, Mapping) or VERSION_KEY not in meta:
+        return None
+    return Peer(str(meta[VERSION_KEY]), _object(meta.get(CAPABILITIES_KEY)), _object(meta.get(CLIENT_KEY)))
+
+
+def union(capabilities: Mapping[str, Any], modes: Collection[Mode]) -> dict[str, Any]:
+    """What the client declared, and how its person can be asked at our desk."""
+    known = capabilities.get("elicitation")
+    declared = dict(known) if isinstance(known, Mapping) else {}
+    if isinstance(known, Mapping) and "url" not in declared:
+        declared.setdefault(
+            "form", {}
+        )  # `elicitation: {}` means forms; naming links beside it must not undo that
+    for mode in sorted(modes):
+        declared.setdefault(mode, {})
+    return {**capabilities, "elicitation": declared}
+
+
+def _object(raw: object) -> Mapping[str, Any]:
+    return raw if isinstance(raw, Mapping) else {}

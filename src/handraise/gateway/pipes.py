@@ -1,0 +1,117 @@
+"""Byte streams without anything in between: a reader that hands out whole lines, a writer that says when it is full."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable
+from typing import IO, TypeAlias
+
+Stream: TypeAlias = IO[bytes]
+
+
+class LineReader(asyncio.Protocol):
+    """Hands every line on, without its line feed, in the moment in which it is complete."""
+
+    def __init__(self, took: Callable[[bytes], None], ended: Callable[[], None]) -> None:
+        self._took = took
+        self._ended = ended
+        self._parts: list[bytes] = []
+        self._transport: asyncio.ReadTransport | None = None
+
+    async def open(self, stream: Stream) -> None:
+        """Start to read; a plain file, which no event loop can wait for, by a thread."""
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.connect_read_pipe(lambda: self, stream)
+        except (ValueError, NotImplementedError):
+            threading.Thread(target=self._read_all, args=(stream, loop), daemon=True).start()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.ReadTransport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        *whole, rest = data.split(b"\n")
+        if whole:
+            whole[0] = b"".join((*self._parts, whole[0]))
+            self._parts.clear()
+        if rest:
+            self._parts.append(rest)
+        for line in whole:
+            self._took(line)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self._parts:  # a last line without its end is a line all the same
+            self._took(b"".join(self._parts))
+            self._parts.clear()
+        self._ended()
+
+    def pause(self) -> None:
+        """Read nothing for a while: whoever gets the lines is slower than we are."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.pause_reading()
+
+    def resume(self) -> None:
+        """Read on."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def close(self) -> None:
+        """Read no more."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def _read_all(self, stream: Stream, loop: asyncio.AbstractEventLoop) -> None:
+        while data := os.read(stream.fileno(), 65536):
+            loop.call_soon_threadsafe(self.data_received, data)
+        loop.call_soon_threadsafe(self.connection_lost, None)
+
+
+class LineWriter(asyncio.BaseProtocol):
+    """Writes lines, and tells when too much waits to be written."""
+
+    def __init__(self) -> None:
+        self.on_full: Callable[[], None] = _nothing
+        self.on_ready: Callable[[], None] = _nothing
+        self._transport: asyncio.WriteTransport | None = None
+        self._file: Stream | None = None
+        self._gone = asyncio.Event()
+
+    async def open(self, stream: Stream) -> None:
+        """Start to write; a plain file at once and in place."""
+        loop = asyncio.get_running_loop()
+        try:
+            self._transport, _ = await loop.connect_write_pipe(lambda: self, stream)
+        except (ValueError, NotImplementedError):
+            self._file = stream
+
+    def write(self, line: bytes) -> None:
+        """Write a line, now or when there is room."""
+        if self._transport is not None:
+            if not self._transport.is_closing():
+                self._transport.write(line + b"\n")
+        elif self._file is not None:
+            self._file.write(line + b"\n")
+            self._file.flush()
+
+    def pause_writing(self) -> None:
+        self.on_full()
+
+    def resume_writing(self) -> None:
+        self.on_ready()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._gone.set()
+
+    async def close(self) -> None:
+        """Write what waits, then let go."""
+        if self._transport is not None:
+            self._transport.close()
+            await self._gone.wait()
+        self._file = None
+
+
+def _nothing() -> None:
+    pass

@@ -1,0 +1,237 @@
+"""Between one client and its server: every message passes through here, and what is no question passes unchanged."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final
+
+from handraise.gateway.calls import Call
+from handraise.gateway.holding import RESUME, Holding, with_resume_tool
+from handraise.gateway.links import Link, Port
+from handraise.gateway.messages import Id, Message, notice
+from handraise.gateway.parked import Binding, sameness
+from handraise.gateway.peers import Peer
+
+if TYPE_CHECKING:
+    from handraise.gateway.home import BeforeCall, Home
+    from handraise.questions import Person
+
+CANCELLED: Final = "notifications/cancelled"
+PROGRESS: Final = "notifications/progress"
+
+
+class Relay:
+    """What both eras have in common: ids, cancelling, progress, and calls that wait for a person.
+
+    An id is passed on as it came unless the server has a request of that id already, as it may where several clients
+    share a server.
+    """
+
+    def __init__(self, link: Link, home: Home, port: Port, person: Person | None = None) -> None:
+        self.home = home
+        self.port = port
+        """Where a message goes that belongs to no request."""
+        self.calls: dict[Id, Call] = {}
+        self.holding = Holding(home, self._bind)
+        self._link = link
+        self._person = person
+        self._fresh = count(1)
+        self._tasks: set[asyncio.Task[Any]] = set()
+        link.on_message = self.from_server
+        link.on_closed = self._lost
+
+    def from_client(self, message: Message, port: Port | None = None) -> Call | None:
+        """Take a message of the client's; `port` is where the answer to it goes."""
+        if message.is_request:
+            return self._take_request(message, port or self.port)
+        if message.method == CANCELLED:
+            self._take_cancel(message)
+        elif message.is_notice:
+            self._link.send(message)
+        else:
+            self._take_reply(message)
+        return None
+
+    def from_server(self, message: Message) -> None:
+        """Take a message of the server's."""
+        if message.is_request:
+            self._take_server_request(message)
+        elif message.is_notice:
+            self._take_server_notice(message)
+        else:
+            self._take_response(message)
+
+    def withdraw(self, call: Call) -> None:
+        """The client does not want this any more, or is gone."""
+        if self.calls.get(call.key) is call:
+            del self.calls[call.key]
+            self._link.send(
+                notice(CANCELLED, {"requestId": call.key, "reason": "The client cancelled the request."})
+            )
+        call.port = None
+        call.withdraw()
+
+    @property
+    def person(self) -> Person:
+        """Who is asked: whoever the transport verified, else the user of this machine."""
+        return self._person or self.home.local_person()
+
+    async def aclose(self) -> None:
+        """Withdraw what waits for a person, then let the server go."""
+        for call in list(self.calls.values()):
+            call.withdraw()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._link.aclose()
+
+    def _bind(self, call: Call) -> Binding:
+        return sameness(call, self.person.key, self._link.source_of(call.message).upstream.name)
+
+    def _peer_of(self, message: Message) -> Peer | None:
+        """Who sends this request."""
+        raise NotImplementedError
+
+    def _prepared(self, call: Call) -> Message:
+        """The request as the server gets it."""
+        return call.message
+
+    def _take_server_request(self, message: Message) -> None:
+        raise NotImplementedError
+
+    def _take_reply(self, message: Message) -> None:
+        """The client answers a request of the server's."""
+        self._link.send(message)
+
+    def _finish(self, call: Call, message: Message) -> None:
+        """A response came for a call that nobody asked about, or whose questions are over."""
+        self.end(call, message)
+
+    def _take_request(self, message: Message, port: Port) -> Call:
+        assert message.id is not None
+        key = message.id if message.id not in self.calls else f"handraise-{next(self._fresh)}"
+        call = Call(message, port, self._peer_of(message), key)
+        if message.method == "tools/call" and self._handle_call(call):
+            return call
+        if message.method == "tools/list" and self.home.serves(call.peer):
+            call.amend = with_resume_tool
+        if self.home.before_call is not None and call.may_ask:
+            self.run(self._guarded(call, self.home.before_call), call)
+        else:
+            self.forward(call)
+        return call
+
+    def _handle_call(self, call: Call) -> bool:
+        """Whether the call is one for us: to resume another, or one that waits for its person already."""
+        if not self.home.serves(call.peer):
+            return False
+        if call.name == RESUME:
+            self.run(self.holding.resume(call), call)
+            return True
+        return self.holding.join(call, self.run)
+
+    async def _guarded(self, call: Call, before_call: BeforeCall) -> None:
+        answer = await before_call(call)
+        if answer is None:
+            self.forward(call)
+        else:
+            call.answer(answer)
+
+    def forward(self, call: Call, message: Message | None = None) -> None:
+        """Send a call to the server."""
+        message = message or self._prepared(call)
+        if message.id != call.key:
+            message = _renamed(message, call.key)
+        self.calls[call.key] = call
+        self._link.send(message)
+
+    def _take_cancel(self, message: Message) -> None:
+        call = self.calls.get(message.params.get("requestId", ""))
+        if call is None:
+            self._link.send(message)
+            return
+        del self.calls[call.key]
+        call.withdraw()
+        self._link.send(message)
+
+    def _take_server_notice(self, message: Message) -> None:
+        call = self._call_of(message)
+        if call is None:
+            self.port.send(message)
+        elif call.port is not None:
+            call.port.send(self._progress(call, message) if message.method == PROGRESS else message)
+
+    def _progress(self, call: Call, message: Message) -> Message:
+        progress = message.params.get("progress")
+        if isinstance(progress, int | float):
+            call.progress = max(call.progress, progress)
+        if call.key == call.message.id or call.token is None:
+            return message
+        return message.with_(params={**message.params, "progressToken": call.token})
+
+    def _call_of(self, message: Message) -> Call | None:
+        """The call to which a message of the server's belongs, where that can be told."""
+        if message.about is not None:
+            return self.calls.get(message.about)
+        if message.method != PROGRESS:
+            return None
+        token = message.params.get("progressToken")
+        return next((call for call in self.calls.values() if _token(call) == token), None)
+
+    def _take_response(self, message: Message) -> None:
+        call = self.calls.pop(message.id, None) if message.id is not None else None
+        if call is None:
+            self.port.send(message)
+        else:
+            self._finish(call, message)
+
+    def end(self, call: Call, message: Message) -> None:
+        """A call came to its end: tell whoever waits for it, and keep it for those who come later."""
+        if call.amend is not None and message.result is not None:
+            message = call.amend(message)
+        if call.notes and message.result is not None:
+            message = _annotated(message, call.notes)
+        self.holding.settle(call, message)
+
+    def run(self, work: Coroutine[Any, Any, None], call: Call | None = None) -> asyncio.Task[None]:
+        """Have something go on; it ends with the call that it belongs to."""
+        task = asyncio.ensure_future(work)
+        for tasks in (self._tasks, *([call.tasks] if call is not None else [])):
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+        return task
+
+    def _lost(self) -> None:
+        """The server is gone. A call that waited for a person ends as ambiguous, and is never made again."""
+        for call in list(self.calls.values()):
+            call.withdraw()
+            self.holding.settle(call, self.holding.lost(call))
+        self.calls.clear()
+        self.home.on_lost(self)
+
+
+def _token(call: Call) -> Id | None:
+    """The progress token that the server knows."""
+    return call.token if call.key == call.message.id else call.key
+
+
+def _renamed(message: Message, key: Id) -> Message:
+    """The request under another id, and with it its progress token, which may be taken, too."""
+    params = message.params
+    meta = params.get("_meta")
+    if isinstance(meta, dict) and "progressToken" in meta:
+        params = {**params, "_meta": {**meta, "progressToken": key}}
+        return message.with_(id=key, params=params)
+    return message.with_(id=key)
+
+
+def _annotated(message: Message, notes: list[str]) -> Message:
+    """The result of a tool with sentences of ours behind its own content."""
+    result = message.result or {}
+    content = result.get("content")
+    if not isinstance(content, list):
+        return message
+    ours = [{"type": "text", "text": note} for note in notes]
+    return message.with_(result={**result, "content": [*content, *ours]})

@@ -1,0 +1,224 @@
+"""A whole gateway in one process: the official SDK's client, our relay, the official SDK's server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import mcp_types as types
+from mcp.client._memory import InMemoryTransport
+from mcp.server.mcpserver import MCPServer
+from mcp.shared.memory import create_client_server_memory_streams
+from mcp.shared.message import SessionMessage
+from tests.client.hosts import OpenGate
+from tests.gateway.notes import make_notes
+from tests.server.peers import connect
+
+from handraise.desks import Queue
+from handraise.desks.scripted import Line, ScriptedDesk
+from handraise.gateway.asking import Asking
+from handraise.gateway.eras import EraLink
+from handraise.gateway.front import Front
+from handraise.gateway.home import Home
+from handraise.gateway.links import Link
+from handraise.gateway.messages import Message, fault, read
+from handraise.gateway.options import Options
+from handraise.gateway.upstreams import Source, Upstream
+from handraise.revisions import Revision
+
+NOTES = Upstream("my notes", ("python", "notes.py"))
+
+
+class MemoryLink:
+    """A link to a server of the SDK in this process, which speaks one revision only, if told so."""
+
+    durable = True
+
+    def __init__(self, server: MCPServer, only: Revision | None = None, upstream: Upstream = NOTES) -> None:
+        self.on_message: Callable[[Message], None] = lambda message: None
+        self.on_closed: Callable[[], None] = lambda: None
+        self.source = Source(upstream)
+        self.sent: list[Message] = []
+        self.received: list[Message] = []
+        self._server = server
+        self._only = only
+        self._write: Any = None
+        self._serving: asyncio.Task[None] | None = None
+        self._leave = asyncio.Event()
+        self._outbox: asyncio.Queue[Message] = asyncio.Queue()
+
+    async def open(self) -> None:
+        ready = asyncio.Event()
+        self._serving = asyncio.create_task(self._serve(ready))
+        await ready.wait()
+
+    async def _serve(self, ready: asyncio.Event) -> None:
+        async with InMemoryTransport(self._server) as (received, write), anyio.create_task_group() as tasks:
+            self._write = write
+            tasks.start_soon(self._send_all)
+            tasks.start_soon(self._receive_all, received)
+            ready.set()
+            await self._leave.wait()
+            tasks.cancel_scope.cancel()
+        self.on_closed()
+
+    async def _send_all(self) -> None:
+        while True:
+            message = await self._outbox.get()
+            parsed = types.jsonrpc_message_adapter.validate_json(message.raw, by_name=False)
+            await self._write.send(SessionMessage(parsed))
+
+    async def _receive_all(self, received: Any) -> None:
+        async for item in received:
+            raw = item.message.model_dump_json(by_alias=True, exclude_none=True).encode()
+            for message in read(raw):
+                message.source = self.source
+                self.received.append(message)
+                self.on_message(message)
+
+    def source_of(self, message: Message) -> Source:
+        return self.source
+
+    def send(self, message: Message) -> None:
+        self.sent.append(message)
+        if (refused := self._refused(message)) is not None:
+            refused.source = self.source
+            asyncio.get_running_loop().call_soon(self.on_message, refused)
+            return
+        if self._only is not None and self._only.legacy and message.method == "initialize":
+            message = message.with_(params={**message.params, "protocolVersion": str(self._only)})
+        self._outbox.put_nowait(message)
+
+    def _refused(self, message: Message) -> Message | None:
+        """What a server that knows one era only says to the other."""
+        modern = "io.modelcontextprotocol/protocolVersion" in (message.params.get("_meta") or {})
+        if self._only is None or not message.is_request:
+            return None
+        if self._only.legacy and modern:
+            return fault(message.id, -32601, "Method not found")
+        if self._only.modern and message.method == "initialize":
+            return fault(message.id, -32022, "Unsupported", {"supported": ["2026-07-28"], "requested": ""})
+        return None
+
+    def die(self) -> None:
+        """Be gone from one moment to the next."""
+        assert self._serving is not None
+        self._serving.cancel()
+        self.on_closed()
+
+    async def aclose(self) -> None:
+        self._leave.set()
+        if self._serving is not None:
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._serving
+
+
+class Gateway:
+    """Everything that a test may want to look at."""
+
+    def __init__(self, link: Link, home: Home, queue: Queue, desk: ScriptedDesk, gate: OpenGate) -> None:
+        self.link = link
+        self.home = home
+        self.queue = queue
+        self.desk = desk
+        self.gate = gate
+        self.to_client: list[Message] = []
+        self.from_client: list[Message] = []
+        self.events: list[Any] = []
+
+    @property
+    def seen_by_model(self) -> str:
+        """All that the client's side could read."""
+        return "\n".join(message.raw.decode() for message in self.to_client)
+
+
+class _ClientSide:
+    """The SDK client's transport, whose other end is our front."""
+
+    def __init__(self, make_front: Callable[[Any], Front], gateway: Gateway) -> None:
+        self._make_front = make_front
+        self._gateway = gateway
+
+    @asynccontextmanager
+    async def _open(self) -> AsyncIterator[Any]:
+        async with (
+            create_client_server_memory_streams() as (client, ours),
+            anyio.create_task_group() as tasks,
+        ):
+            received: Any = ours[0]
+            write = ours[1]
+            out: asyncio.Queue[Message] = asyncio.Queue()
+
+            class Port:
+                def send(_, message: Message) -> None:
+                    self._gateway.to_client.append(message)
+                    out.put_nowait(message)
+
+            front = self._make_front(Port())
+
+            async def send_all() -> None:
+                while True:
+                    message = await out.get()
+                    parsed = types.jsonrpc_message_adapter.validate_json(message.raw, by_name=False)
+                    await write.send(SessionMessage(parsed))
+
+            async def receive_all() -> None:
+                async for item in received:
+                    raw = item.message.model_dump_json(by_alias=True, exclude_none=True).encode()
+                    for message in read(raw):
+                        self._gateway.from_client.append(message)
+                        front.from_client(message)
+
+            tasks.start_soon(send_all)
+            tasks.start_soon(receive_all)
+            yield client
+            tasks.cancel_scope.cancel()
+
+    async def __aenter__(self) -> Any:
+        self._cm = self._open()
+        return await self._cm.__aenter__()
+
+    async def __aexit__(self, *error: Any) -> None:
+        await self._cm.__aexit__(*error)
+
+
+@asynccontextmanager
+async def gateway(
+    *,
+    server: MCPServer | None = None,
+    only: Revision | None = None,
+    script: list[Line] | None = None,
+    options: Options | None = None,
+    gate: Any = None,
+    **more: Any,
+) -> AsyncIterator[tuple[Gateway, Callable[..., Any]]]:
+    """A gateway in front of a server; the second value connects clients: `connect(revision, person, modes)`."""
+    queue, chosen = Queue(), gate or OpenGate()
+    events: list[Any] = []
+    home = Home(
+        options or Options(hold=30.0),
+        lambda: Asking(queue, chosen, timeout=30.0, record=events.append),
+        **more,
+    )
+    link = MemoryLink(server or make_notes(), only)
+    await link.open()
+    desk = ScriptedDesk(queue, script or [])
+    seen = Gateway(link, home, queue, desk, chosen)
+    seen.events = events
+    serving = asyncio.create_task(desk.serve())
+    era_link = EraLink(link)
+
+    def client(revision: Revision, person: Any = None, modes: str = "form url", **options: Any) -> Any:
+        side = _ClientSide(lambda port: Front(era_link, home, port), seen)
+        return connect(side, revision, person, modes, **options)
+
+    try:
+        yield seen, client
+    finally:
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+        await link.aclose()
