@@ -95,6 +95,9 @@ def test_the_block_button_makes_a_rule_for_the_session_or_for_good(how: Any, kep
         def add(self, rule: OwnRule, *, keep: bool) -> None:
             self.made.append((rule, keep))
 
+        def undo(self, which: object = None) -> None:
+            raise AssertionError("nobody takes anything back here")
+
     own, waiting = Remembering(), form_question()
     gate = PolicyGate(Policy(own=own))
     gate.admit(waiting, 0.0)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
+from handraise.desks.batch import Key, batch_key, batch_of
 from handraise.desks.counter import Code
 from handraise.desks.queue import Queue, Verdict
 from handraise.desks.telling import short_left, tell
@@ -43,7 +44,7 @@ class Clerk:
         self._opener = opener
         self._code = code
         self._mine: set[str] = set()
-        self._groups: dict[str, list[str]] = {}
+        self._batches: dict[Key, list[str]] = {}
         self._lines: list[str] = []
         self.farewell = ""
         """What the last decision at this terminal means, for a moment after it."""
@@ -51,10 +52,8 @@ class Clerk:
     def next_after(self, shown: Waiting | None) -> Waiting | None:
         """The question to show now: the rest of the same batch first, then whatever waits longest."""
         waiting = self._noticed()
-        if shown is not None and shown.group is not None:
-            for other in waiting:
-                if other.group == shown.group and other.id != shown.id:
-                    return other
+        if shown is not None:
+            waiting = (*batch_of(shown, waiting), *waiting)
         return next((other for other in waiting if shown is None or other.id != shown.id), None)
 
     def turn(self, shown: Waiting) -> Waiting:
@@ -67,7 +66,7 @@ class Clerk:
         """Where a question stands: its part of a batch, how many more wait, how long it can."""
         waiting = self._noticed()
         said = []
-        if shown.group is not None and len(batch := self._groups.get(shown.group, [])) > 1:
+        if len(batch := self._batches.get(batch_key(shown), [shown.id])) > 1:
             said.append(f"part {batch.index(shown.id) + 1} of {len(batch)}")
         if more := sum(other.id != shown.id for other in waiting):
             said.append(f"{more} more waiting")
@@ -123,11 +122,12 @@ class Clerk:
 
     def _noticed(self) -> tuple[Waiting, ...]:
         waiting = self.queue.waiting()
+        here = {batch_key(question) for question in waiting}
+        self._batches = {key: batch for key, batch in self._batches.items() if key in here}
         for question in waiting:
-            if question.group is not None:
-                batch = self._groups.setdefault(question.group, [])
-                if question.id not in batch:
-                    batch.append(question.id)
+            batch = self._batches.setdefault(batch_key(question), [])
+            if question.id not in batch:
+                batch.append(question.id)
         return waiting
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from handraise.desks.waiting import Cause, Waiting
 from handraise.display import UntrustedText
-from handraise.forms import UNSET, Choice, Choices, Field, Flag, Integer, Number, Text
+from handraise.forms import UNSET, Choice, Choices, Field, Flag, Form, Integer, Number, Text
 from handraise.policy.secrets import SecretFinding
 from handraise.questions import FormQuestion, Origin
 from handraise.urls import REASONS, Inspection, inspect_url
@@ -73,10 +73,15 @@ def lay_out(waiting: Waiting) -> Sheet:
         cause_is_certain=waiting.cause is None or waiting.cause.certain,
         consequences=_consequences(waiting),
         message=UntrustedText(question.message),
-        fields=() if form is None else tuple(_field(field) for field in form.fields),
+        fields=() if form is None else lay_out_fields(form),
         link=link,
         warnings=(*waiting.warnings, *_about_secrets(waiting.secrets), *_about_link(link)),
     )
+
+
+def lay_out_fields(form: Form[Any]) -> tuple[SheetField, ...]:
+    """The fields of a form as a person sees them."""
+    return tuple(_field(field) for field in form.fields)
 
 
 def link_of(waiting: Waiting) -> Inspection | None:

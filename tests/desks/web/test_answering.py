@@ -290,19 +290,6 @@ async def test_leaving_the_page_decides_nothing_and_the_draft_stays(office: Offi
     assert not re.search(r'name="f9"[^>]* checked', office.visitor.page), "a suggestion that was cleared"
 
 
-@pytest.mark.shows("D8")
-async def test_questions_that_came_together_are_one_card_and_lead_on_to_each_other(office: Office) -> None:
-    paths = await office.put(*samples.batch(), samples.empty())
-    assert "3 together" in office.visitor.page
-    assert office.visitor.page.count('class="card"') == 2
-    await office.visitor.get(paths[0])
-    assert "3 questions came together" in office.visitor.page
-    response = await office.visitor.post(paths[0], {"do": "decline"})
-    assert response.headers["location"] == paths[1]
-    await office.visitor.get(paths[1])
-    assert "2 questions came together" in office.visitor.page
-
-
 @pytest.mark.shows("S4")
 @pytest.mark.parametrize("way", ["review", "send"])
 async def test_a_credential_that_was_typed_is_stopped_and_cannot_be_sent_at_all(

@@ -13,6 +13,8 @@ from urllib.parse import urlencode, urlsplit
 import httpx2 as httpx
 
 from handraise.desks import Decision, Queue, Waiting
+from handraise.desks.counter import Code
+from handraise.desks.gate import PolicyGate
 from handraise.desks.web import WebDesk
 
 
@@ -115,10 +117,12 @@ class Office:
 
 
 @asynccontextmanager
-async def open_office() -> AsyncIterator[Office]:
+async def open_office(gate: PolicyGate | None = None, code: Code | None = None) -> AsyncIterator[Office]:
     clock = Clock()
     queue = Queue(clock=clock)
-    desk = WebDesk(queue, port=7070, clock=clock)  # not started: the visitor calls it in this process
+    desk = WebDesk(
+        queue, port=7070, gate=gate, code=code, clock=clock
+    )  # not started: the visitor calls it in this process
     office = Office(queue, desk, clock, await Visitor(desk).sign_in())
     try:
         yield office

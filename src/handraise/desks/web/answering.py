@@ -45,11 +45,11 @@ class Answering:
     async def _question(self, request: Request) -> Response:
         session = self._reception.session(request)
         found = self._reception.find(session, request.path_params["handle"])
-        return (
-            self._sheets.over(session, found)
-            if isinstance(found, Ended)
-            else self._sheets.ask(session, found)
-        )
+        if isinstance(found, Ended):
+            return self._sheets.over(session, found)
+        if len(self._reception.batch(session, found)) > 1:
+            return RedirectResponse(f"/{session.place}/b/{self._reception.batch_handle(found)}", 303)
+        return self._sheets.ask(session, found)
 
     async def _review(self, request: Request) -> Response:
         session = self._reception.session(request)
@@ -133,7 +133,6 @@ class Answering:
                 return self._sheets.ask(session, waiting, 422, block_note=NO_BLOCK)
 
     def _decide(self, session: Session, waiting: Waiting, decision: Decision) -> Response:
-        batch = self._reception.batch(session, waiting)
         match self._queue.decide(waiting.id, replace(decision, desk=DESK)):
             case "too soon":
                 return self._sheets.ask(session, waiting, 409, note=TOO_SOON)
@@ -142,9 +141,7 @@ class Answering:
                 assert isinstance(found, Ended)
                 return self._sheets.over(session, found, 409)
             case "taken":
-                following = [one for one in batch if one.id != waiting.id]
-                consent = form_of(waiting) is None and isinstance(decision.answer, Accepted)
-                return self._to(session, waiting if consent or not following else following[0])
+                return self._to(session, waiting)
 
     def _filled(self, waiting: Waiting) -> Filled | None:
         form = form_of(waiting)

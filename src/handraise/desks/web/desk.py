@@ -43,7 +43,7 @@ class WebDesk:
         """
         self._listener = Listener("The web desk", host, port)
         self._sessions = Sessions(clock)
-        self._site = Site(queue, self._sessions, clock=clock, now=now)
+        self._site = Site(queue, self._sessions, gate=gate, code=code, clock=clock, now=now)
         self.app = Gate(self._site.app, lambda: self.hosts)
         """The ASGI application, as it is served."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from handraise.desks.fill import NO, YES, Entries, Filled, suggest
-from handraise.desks.sheet import Sheet, SheetField
+from handraise.desks.sheet import SheetField
 from handraise.display import UntrustedText, inert
 from handraise.forms import Choices, Field, Form
 
@@ -60,18 +60,24 @@ class FieldView:
 
 
 def view_fields(
-    form: Form[Any], sheet: Sheet, entries: Entries, filled: Filled | None
+    form: Form[Any],
+    laid_out: Sequence[SheetField],
+    entries: Entries,
+    filled: Filled | None,
+    prefix: str = "f",
 ) -> tuple[FieldView, ...]:
     """Every field as it stands. Problems are shown once something was submitted (`filled`)."""
     suggested = suggest(form)
     return tuple(
-        _view(at, field, shown, entries.get(field.name, ""), suggested, _wrong(field.name, filled))
-        for at, (field, shown) in enumerate(zip(form.fields, sheet.fields, strict=True))
+        _view(
+            f"{prefix}{at}", field, shown, entries.get(field.name, ""), suggested, _wrong(field.name, filled)
+        )
+        for at, (field, shown) in enumerate(zip(form.fields, laid_out, strict=True))
     )
 
 
 def _view(
-    at: int,
+    name: str,
     field: Field,
     shown: SheetField,
     entry: str | list[str],
@@ -81,7 +87,7 @@ def _view(
     text = entry if isinstance(entry, str) else ""
     free = not shown.options and shown.kind != "flag"
     return FieldView(
-        id=f"f{at}",
+        id=name,
         sheet=shown,
         text=text,
         options=_options(shown, entry),

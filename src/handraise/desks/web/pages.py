@@ -11,8 +11,10 @@ from handraise.site.rendering import environment
 class Pages:
     """Renders the desk's pages."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_rules: bool = False) -> None:
+        """`has_rules`: there is a page for servers and rules to lead to."""
         self._environment = environment("handraise.desks.web", static="/static/")
+        self._environment.globals["has_rules"] = has_rules
 
     def render(
         self, template: str, status: int = 200, *, session: Session | None = None, **values: object

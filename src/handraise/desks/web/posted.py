@@ -12,12 +12,14 @@ NONE_OF_THESE = "none"
 """Ticked among options: an empty list is the answer. Nothing ticked at all is no answer."""
 
 
-def read_entries(form: Form[Any], posted: Posted) -> Entries:
+def read_entries(form: Form[Any], posted: Posted, prefix: str = "f") -> Entries:
     """What stands in each field. Fields and options go by their number: their names are the server's words.
 
     A field without an answer is an empty text, so that a suggestion that was cleared stays cleared.
     """
-    return {field.name: _entry(field, posted.get(f"f{at}", [])) for at, field in enumerate(form.fields)}
+    return {
+        field.name: _entry(field, posted.get(f"{prefix}{at}", [])) for at, field in enumerate(form.fields)
+    }
 
 
 def _entry(field: Field, values: list[str]) -> str | list[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from handraise.desks.batch import batch_key, batch_of
 from handraise.desks.queue import Queue
 from handraise.desks.waiting import Decision, Waiting
 from handraise.desks.web.sessions import Session, Sessions
@@ -21,6 +22,15 @@ class Ended:
 
     waiting: Waiting
     decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Questions that came together: those that wait, and those that are over, each in their order."""
+
+    handle: str
+    waiting: tuple[Waiting, ...]
+    ended: tuple[Ended, ...]
 
 
 class Reception:
@@ -51,7 +61,11 @@ class Reception:
 
     def handle(self, waiting: Waiting) -> str:
         """The name by which a browser knows the question."""
-        return hashlib.blake2b(waiting.id.encode(), key=self._key, digest_size=16).hexdigest()
+        return self.mark(waiting.id)
+
+    def mark(self, name: str) -> str:
+        """What stands for a name where a browser sees it."""
+        return hashlib.blake2b(name.encode(), key=self._key, digest_size=16).hexdigest()
 
     def waiting(self, session: Session) -> tuple[Waiting, ...]:
         """The session's questions, oldest first."""
@@ -74,9 +88,19 @@ class Reception:
 
     def batch(self, session: Session, of: Waiting) -> tuple[Waiting, ...]:
         """The questions that came together with this one and still wait, itself included."""
-        if of.group is None:
-            return (of,)
-        return tuple(w for w in self.waiting(session) if w.group == of.group and w.origin == of.origin)
+        return batch_of(of, self.waiting(session))
+
+    def batch_handle(self, waiting: Waiting) -> str:
+        """The name by which a browser knows the batch of a question."""
+        return self.mark(repr(batch_key(waiting)))
+
+    def find_batch(self, session: Session, handle: str) -> Batch:
+        """The batch of that name. 404 when there is none, or it is somebody else's."""
+        waiting = tuple(one for one in self.waiting(session) if self.batch_handle(one) == handle)
+        past = [ended for ended in self.past(session) if self.batch_handle(ended.waiting) == handle]
+        if not waiting and not past:
+            raise HTTPException(404, "There are no such questions here, or they ended long ago.")
+        return Batch(handle, waiting, tuple(reversed(past)))
 
 
 def cookie_name(request: Request) -> str:

@@ -21,6 +21,7 @@ from handraise.desks.web.reception import Ended, Reception
 from handraise.desks.web.sessions import Session
 from handraise.forms import Form
 from handraise.questions import FormQuestion
+from handraise.urls import Inspection
 
 DESK = "web"
 """What this desk is called in decisions."""
@@ -57,7 +58,7 @@ class Sheets:
     ) -> Response:
         """The question with its fields. `filled` is what was submitted and cannot go on like this."""
         form, sheet = form_of(waiting), lay_out(waiting)
-        fields = () if form is None else view_fields(form, sheet, self.entries(waiting, form), filled)
+        fields = () if form is None else view_fields(form, sheet.fields, self.entries(waiting, form), filled)
         return self._show(
             "question.html",
             status,
@@ -84,7 +85,7 @@ class Sheets:
             waiting,
             sheet=sheet,
             lines=review(form, sheet, filled),
-            whole_content=_as_sent(filled.content),
+            whole_content=as_sent(filled.content),
             seen=digest(filled.content),
             secrets=filled.secrets,
             note=note,
@@ -93,8 +94,6 @@ class Sheets:
 
     def over(self, session: Session, ended: Ended, status: int = 200) -> Response:
         """How the question ended. Where the person agreed here to open a link, the link."""
-        consent = ended.decision.answer.action == "accept" and ended.decision.desk == DESK
-        link = link_of(ended.waiting) if consent else None
         rest = self._reception.waiting(session)
         return self._pages.render(
             "ended.html",
@@ -103,7 +102,8 @@ class Sheets:
             count=len(rest),
             ending=tell(ended.decision, self._now()),
             sheet=lay_out(ended.waiting),
-            link=link,
+            link=agreed_link(ended),
+            blocked=ended.decision.block is not None,
             next=self._reception.handle(rest[0]) if rest else None,
         )
 
@@ -120,15 +120,24 @@ class Sheets:
         since = self._seen_since.get(waiting.id)
         return since is None or self._clock() - since < ARMED_AFTER
 
+    def shown(self, *shown: Waiting) -> None:
+        """These are on a page from now on."""
+        here = {one.id for one in self._queue.waiting()}
+        self._seen_since = {key: at for key, at in self._seen_since.items() if key in here}
+        for waiting in shown:
+            self._queue.show(waiting.id)
+            self._seen_since[waiting.id] = self._clock()
+
+    def time_left(self, *waiting: Waiting) -> str | None:
+        """For how long the first of these can wait, in words."""
+        deadlines = [one.deadline for one in waiting if one.deadline is not None]
+        return left(min(deadlines) - self._now()) if deadlines else None
+
     def _show(
         self, template: str, status: int, session: Session, waiting: Waiting, **values: object
     ) -> Response:
-        self._queue.show(waiting.id)
-        here = {one.id for one in self._queue.waiting()}
-        self._seen_since = {key: at for key, at in self._seen_since.items() if key in here}
-        self._seen_since[waiting.id] = self._clock()
+        self.shown(waiting)
         handle = self._reception.handle(waiting)
-        batch = self._reception.batch(session, waiting)
         return self._pages.render(
             template,
             status,
@@ -136,11 +145,16 @@ class Sheets:
             count=len(self._reception.waiting(session)),
             handle=handle,
             at=f"/{session.place}/q/{handle}",
-            batch=[(self._reception.handle(one), lay_out(one)) for one in batch],
-            left=None if waiting.deadline is None else left(waiting.deadline - self._now()),
+            left=self.time_left(waiting),
             armed_after=round(ARMED_AFTER * 1000),
             **values,
         )
+
+
+def agreed_link(ended: Ended) -> Inspection | None:
+    """The link that the person agreed here to open."""
+    consent = ended.decision.answer.action == "accept" and ended.decision.desk == DESK
+    return link_of(ended.waiting) if consent and not ended.waiting.browsing else None
 
 
 def form_of(waiting: Waiting) -> Form[Any] | None:
@@ -150,8 +164,9 @@ def form_of(waiting: Waiting) -> Form[Any] | None:
 
 def digest(content: Content) -> str:
     """A mark for what a review showed."""
-    return hashlib.sha256(_as_sent(content).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(as_sent(content).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _as_sent(content: Content) -> str:
+def as_sent(content: Content) -> str:
+    """An answer's content as it goes on the wire."""
     return json.dumps(content, ensure_ascii=False)

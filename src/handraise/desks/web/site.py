@@ -11,14 +11,20 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from handraise.desks.batch import batches
+from handraise.desks.counter import Code
+from handraise.desks.gate import PolicyGate
 from handraise.desks.queue import Queue
 from handraise.desks.sheet import lay_out
 from handraise.desks.telling import left, tell
 from handraise.desks.waiting import Waiting
 from handraise.desks.web.answering import Answering
+from handraise.desks.web.batch_answering import BatchAnswering
+from handraise.desks.web.batch_sheets import BatchSheets
 from handraise.desks.web.events import stream
 from handraise.desks.web.pages import Pages
 from handraise.desks.web.reception import Reception, cookie_name
+from handraise.desks.web.servers import Servers
 from handraise.desks.web.sessions import Session, Sessions
 from handraise.desks.web.sheets import Sheets
 from handraise.site.posted import read_posted
@@ -29,16 +35,26 @@ class Site:
     """Everything a browser can ask for, once it is past the gate."""
 
     def __init__(
-        self, queue: Queue, sessions: Sessions, *, clock: Callable[[], float], now: Callable[[], float]
+        self,
+        queue: Queue,
+        sessions: Sessions,
+        *,
+        gate: PolicyGate | None,
+        code: Code | None,
+        clock: Callable[[], float],
+        now: Callable[[], float],
     ) -> None:
         self._queue = queue
         self._sessions = sessions
         self._now = now
-        self._pages = Pages()
+        self._code = code
+        self._pages = Pages(has_rules=gate is not None)
         self._files = StaticFiles("handraise.desks.web")
         self._reception = Reception(queue, sessions)
         self._closing = asyncio.Event()
         sheets = Sheets(queue, self._reception, self._pages, clock=clock, now=now)
+        together = BatchSheets(self._reception, sheets, self._pages, now=now)
+        rules = [] if gate is None else Servers(gate, self._reception, self._pages, now=now).routes
         self.app = Starlette(
             routes=[
                 Route("/", self._door),
@@ -49,7 +65,9 @@ class Site:
                 Route("/{place}/history", self._history),
                 Route("/{place}/events", self._events),
                 Route("/{place}/sign-out", self._sign_out, methods=["POST"]),
+                *rules,
                 *Answering(queue, self._reception, sheets).routes,
+                *BatchAnswering(queue, self._reception, sheets, together).routes,
             ],
             exception_handlers={HTTPException: self._refused},
         )
@@ -103,8 +121,12 @@ class Site:
     async def _inbox(self, request: Request) -> Response:
         session = self._reception.session(request)
         waiting = self._reception.waiting(session)
-        batches = [[self._card(one) for one in batch] for batch in _batches(waiting)]
-        return self._pages.render("inbox.html", session=session, count=len(waiting), batches=batches)
+        cards = [
+            {"handle": self._reception.batch_handle(batch[0]), "cards": [self._card(one) for one in batch]}
+            for batch in batches(waiting)
+        ]
+        code = None if self._code is None else self._code.shown()
+        return self._pages.render("inbox.html", session=session, count=len(waiting), batches=cards, code=code)
 
     def _card(self, waiting: Waiting) -> dict[str, object]:
         return {
@@ -147,15 +169,6 @@ class Site:
 
 
 _HEADINGS = {403: "Please sign in", 404: "Nothing here", 413: "Too much", 405: "Not possible"}
-
-
-def _batches(waiting: Iterable[Waiting]) -> list[list[Waiting]]:
-    """What came together stays together, where its oldest question stands."""
-    order: dict[object, list[Waiting]] = {}
-    for one in waiting:
-        key = one.id if one.group is None else (one.group, one.origin)
-        order.setdefault(key, []).append(one)
-    return list(order.values())
 
 
 def _not_found() -> Response:

@@ -78,10 +78,12 @@
         document.querySelector("[data-news]").textContent =
           waiting.length === 1 ? "One question waits." : `${waiting.length} questions wait.`;
       }
-      const listed = () => [...document.querySelectorAll("#inbox a[id^=q-]")].map((a) => a.id.slice(2)).join();
-      if ("inbox" in body.dataset && (before === null ? listed() !== now : now !== before)) refresh();
-      if (body.dataset.question && !waiting.includes(body.dataset.question) && !leaving) {
-        leaving = true;
+      const listed = () =>
+        [...document.querySelectorAll("#inbox a[data-waits]")].flatMap((a) => a.dataset.waits.split(" ")).sort().join();
+      if ("inbox" in body.dataset && (before === null ? listed() !== [...waiting].sort().join() : now !== before)) refresh();
+      const here = (body.dataset.question || "").split(" ").filter(Boolean);
+      if (here.some((one) => !waiting.includes(one)) && !leaving) {
+        leaving = here.length === 1;  // of several, what was typed for the others is saved on the way
         location.replace(location.pathname);
       }
       before = now;
