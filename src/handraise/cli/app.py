@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from handraise.cli import answer, call, check, check_url, lint, pending, policy
+from handraise.cli import answer, call, check, check_url, lint, pending, policy, trace
 
 app = typer.Typer(
     name="handraise",
@@ -21,6 +21,7 @@ app.add_typer(check.app, name="check")
 app.add_typer(policy.app, name="policy")
 app.command(epilog=call.EXAMPLES)(call.call)
 app.command()(call.tools)
+app.command(epilog=trace.EXAMPLES)(trace.trace)
 app.command(epilog=pending.EXAMPLES)(pending.pending)
 app.command(epilog=answer.EXAMPLES)(answer.answer)
 app.command(epilog=lint.EXAMPLES)(lint.lint)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Coroutine
-from typing import Annotated, Any, TypeAlias
+import sys
+from collections.abc import Coroutine, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from handraise.cli.beside import Beside
 from handraise.cli.servers import Server, chosen_server
-from handraise.errors import HandraiseError
+from handraise.errors import HandraiseError, Stopped
+
+if TYPE_CHECKING:
+    from handraise.client.tap import Tell
 
 Url: TypeAlias = Annotated[str | None, typer.Option("--url", help="A server over streamable HTTP.")]
 Name: TypeAlias = Annotated[
@@ -26,7 +32,10 @@ EXAMPLES = """Examples:
   handraise call -- python server.py                       what tools are there?
   handraise call greet '{"name": "Ada"}' -- python server.py
   handraise call greet --desk web --url http://127.0.0.1:8000/mcp
+  handraise call greet --desk parked -- python server.py   answer later: handraise answer
   handraise call greet --desk script:answers.json --json -- python server.py
+  handraise call sort --root ~/Notes -- python server.py   a folder that it may know
+  handraise call greet --trace -- python server.py         see what crosses the wire
 
 Exit status: 0 when the tool succeeded, 1 when it failed, 2 for wrong use, 3 when the server cannot be reached.
 """
@@ -48,12 +57,21 @@ def call(
     url: Url = None,
     name: Name = None,
     revision: Revision = "auto",
+    root: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--root", metavar="DIR", help="A folder that the server may know; as often as you like."
+        ),
+    ] = None,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Show on standard error what crosses the wire, secrets masked.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Call a tool of a server, and answer what it asks.
 
     The server's command stands behind `--`. Every question passes your policy (see `handraise policy`) and
-    shows which server asks, because of which call.
+    shows which server asks, because of which call. The result goes to standard output, all else beside it.
     """
     server = chosen_server(context.obj or (), url, name)
     given = _parsed(arguments)
@@ -61,7 +79,9 @@ def call(
     if tool is None:
         _run(_list(server, mode, as_json))
     else:
-        _run(_call(server, mode, desk, tool, given, as_json))
+        beside = Beside(full_screen=desk in (None, "terminal") and sys.stderr.isatty())
+        told = beside.trace(as_json) if trace else None
+        _run(_call(server, mode, desk, tool, given, as_json, root or (), beside, told))
 
 
 def tools(
@@ -117,6 +137,9 @@ def _explain(error: BaseException) -> int:
         case MCPError():
             typer.echo(f"handraise: the server answered with an error: {error}", err=True)
             return 1
+        case Stopped():
+            typer.echo(f"handraise: {error}", err=True)
+            return 1
         case HandraiseError():
             typer.echo(f"handraise: {error}", err=True)
             return 2
@@ -148,38 +171,48 @@ async def _list(server: Server, mode: str, as_json: bool) -> int:
 
 
 async def _call(
-    server: Server, mode: str, desk: str | None, tool: str, arguments: dict[str, Any], as_json: bool
+    server: Server,
+    mode: str,
+    desk: str | None,
+    tool: str,
+    arguments: dict[str, Any],
+    as_json: bool,
+    folders: Sequence[Path],
+    beside: Beside,
+    tell: Tell | None,
 ) -> int:
+    from importlib.metadata import version
+
+    from mcp_types import Implementation
+
     from handraise.cli.at_desk import at_desk
-    from handraise.client import Consent, ConsentClient
+    from handraise.client import Consent, ConsentClient, Roots
     from handraise.desks import Queue
     from handraise.desks.gate import PolicyGate
     from handraise.policy import load_policy
     from handraise.server.person import local_person
 
+    roots = (
+        Roots(folders, allowed=True) if folders else None
+    )  # named for this very server, on its command line
     queue = Queue()
     gate = PolicyGate(load_policy())
-    async with at_desk(desk, queue, gate, as_json=as_json) as modes:
+    async with beside.holding(queue), at_desk(desk, queue, gate, as_json=as_json) as modes:
         consent = Consent(
             queue,
             origin=server.origin,
             person=local_person(),
             gate=gate,
             modes=modes,
+            roots=roots,
             transport=server.transport,
             server_host=server.host,
         )
-        async with ConsentClient(server.target(), consent, mode=mode) as client:
-            result = await client.call_tool(tool, arguments, progress_callback=_show_progress)
+        this = Implementation(name="handraise", version=version("handraise"))
+        async with ConsentClient(server.target(tell), consent, mode=mode, client_info=this) as client:
+            result = await client.call_tool(tool, arguments, progress_callback=beside.progress)
     _show(result, as_json)
     return 1 if result.is_error else 0
-
-
-async def _show_progress(progress: float, total: float | None, message: str | None) -> None:
-    from handraise.display import for_line
-
-    part = f"{progress:g}" if total is None else f"{progress:g}/{total:g}"
-    typer.echo(f"… {part} {for_line(message or '')}".rstrip(), err=True)
 
 
 def _show(result: Any, as_json: bool) -> None:

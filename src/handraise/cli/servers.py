@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import typer
 
 if TYPE_CHECKING:
+    from handraise.client.tap import Tell
     from handraise.questions import Origin
 
 
@@ -39,13 +40,24 @@ class Server:
         """Where it is, when it is not a process of ours."""
         return None if self.url is None else urlsplit(self.url).hostname
 
-    def target(self) -> Any:
-        """What the SDK's client connects to."""
+    def target(self, tell: Tell | None = None) -> Any:
+        """What the SDK's client connects to; `tell` hears every message as it crosses."""
         if self.url is not None:
-            return self.url
-        from mcp import StdioServerParameters
+            if tell is None:
+                return self.url
+            from mcp.client.streamable_http import streamable_http_client
 
-        return StdioServerParameters(command=self.command[0], args=list(self.command[1:]))
+            return _tapped(streamable_http_client(self.url), tell)
+        from mcp import StdioServerParameters, stdio_client
+
+        started = StdioServerParameters(command=self.command[0], args=list(self.command[1:]))
+        return started if tell is None else _tapped(stdio_client(started), tell)
+
+
+def _tapped(transport: Any, tell: Tell) -> Any:
+    from handraise.client.tap import tapped
+
+    return tapped(transport, tell)
 
 
 def chosen_server(command: tuple[str, ...], url: str | None, name: str | None) -> Server:

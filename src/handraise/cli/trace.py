@@ -1,0 +1,70 @@
+"""`handraise trace`: between any client and a server over standard input and output, to see what crosses."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, TextIO
+
+import typer
+
+EXAMPLES = """Examples:
+
+\b
+  handraise trace -- python server.py                      as the command of a client
+  handraise trace --output trace.txt -- npx some-server
+  handraise trace --json --output trace.jsonl -- python server.py
+
+In a client's configuration, put `handraise` in the place of the server's command, and `trace`, `--output`, a file,
+`--` and the server's command into its arguments. To trace a server over HTTP: handraise call --trace --url URL.
+
+The exit status is the server's; 2 for wrong use, 3 when it cannot be started.
+"""
+
+
+def trace(
+    context: typer.Context,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="FILE", help="Append the trace to a file that only you can read."),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show every message in full, not only those about asking.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """Show what crosses between a client and its server, secrets masked.
+
+    Standard input and output are passed on byte for byte; the trace goes to standard error. `→` goes to the
+    server, `←` comes from it. Of messages that have nothing to do with asking only the first line is shown.
+    """
+    from handraise.cli.beside import wants_colour
+    from handraise.errors import SetupError
+    from handraise.trace import Trace
+    from handraise.trace.relay import relay
+
+    command = context.obj or ()
+    if not command:
+        raise typer.BadParameter("name a server: put its command behind `--`")
+    sink = None if output is None else _opened(output)
+
+    def write(text: str) -> None:
+        typer.echo(text, file=sink, err=sink is None, nl=False)
+        if sink is not None:
+            sink.flush()
+
+    tracing = Trace(write, as_json=as_json, colour=sink is None and wants_colour(), full=everything)
+    try:
+        status = relay(command, tracing)
+    except SetupError as error:
+        typer.echo(f"handraise: {error}", err=True)
+        status = 3
+    raise typer.Exit(status)
+
+
+def _opened(output: Path) -> TextIO:
+    try:
+        number = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except OSError as error:
+        raise typer.BadParameter(f"{output} cannot be written: {error.strerror}") from None
+    return os.fdopen(number, "a", encoding="utf-8")

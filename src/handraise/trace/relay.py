@@ -1,0 +1,102 @@
+"""Between a client and a server over standard input and output: bytes pass unchanged, and are traced beside."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from handraise.errors import SetupError
+from handraise.trace.crossings import Direction
+from handraise.trace.recorder import Trace
+
+_CHUNK: Final = 64 * 1024
+_MAX_WAITING: Final = 4096
+"""Pieces that wait to be traced. When nobody takes the trace, the rest of it is given up."""
+_LAST_WORDS: Final = 5.0
+"""Seconds for what a server said before it ended."""
+
+
+def relay(command: Sequence[str], trace: Trace, *, client: tuple[int, int] = (0, 1)) -> int:
+    """Start a server and be invisible between it and the client; its exit status.
+
+    `client` are the descriptors on which the client writes and reads. A signal that ends us ends the server.
+    """
+    try:
+        server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603 - the user's own
+    except OSError as error:
+        raise SetupError(f"{command[0]} cannot be started: {error.strerror}") from error
+    assert server.stdin is not None
+    assert server.stdout is not None
+    _pass_on_signals(server)
+    tracing = _Tracing(trace)
+    _start(lambda: _pump(client[0], server.stdin, "to server", tracing), "questions")
+    answers = _start(lambda: _pump(server.stdout, client[1], "to client", tracing), "answers")
+    status = server.wait()
+    answers.join(_LAST_WORDS)
+    tracing.end()
+    return status if status >= 0 else 128 - status
+
+
+class _Tracing:
+    """Traces in a thread of its own: a terminal that nobody reads from must not hold up a call."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._chunks: queue.Queue[tuple[Direction, bytes, float] | None] = queue.Queue(_MAX_WAITING)
+        self._lost = False
+        self._thread = _start(self._run, "trace")
+
+    def heard(self, direction: Direction, chunk: bytes) -> None:
+        """Note what is about to be passed on: before it is, so that no answer comes before its request."""
+        if not self._lost:
+            try:
+                self._chunks.put_nowait((direction, chunk, self._trace.now()))
+            except queue.Full:
+                self._lost = True
+
+    def end(self) -> None:
+        """Wait for the last lines, not for long."""
+        with suppress(queue.Full):
+            self._chunks.put_nowait(None)
+            self._thread.join(_LAST_WORDS)
+
+    def _run(self) -> None:
+        while (noted := self._chunks.get()) is not None:
+            self._trace.feed(*noted)
+
+
+def _pump(source: Any, sink: Any, direction: Direction, tracing: _Tracing) -> None:
+    read, write = _number(source), _number(sink)
+    with suppress(OSError):  # the other end is gone, which the end of the server tells
+        while chunk := os.read(read, _CHUNK):
+            tracing.heard(direction, chunk)
+            left = memoryview(chunk)
+            while left:
+                left = left[os.write(write, left) :]
+    if not isinstance(sink, int):
+        with suppress(OSError):
+            sink.close()
+
+
+def _number(end: Any) -> int:
+    return end if isinstance(end, int) else int(end.fileno())
+
+
+def _start(run: Callable[[], None], name: str) -> threading.Thread:
+    thread = threading.Thread(target=run, daemon=True, name=f"handraise {name}")
+    thread.start()
+    return thread
+
+
+def _pass_on_signals(server: subprocess.Popen[bytes]) -> None:
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in filter(None, (signal.SIGTERM, getattr(signal, "SIGHUP", None))):
+        signal.signal(number, lambda received, _frame: server.send_signal(received))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the server as well
