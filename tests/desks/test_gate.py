@@ -98,6 +98,9 @@ def test_the_block_button_makes_a_rule_for_the_session_or_for_good(how: Any, kep
         def undo(self, which: object = None) -> None:
             raise AssertionError("nobody takes anything back here")
 
+        def keeps(self, rule: OwnRule) -> bool:
+            return True
+
     own, waiting = Remembering(), form_question()
     gate = PolicyGate(Policy(own=own))
     gate.admit(waiting, 0.0)

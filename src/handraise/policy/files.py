@@ -130,6 +130,10 @@ class RulesFile:
         self._edit(change)
         return undone[0]
 
+    def keeps(self, rule: OwnRule) -> bool:
+        """Whether a rule is in the file, and so outlives this program."""
+        return rule not in self._session
+
     def _edit(self, change: Callable[[Rulebook], Rulebook]) -> None:
         """Change the kept rules. Two programs that do so at once wait for each other."""
         try:

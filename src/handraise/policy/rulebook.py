@@ -100,6 +100,10 @@ class OwnRules(Protocol):
         """Take back the latest rule, the latest about one server, or a certain one; None when there is none."""
         ...
 
+    def keeps(self, rule: OwnRule) -> bool:
+        """Whether a rule outlives this program."""
+        ...
+
 
 class RulesInMemory:
     """Own rules that live as long as the program."""
@@ -119,6 +123,10 @@ class RulesInMemory:
         """Take a rule back."""
         self._book, undone = self._book.undo(which)
         return undone
+
+    def keeps(self, rule: OwnRule) -> bool:
+        """No rule here outlives the program."""
+        return False
 
 
 def dump_book(book: Rulebook) -> dict[str, Any]:

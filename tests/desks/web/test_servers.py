@@ -85,7 +85,8 @@ async def test_a_rule_is_made_and_taken_back(
     response = await office.visitor.post(path, values)
     await office.visitor.get(response.headers["location"])
     assert "notes is muted" in office.visitor.page
-    assert "Your own rule, made just now." in card(office, "notes")
+    lasts = "until you undo it" if how_long == "always" else "until this session ends"
+    assert f"Your own rule {lasts}, made just now." in card(office, "notes")
     assert gate.admit(samples.short("next"), time.time()).silent
     kept = RulesFile(tmp_path / "rules.json").book().entries
     assert len(kept) == (1 if how_long == "always" else 0)

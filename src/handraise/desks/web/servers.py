@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from handraise.desks.gate import PolicyGate
-from handraise.desks.telling import ago
+from handraise.desks.telling import ago, left
 from handraise.desks.web.pages import Pages
 from handraise.desks.web.reception import Reception
 from handraise.desks.web.sessions import Session
@@ -154,10 +154,20 @@ class Servers:
             origin=origin,
             person=person,
             standing=standing,
-            why=_why(standing, now),
+            why=self._why(standing, now),
             asked=_asked(counts),
             limits=_limits(bounds),
         )
+
+    def _why(self, standing: Standing, now: float) -> str:
+        rule = standing.rule
+        if rule is None:
+            return "So says handraise.toml." if standing.by == "file" else "No rule names it."
+        if rule.until is not None:
+            lasts = f"for {left(rule.until - now)} more"
+        else:
+            lasts = "until you undo it" if self._gate.policy.own.keeps(rule) else "until this session ends"
+        return f"Your own rule {lasts}, made {ago(now - rule.made)}."
 
 
 def _plain(origin: Origin) -> Origin:
@@ -167,18 +177,6 @@ def _plain(origin: Origin) -> Origin:
 
 def _asking(posted: Posted) -> Asking | None:
     return next((value for value, _ in _WAYS if value == first(posted, "asking")), None)
-
-
-def _why(standing: Standing, now: float) -> str:
-    match standing.by:
-        case "own":
-            assert standing.rule is not None
-            until = "" if standing.rule.until is None else ", for a while"
-            return f"Your own rule, made {ago(now - standing.rule.made)}{until}."
-        case "file":
-            return "So says handraise.toml."
-        case "default":
-            return "No rule names it."
 
 
 def _asked(counts: Counts) -> str:
