@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from handraise.cli import answer, call, check, check_url, lint, pending, policy, trace
+from handraise.cli import answer, call, check, check_url, design, lint, pending, policy, trace
 
 app = typer.Typer(
     name="handraise",
@@ -25,6 +25,7 @@ app.command(epilog=trace.EXAMPLES)(trace.trace)
 app.command(epilog=pending.EXAMPLES)(pending.pending)
 app.command(epilog=answer.EXAMPLES)(answer.answer)
 app.command(epilog=lint.EXAMPLES)(lint.lint)
+app.command(epilog=design.EXAMPLES)(design.design)
 
 
 def _print_version(wanted: bool) -> None:

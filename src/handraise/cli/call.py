@@ -75,13 +75,13 @@ def call(
     """
     server = chosen_server(context.obj or (), url, name)
     given = _parsed(arguments)
-    mode = _mode(revision)
+    mode = spoken_revision(revision)
     if tool is None:
-        _run(_list(server, mode, as_json))
+        run(_list(server, mode, as_json))
     else:
         beside = Beside(full_screen=desk in (None, "terminal") and sys.stderr.isatty())
         told = beside.trace(as_json) if trace else None
-        _run(_call(server, mode, desk, tool, given, as_json, root or (), beside, told))
+        run(_call(server, mode, desk, tool, given, as_json, root or (), beside, told))
 
 
 def tools(
@@ -92,7 +92,7 @@ def tools(
     as_json: AsJson = False,
 ) -> None:
     """List the tools of a server. Its command stands behind `--`."""
-    _run(_list(chosen_server(context.obj or (), url, name), _mode(revision), as_json))
+    run(_list(chosen_server(context.obj or (), url, name), spoken_revision(revision), as_json))
 
 
 def _parsed(arguments: str) -> dict[str, Any]:
@@ -105,13 +105,15 @@ def _parsed(arguments: str) -> dict[str, Any]:
     return given
 
 
-def _mode(revision: str) -> str:
+def spoken_revision(revision: str) -> str:
+    """The revision that was asked for, as the SDK's client wants it."""
     if revision not in ("auto", "legacy", "2026-07-28"):
         raise typer.BadParameter("the revision is auto, legacy or 2026-07-28")
     return revision
 
 
-def _run(work: Coroutine[Any, Any, int]) -> None:
+def run(work: Coroutine[Any, Any, int]) -> None:
+    """Do the work of a command with a server, and end with its exit status."""
     import asyncio
 
     try:

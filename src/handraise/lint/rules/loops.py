@@ -14,15 +14,16 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictC
 
 def _in_a_loop(source: Source) -> Iterator[Mark]:
     for site in sites(source):
-        if site.style != "request" and _is_repeated(source, site.node):
+        if site.style != "request" and is_repeated(source, site.node):
             yield site.node, "The person is asked once for each turn of this loop."
     asking = {site.name for site in source.functions if next(sites(source, site), None)}
     for call in source.calls():
-        if isinstance(call.func, ast.Name) and call.func.id in asking and _is_repeated(source, call):
+        if isinstance(call.func, ast.Name) and call.func.id in asking and is_repeated(source, call):
             yield call, f"`{call.func.id}` asks, once for each turn of this loop."
 
 
-def _is_repeated(source: Source, node: ast.AST) -> bool:
+def is_repeated(source: Source, node: ast.AST) -> bool:
+    """Whether a node runs once for each turn of a loop of its own function."""
     below, repeated = node, False
     for above in source.ancestors(node):
         if isinstance(above, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):

@@ -1,0 +1,97 @@
+"""`handraise design`: from a tool to the question that it should ask, or why it should not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from handraise.cli.call import AsJson, Name, Revision, Url, run, spoken_revision
+from handraise.cli.servers import Server, chosen_server
+
+if TYPE_CHECKING:
+    from handraise.design import Subject
+
+EXAMPLES = """Examples:
+
+\b
+  handraise design server:delete_note              a function of your project
+  handraise design src/server.py:delete_note --code > draft.py
+  handraise design --tool delete_note -- python server.py
+  handraise design --tool delete_note --url http://127.0.0.1:8000/mcp --json
+
+Exit status: 0 with a proposal, 1 when asking is wrong, 2 for wrong use, 3 when the server cannot be reached.
+"""
+Target: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(metavar="MODULE:FUNCTION", help="A function of your project; its module is imported."),
+]
+ToolName: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--tool", metavar="NAME", help="A tool of a server, whose command stands behind `--`."),
+]
+OnlyCode: TypeAlias = Annotated[bool, typer.Option("--code", help="Print only the code to paste.")]
+
+
+def design(
+    context: typer.Context,
+    target: Target = None,
+    tool: ToolName = None,
+    url: Url = None,
+    name: Name = None,
+    revision: Revision = "auto",
+    as_json: AsJson = False,
+    code: OnlyCode = False,
+) -> None:
+    """Should this tool ask, and how?
+
+    Proposes when to ask, the message, the form, what follows each answer, how often, form or page, and the
+    code. Says so where asking is wrong: the model could ask in the chat, an error would settle it, it only reads.
+    """
+    if (target is None) == (tool is None):
+        raise typer.BadParameter("name either MODULE:FUNCTION or --tool NAME with a server")
+    if target is not None:
+        raise typer.Exit(_show(_loaded(target), as_json, code))
+    server = chosen_server(context.obj or (), url, name)
+    run(_of_server(server, spoken_revision(revision), tool or "", as_json, code))
+
+
+def _show(subject: Subject, as_json: bool, only_code: bool) -> int:
+    from handraise.design import Refusal, propose, report
+
+    result = propose(subject)
+    if isinstance(result, Refusal) or not only_code:
+        said = (report.as_json if as_json else report.as_text)(subject.name, result)
+        typer.echo(said, err=only_code)
+    else:
+        typer.echo(result.code, nl=False)
+    return 1 if isinstance(result, Refusal) else 0
+
+
+def _loaded(target: str) -> Subject:
+    from pathlib import Path
+
+    from handraise.design import load_function, subject_of_function
+    from handraise.errors import UsageError
+
+    try:
+        return subject_of_function(load_function(target, Path.cwd()))
+    except UsageError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+async def _of_server(server: Server, mode: str, tool: str, as_json: bool, only_code: bool) -> int:
+    from mcp import Client
+
+    from handraise.design import subject_of_schema
+    from handraise.display import for_line
+
+    async with Client(server.target(), mode=mode) as client:
+        listed = {each.name: each for each in (await client.list_tools()).tools}
+    if tool not in listed:
+        names = ", ".join(map(for_line, listed)) or "none"
+        raise typer.BadParameter(f"the server has no tool {tool!r}; it has: {names}")
+    found = listed[tool]
+    hints = found.annotations.model_dump(by_alias=True) if found.annotations else None
+    subject = subject_of_schema(found.name, found.description or "", found.input_schema, hints)
+    return _show(subject, as_json, only_code)

@@ -1,0 +1,243 @@
+"""The code to paste: one tool that asks, and stubs for what only its author can write."""
+
+from __future__ import annotations
+
+from handraise.design.decide import Plan
+from handraise.design.subject import Argument, Subject
+from handraise.design.words import identifier, words_for
+from handraise.forms import Flag, Integer, Number
+
+CONFIRM_TYPED_ABOVE = 20
+"""From more than this on, a number is typed instead of a yes."""
+
+_OTHERWISE = '''\
+case Declined():
+    return "The person said no. Nothing was changed; do not ask again."
+case Cancelled():
+    return "Nothing was decided or changed. Come back to it later if they wish."'''
+
+_CONFIRM = '''\
+from handraise import Accepted, Cancelled, Declined, ask
+
+
+async def {name}({parameters}) -> str:
+    """{description}"""
+    message = {message}
+    match await ask.confirm(message, if_declined="Nothing is changed."):
+        case Accepted():
+            return carry_out({arguments})
+        {otherwise}
+
+
+def carry_out({required}) -> str:
+    """Yours: do it, and say what was done."""
+    raise NotImplementedError
+'''
+
+_MANY = '''\
+from handraise import Accepted, Answer, Cancelled, Declined, ask
+
+
+async def {name}({parameters}) -> str:
+    """{description}"""
+    found = look_up({arguments})
+    if not found:
+        return "There is nothing to do. Nothing was changed."
+    count, shown = len(found), ", ".join(list(found.values())[:3])
+    message = {message}
+    answer: Answer[object]
+    if count > {typed_above}:
+        answer = await ask.text(
+            f"{{message}} Type {{count}} to go on.",
+            check=lambda typed: None if typed == str(count) else f"Type {{count}}, or decline.",
+        )
+    else:
+        answer = await ask.confirm(message, if_declined="Nothing is changed.")
+    match answer:
+        case Accepted() if look_up({arguments}) != found:
+            return "It changed while the person thought. Nothing was done; call again."
+        case Accepted():
+            return carry_out(found{others})
+        {otherwise}
+
+
+def look_up({required}) -> dict[str, str]:
+    """Yours: everything that this call is about, from id to what the person knows it by."""
+    raise NotImplementedError
+
+
+def carry_out(found: dict[str, str]{other_parameters}) -> str:
+    """Yours: do it, and say to how many."""
+    raise NotImplementedError
+'''
+
+_CHOOSE = '''\
+from handraise import Accepted, Cancelled, Declined, ask
+
+
+async def {name}({parameters}) -> str:
+    """{description}"""
+    found = look_up({arguments})
+    if not found:
+        return f"Nothing found for {{{about}!r}}. Nothing was changed."
+    message = {message}
+    match await ask.choose(message, found, if_declined="Nothing is changed."):
+        case Accepted(chosen) if chosen not in look_up({arguments}):
+            return "It is gone meanwhile. Nothing was changed."
+        case Accepted(chosen):
+            return carry_out(chosen{others})
+        {otherwise}
+
+
+def look_up({required}) -> dict[str, str]:
+    """Yours: what the call may mean, from id to what the person knows it by."""
+    raise NotImplementedError
+
+
+def carry_out(chosen: str{other_parameters}) -> str:
+    """Yours: do it, and say what was done."""
+    raise NotImplementedError
+'''
+
+_CONTEXT = '''\
+from handraise import Accepted, Cancelled, Declined, NotSupported, ask
+
+
+async def {name}({parameters}) -> str:
+    """{description}"""
+    if {about} is None:
+        {asking}
+        except NotSupported:
+            return "Ask the person in the chat, and call again with `{about}`."
+        match answer:
+            case Accepted(given):
+                {about} = given
+            {inner_otherwise}
+    return carry_out({arguments})
+
+
+{stub}
+
+
+def carry_out({required}) -> str:
+    """Yours: go on with what is known."""
+    raise NotImplementedError
+'''
+
+_ASK_TEXT = """\
+try:
+    answer = await ask.text({message}, max_length=80, check=check)"""
+
+_ASK_CHOICE = """\
+found = look_up()
+try:
+    answer = await ask.choose({message}, found)"""
+
+_CHECK_STUB = '''\
+def check(typed: str) -> str | None:
+    """Yours: what is wrong with it, in one sentence; None when it is right."""
+    raise NotImplementedError'''
+
+_LOOK_UP_STUB = '''\
+def look_up() -> dict[str, str]:
+    """Yours: what there is, from id to what the person knows it by."""
+    raise NotImplementedError'''
+
+_PAGE = '''\
+from handraise import Accepted, Cancelled, Declined, NotSupported, ask
+
+
+async def {name}({parameters}) -> str:
+    """{description}"""
+    try:
+        answer = await ask.open({message}, page())
+    except NotSupported:
+        return "This client cannot open pages. Nothing was changed."
+    match answer:
+        case Accepted():
+            return carry_out({arguments})
+        {otherwise}
+
+
+def page() -> str:
+    """Yours: an https link to your page, with a random id and nothing about the person."""
+    raise NotImplementedError
+
+
+def carry_out({required}) -> str:
+    """Yours: go on, with what the page has stored."""
+    raise NotImplementedError
+'''
+
+_TEMPLATES = {
+    "confirm": _CONFIRM,
+    "confirm_many": _MANY,
+    "choose_one": _CHOOSE,
+    "missing_context": _CONTEXT,
+    "page": _PAGE,
+}
+
+
+def write_code(subject: Subject, plan: Plan, message: str) -> str:
+    """A module that type-checks, passes `handraise lint`, and asks on every revision."""
+    about = identifier(plan.about.name) if plan.about else ""
+    arguments = [each for each in subject.arguments if plan.kind != "page" or each is not plan.about]
+    given = "f" * ("{" in message) + f'"{message}"'
+    asking, stub = (_ASK_CHOICE, _LOOK_UP_STUB) if "{" in message else (_ASK_TEXT, _CHECK_STUB)
+    typed = {identifier(each.name): _type(each, plan) for each in arguments}
+    others = {name: kind for name, kind in typed.items() if name != about}
+    return _TEMPLATES[plan.kind].format(
+        name=identifier(subject.name, "tool"),
+        description=_docstring(subject),
+        parameters=", ".join(
+            _parameter(each) for each in sorted(arguments, key=lambda each: not each.required)
+        ),
+        required=", ".join(f"{name}: {kind}" for name, kind in typed.items()),
+        arguments=", ".join(typed),
+        others="".join(f", {name}" for name in others),
+        other_parameters="".join(f", {name}: {kind}" for name, kind in others.items()),
+        about=about,
+        message=given,
+        typed_above=CONFIRM_TYPED_ABOVE,
+        otherwise=_indented(_OTHERWISE, 8),
+        inner_otherwise=_indented(_OTHERWISE, 12),
+        asking=_indented(asking.format(message=given), 8),
+        stub=stub,
+    )
+
+
+def _parameter(argument: Argument) -> str:
+    """An argument in the signature; one that may be missing is None then."""
+    plain = f"{identifier(argument.name)}: {_plain_type(argument)}"
+    return plain if argument.required else f"{plain} | None = None"
+
+
+def _type(argument: Argument, plan: Plan) -> str:
+    """An argument's type where everything that was asked for is known."""
+    known = argument.required or (plan.kind == "missing_context" and argument is plan.about)
+    return _plain_type(argument) if known else f"{_plain_type(argument)} | None"
+
+
+def _plain_type(argument: Argument) -> str:
+    match argument.field:
+        case Number():
+            return "float"
+        case Integer():
+            return "int"
+        case Flag():
+            return "bool"
+        case None if not argument.many:
+            return "dict[str, object]"
+        case _:
+            return "list[str]" if argument.many else "str"
+
+
+def _docstring(subject: Subject) -> str:
+    """The description in one line that cannot leave its quotes, or one made from the name."""
+    kept = "".join(each for each in subject.description if each.isprintable() and each not in '"\\{}')
+    words = words_for(subject)
+    return kept.strip()[:100].strip() or f"{words.verb} {words.many}."
+
+
+def _indented(text: str, columns: int) -> str:
+    return text.replace("\n", "\n" + " " * columns)

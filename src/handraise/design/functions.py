@@ -1,0 +1,111 @@
+"""A tool from its function: the signature, and what its file says about it."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
+
+from handraise.design.subject import Subject, subject_of_schema
+from handraise.errors import UsageError
+from handraise.lint.effects import grave_calls
+from handraise.lint.rules.loops import is_repeated
+from handraise.lint.sites import asks
+from handraise.lint.source import Source
+from handraise.lint.tools import tools
+
+
+def load_function(target: str, folder: Path) -> Callable[..., object]:
+    """The function that `package.module:function` or `server.py:function` names, from the user's project.
+
+    Imports the module, and so runs its top level.
+    """
+    place, colon, name = target.rpartition(":")
+    if not colon or not place or not name.isidentifier():
+        raise UsageError(f"{target!r} is not MODULE:FUNCTION, like server:delete_note")
+    module = _module(place, folder)
+    found: Any = getattr(module, name, None)
+    function = getattr(found, "fn", found)  # a tool object keeps its function there
+    bare = inspect.unwrap(function) if callable(function) else None
+    if not inspect.isfunction(bare):
+        raise UsageError(f"there is no function {name!r} in {place}")
+    return bare
+
+
+def subject_of_function(function: Callable[..., object], name: str | None = None) -> Subject:
+    """A tool from its signature, its first line of documentation and its source."""
+    subject = subject_of_schema(name or function.__name__, _first_line(function), _schema(function))
+    try:
+        text = inspect.getsource(inspect.getmodule(function) or function)
+    except (OSError, TypeError):
+        return subject
+    return _with_source(subject, function.__name__, Source(text))
+
+
+def _with_source(subject: Subject, name: str, source: Source) -> Subject:
+    function = source.by_name.get(name)
+    if function is None:
+        return subject
+    tool = next((each for each in tools(source) if each.function is function), None)
+    harm = next((call for each in source.reached(function) for call in grave_calls(source, each)), None)
+    callers = (
+        caller.name
+        for call in source.calls()
+        if source.dotted(call.func) == name and is_repeated(source, call)
+        if (caller := source.function_of(call)) is not None
+    )
+    return Subject(
+        tool.name if tool else subject.name,
+        subject.description,
+        subject.arguments,
+        tool.read_only if tool else None,
+        tool.destructive if tool else None,
+        called_in_loop_by=next(callers, None),
+        asks=asks(source, function),
+        harms=source.last_name(harm) if harm else None,
+    )
+
+
+def _schema(function: Callable[..., object]) -> dict[str, Any]:
+    """The arguments that the model fills in, as the SDK would list them."""
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    for parameter in inspect.signature(function, eval_str=True).parameters.values():
+        if getattr(parameter.annotation, "__name__", "") == "Context" or parameter.name in ("self", "cls"):
+            continue
+        properties[parameter.name] = _property(parameter.annotation)
+        if parameter.default is parameter.empty:
+            required.append(parameter.name)
+    return {"properties": properties, "required": required}
+
+
+def _property(annotation: Any) -> dict[str, Any]:
+    if annotation is inspect.Parameter.empty:
+        return {"type": "string"}
+    try:
+        return TypeAdapter(annotation).json_schema()
+    except (PydanticSchemaGenerationError, PydanticUserError):
+        return {"type": "object"}
+
+
+def _module(place: str, folder: Path) -> ModuleType:
+    name = place
+    if place.endswith(".py"):
+        folder, name = (folder / place).resolve().parent, Path(place).stem
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise UsageError(f"{place} cannot be imported: {error}") from None
+
+
+def _first_line(function: Callable[..., object]) -> str:
+    return (inspect.getdoc(function) or "").partition("\n")[0]

@@ -1,0 +1,154 @@
+"""Everything that an author needs to ask well: when, with which words, for what, and what follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from handraise.design.code import CONFIRM_TYPED_ABOVE, write_code
+from handraise.design.decide import Kind, Plan, Refusal, decide
+from handraise.design.subject import Argument, Subject
+from handraise.design.words import identifier, title_of, words_for
+from handraise.forms import Choice, Field, Flag, Form, Option, Text
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """What the tool does after one outcome."""
+
+    outcome: Literal["accept", "decline", "cancel", "no answer"]
+    does: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A question for a tool, ready to be built. `message` has placeholders for live data, as in an f-string."""
+
+    tool: str
+    kind: Kind
+    reason: str
+    trigger: str
+    message: str
+    form: Form[Any] | None
+    """None for a URL question."""
+    branches: tuple[Branch, ...]
+    rate: str
+    mode: Literal["form", "url"]
+    mode_reason: str
+    code: str
+
+
+def propose(subject: Subject) -> Proposal | Refusal:
+    """The question that a tool should ask, or why it should not."""
+    plan = decide(subject)
+    if isinstance(plan, Refusal):
+        return plan
+    message = message_for(subject, plan)
+    mode: Literal["form", "url"] = "url" if plan.kind == "page" else "form"
+    return Proposal(
+        subject.name,
+        plan.kind,
+        plan.reason,
+        _TRIGGERS[plan.kind].format(about=plan.about.name if plan.about else ""),
+        message,
+        _form(plan),
+        _branches(plan),
+        _RATE,
+        mode,
+        _MODES[mode],
+        write_code(subject, plan, message),
+    )
+
+
+def message_for(subject: Subject, plan: Plan) -> str:
+    """One sentence, with the live data in braces."""
+    words = words_for(subject)
+    about = identifier(plan.about.name) if plan.about else ""
+    match plan.kind:
+        case "confirm":
+            given = ", ".join(_with_value(each) for each in subject.arguments)
+            return f"{words.verb} the {words.one}{': ' if given else ''}{given}?"
+        case "confirm_many" if words.one == words.many:
+            return f"{words.verb} the {words.one} to {{count}}, among them {{shown}}?"
+        case "confirm_many":
+            return f"{words.verb} {{count}} {words.many}, among them {{shown}}?"
+        case "choose_one":
+            return f"{words.verb} which {words.one}? {{len(found)}} found for {{{about}!r}}."
+        case "missing_context":
+            return _context_message(plan.about)
+        case "page":
+            secret = title_of(plan.about) if plan.about else "secret"
+            return f"Enter the {secret} on our page; it stays out of the chat."
+
+
+def _with_value(argument: Argument) -> str:
+    return f"{title_of(argument)} {{{identifier(argument.name)}!r}}"
+
+
+def _context_message(about: Argument | None) -> str:
+    title = title_of(about) if about else "value"
+    if title in ("timezone", "time zone", "tz"):
+        return "In which time zone are you?"
+    return f"Which {title}? There are {{len(found)}}."
+
+
+def _form(plan: Plan) -> Form[Any] | None:
+    """The fields that the person sees. Options that come with the call are shown by an example."""
+    example = [Option("1", "what the person knows it by"), Option("2", "another one")]
+    fields: dict[Kind, Field | None] = {
+        "confirm": Flag("confirm", title="Go ahead?"),
+        "confirm_many": Flag("confirm", title="Go ahead?"),
+        "choose_one": Choice("answer", example),
+        "missing_context": Choice("answer", example),
+        "page": None,
+    }
+    field = fields[plan.kind]
+    if (
+        plan.kind == "missing_context"
+        and plan.about
+        and title_of(plan.about) in ("timezone", "time zone", "tz")
+    ):
+        field = Text("answer", title="Your answer", min_length=1, max_length=80)
+    return None if field is None else Form.by_hand(field)
+
+
+def _branches(plan: Plan) -> tuple[Branch, ...]:
+    accept = {
+        "confirm": "Does it, and says what was done.",
+        "confirm_many": "Looks again, does it if nothing changed, and says how many.",
+        "choose_one": "Looks whether it is still there, does it, and names it.",
+        "missing_context": "Goes on with what was answered.",
+        "page": "Goes on once the page says that it is finished.",
+    }
+    nobody = {
+        "missing_context": "Tells the model to ask in the chat and to pass the argument.",
+        "page": "Does nothing; says that this client cannot open pages.",
+    }
+    return (
+        Branch("accept", accept[plan.kind]),
+        Branch("decline", "Does nothing; tells the model not to ask again."),
+        Branch("cancel", "Does nothing; tells the model that it may come back to it later."),
+        Branch(
+            "no answer",
+            nobody.get(plan.kind, "Does nothing; Handraise tells the model that nothing was decided."),
+        ),
+    )
+
+
+_TRIGGERS: dict[Kind, str] = {
+    "confirm": "Every call, after the arguments are checked and before anything is changed.",
+    "confirm_many": (
+        f"Every call that finds something. Above {CONFIRM_TYPED_ABOVE}, the person types the number."
+    ),
+    "choose_one": "Every call that finds something: the choice is the confirmation.",
+    "missing_context": "Only when `{about}` was not given.",
+    "page": "Only when `{about}` is not stored yet for this person.",
+}
+_MODES = {
+    "form": "Form: ordinary data that may pass through the client.",
+    "url": "URL: a secret must not pass through the client or the model; it is entered on your own page.",
+}
+_RATE = (
+    "One question a call. None in a loop. After a decline not again, until the person asks for it; "
+    "after a cancel once more at most."
+)
