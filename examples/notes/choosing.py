@@ -13,8 +13,10 @@ from handraise.forms import Choice, Flag
 MOST = 50
 """More than a person wants to read through."""
 
+STAYS = "All notes stay as they are."
 
-async def choose_and_confirm(shelf: Shelf, title: str, do: str, nothing: str) -> Note | str:
+
+async def ask_which_one(shelf: Shelf, title: str, do: str, nothing: str) -> Note | str:
     """The note that the person wants something done with, or a sentence that says why there is none.
 
     One match is confirmed. Several are shown with title, year and path, and chosen and confirmed in one form.
@@ -31,7 +33,7 @@ async def choose_and_confirm(shelf: Shelf, title: str, do: str, nothing: str) ->
 
 async def _confirm(shelf: Shelf, note: Note, do: str, nothing: str) -> Note:
     still = partial(shelf.require_unchanged, note)
-    accepted(await ask.confirm(f"{do} {note}?", if_declined=nothing, still=still), nothing)
+    accepted(await ask.confirm(f"{do} {note}?", if_declined=STAYS, still=still), nothing)
     return note
 
 
@@ -42,7 +44,7 @@ async def _choose(shelf: Shelf, matches: list[Note], do: str, nothing: str) -> N
         confirm=Flag("confirm", title=f"{do} it?"),
     )
     answer = accepted(
-        await ask(f"{len(matches)} notes match. {do} which one?", form, if_declined=nothing), nothing
+        await ask(f"{len(matches)} notes match. {do} which one?", form, if_declined=STAYS), nothing
     )
     if not answer["confirm"]:
         return f"The person chose a note and did not confirm. {nothing}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, time
 from functools import partial
 
-from choosing import choose_and_confirm
+from choosing import ask_which_one
 from endings import accepted, says_when_unanswered
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
@@ -25,7 +25,7 @@ def add_tools(server: MCPServer, shelf: Shelf) -> None:
     @says_when_unanswered("Nothing was deleted.")
     async def notes_delete(title: str) -> str:
         """Delete one note for good. The person chooses among several and confirms."""
-        match await choose_and_confirm(shelf, title, "Delete", "Nothing was deleted."):
+        match await ask_which_one(shelf, title, "Delete", "Nothing was deleted."):
             case Note() as note:
                 await shelf.remove(note)
                 return f"Deleted {note}."
@@ -36,7 +36,7 @@ def add_tools(server: MCPServer, shelf: Shelf) -> None:
     @says_when_unanswered("Nothing was archived.")
     async def notes_archive(title: str) -> str:
         """Move one note to the archive. The person confirms, every time."""
-        match await choose_and_confirm(shelf, title, "Archive", "Nothing was archived."):
+        match await ask_which_one(shelf, title, "Archive", "Nothing was archived."):
             case Note() as note:
                 return f"Archived {note}. It is {await shelf.archive(note)} now."
             case sentence:

@@ -119,7 +119,9 @@ async def test_a_note_is_replaced_only_after_a_yes(notes: Path, revision: Revisi
 async def test_one_match_is_deleted_after_confirmation(notes: Path, revision: Revision) -> None:
     said, here = await call("notes_delete", notes, revision, [YES], {"title": "tea"})
     assert said == f'Deleted "Tea" (2026, {notes}/tea.md).'
-    assert asked(here) == [f'Delete "Tea" (2026, {notes}/tea.md)?\n\nIf you decline: Nothing was deleted.']
+    assert asked(here) == [
+        f'Delete "Tea" (2026, {notes}/tea.md)?\n\nIf you decline: All notes stay as they are.'
+    ]
     assert files(notes) == ALL - {"tea.md"}
 
 
