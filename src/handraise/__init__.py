@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from handraise.server import Handraise, complete, once, replayable
     from handraise.server.ask import ask  # from its own module, which a type checker takes it for otherwise
     from handraise.stores import MemoryStore, SqliteStore
+    from handraise.vault import Secret
 
 __all__ = [
     "Accepted",
@@ -39,6 +40,7 @@ __all__ = [
     "NoAnswer",
     "NotSupported",
     "Person",
+    "Secret",
     "SqliteStore",
     "Stale",
     "Stopped",
@@ -67,6 +69,7 @@ _HOMES = {
     "questions": ("Accepted", "Answer", "Cancelled", "Declined", "Fallback", "Person", "UrlQuestion"),
     "server": ("Handraise", "ask", "complete", "once", "replayable"),
     "stores": ("MemoryStore", "SqliteStore"),
+    "vault": ("Secret",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

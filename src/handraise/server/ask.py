@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 import anyio.from_thread
 import anyio.to_thread
@@ -24,7 +24,12 @@ from handraise.server.inquiries import (
     RootsInquiry,
     UrlInquiry,
 )
+from handraise.server.page_asks import PageAsks
+from handraise.server.paging import PageInquiry
 from handraise.server.required import require_first
+
+if TYPE_CHECKING:
+    from handraise.pages import Page
 
 T = TypeVar("T")
 F = TypeVar("F")
@@ -53,7 +58,7 @@ class Usual(TypedDict, total=False):
     session: ServerSession | None
 
 
-class Ask:
+class Ask(PageAsks):
     """Asks the person, on every revision of the protocol.
 
     Every method gives an `Asking`: `await` it for the answer, hand several to `ask.all`, or `prepare()` one
@@ -216,14 +221,13 @@ class Ask:
         _require_askable(inquiry)
         return Asking(inquiry, _manner(usual, fallback))
 
-    async def require(self, *links: UrlQuestion | str, timeout: float | None = None) -> None:
-        """Go on only when the person has finished these links.
+    async def require(self, *links: Page[Any] | UrlQuestion | str, timeout: float | None = None) -> None:
+        """Go on only when the person has finished these pages or links.
 
         2025-11-25: the call ends with error -32042 that lists what is missing, and the client calls again.
         2026-07-28: the links are asked for in a round, and the body goes on when they are finished.
         """
-        questions = [q if isinstance(q, UrlQuestion) else UrlQuestion(_NEEDED, q) for q in links]
-        await require_first(current_call(), questions, timeout)
+        await require_first(current_call(), [_required(link) for link in links], timeout)
 
     def roots(self, *, key: str | None = None, timeout: float | None = None) -> Asking[tuple[Root, ...]]:
         """Ask the client which roots it exposes."""
@@ -259,6 +263,13 @@ class Ask:
 
 
 ask = Ask()
+
+
+def _required(link: Page[Any] | UrlQuestion | str) -> UrlInquiry | PageInquiry[Any]:
+    if isinstance(link, str):
+        return UrlInquiry(UrlQuestion(_NEEDED, link))
+    return UrlInquiry(link) if isinstance(link, UrlQuestion) else PageInquiry(link, link.message)
+
 
 _NEEDED = "Please open this page to go on."
 

@@ -135,6 +135,11 @@ class UrlInquiry:
         """Refuse a link that no question may carry, where the question is made."""
         require_safe_url(self.question.url, unsafe_plain_http=self.unsafe_plain_http)
 
+    async def is_finished(self, call: Call) -> bool:
+        """Whether the person of the call has done it before."""
+        chosen = self.question.elicitation_id
+        return chosen is not None and await call.runtime.flows.is_complete(chosen, call.person)
+
     async def begin(self, call: Call, timeout: float) -> UrlInquiry:
         chosen = await call.runtime.flows.open(self.question.elicitation_id, call.person, timeout)
         deadline = time.monotonic() + timeout

@@ -11,7 +11,8 @@ import weakref
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import anyio
 from mcp.server.lowlevel import Server
@@ -26,9 +27,16 @@ from handraise.errors import SetupError, UsageError
 from handraise.revisions import Revision
 from handraise.server.endings import describe
 from handraise.server.flows import Flows
+from handraise.server.hosted_at import Hosting, mount_pages, require_public_url
 from handraise.server.middleware import AskingMiddleware, Carrier, OwnBoundary
 from handraise.stores import MemoryStore, SqliteStore
 from handraise.wire import dump_input_required
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from handraise.pages import Pages
+    from handraise.server.hosting import PageHost
 
 S = TypeVar("S")
 
@@ -59,6 +67,7 @@ class Runtime:
         terms: Terms,
         tool_error: type[Exception] | None,
         id_key: bytes,
+        hosting: Hosting,
     ) -> None:
         self.options = options
         self.flows = Flows(store)
@@ -70,6 +79,14 @@ class Runtime:
         """What question ids are made with, so that the same request dispatched twice asks the same question."""
         self._stamp = server.server_info_stamp
         self._running = 0
+        self.hosting = hosting
+
+    @cached_property
+    def pages(self) -> PageHost:
+        """Where this server's pages are; loaded when the first one is needed."""
+        from handraise.server.hosting import PageHost
+
+        return PageHost(self.hosting, self.flows)
 
     def _round(self, questions: Mapping[str, Any], token: str) -> dict[str, Any]:
         return self.stamped(dump_input_required(questions, token), Revision.JULY_2026)
@@ -92,6 +109,8 @@ class Runtime:
             if self._running == 0:
                 with anyio.CancelScope(shield=True):
                     await self.lot.close()
+                    if "pages" in self.__dict__:
+                        await self.pages.close()
 
 
 class Handraise:
@@ -108,6 +127,8 @@ class Handraise:
     - `store`: where rounds and journals live: a path for an SQLite file, or any `Store`. Memory by default.
     - `keys`: what a store that we open seals its contents with; share them between processes. The first one seals.
     - `resume`: `"park"` keeps bodies suspended, `"replay"` lets replayable ones go at every question.
+    - `public_url`: where browsers reach this server; pages are served below it. A stdio server needs none.
+    - `pages`: how pages are hosted: sign-in, brand, the vault's keys.
     """
 
     def __init__(
@@ -124,6 +145,8 @@ class Handraise:
         store: Store | str | os.PathLike[str] | None = None,
         keys: Sequence[bytes | str] | None = None,
         resume: Literal["park", "replay"] = "park",
+        public_url: str | None = None,
+        pages: Pages | None = None,
     ) -> None:
         if isinstance(store, str | os.PathLike):
             store = SqliteStore(store, keys=keys)
@@ -137,6 +160,8 @@ class Handraise:
             if not (math.isfinite(value) and value > 0):
                 raise SetupError(f"{name} must be a positive number of seconds, not {value!r}")
         self._options = Options(chosen, hold, keep_awake, max_questions, max_reasks)
+        self._public_url = None if public_url is None else require_public_url(public_url)
+        self._pages = pages
         self._terms = Terms(
             linger=linger,
             retry_window=retry_window,
@@ -150,7 +175,8 @@ class Handraise:
         low, tool_error = _lowlevel(server)
         if any(isinstance(middleware, AskingMiddleware) for middleware in low.middleware):
             raise SetupError("Handraise is installed on this server already")
-        runtime = Runtime(low, self._options, self.store, self._terms, tool_error, self._id_key)
+        hosting = Hosting(low.name, self.store, self._public_url, self._pages)
+        runtime = Runtime(low, self._options, self.store, self._terms, tool_error, self._id_key, hosting)
         if tool_error is not None and tool_error is not ToolError:
             from handraise.server.fastmcp import carry_request
 
@@ -162,7 +188,16 @@ class Handraise:
         low.middleware.append(asking)
         low.lifespan = _wrapped(low, asking, runtime)
         _RUNTIMES[low] = runtime
+        if self._public_url is not None:
+            mount_pages(server, runtime)
         return server
+
+    def pages_app(self, server: object) -> ASGIApp:
+        """The pages of an installed server, to be mounted at `/handraise` in any ASGI application.
+
+        `MCPServer` and FastMCP servers have them in their own applications already.
+        """
+        return _RUNTIMES[_lowlevel(server)[0]].pages.app()
 
 
 _RUNTIMES: weakref.WeakKeyDictionary[Server[Any], Runtime] = weakref.WeakKeyDictionary()

@@ -66,7 +66,9 @@ class Gate:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)  # a page may allow its form to go to one other site
             await send(message)
 
         refusal = check_request(scope["method"], Headers(scope=scope), self._hosts(), self._scheme)

@@ -114,6 +114,7 @@ def _config(app: ASGIApp) -> uvicorn.Config:
         http="h11",
         ws="none",
         server_header=False,
+        proxy_headers=False,  # nothing is in front of it, and a header must not say where a request comes from
         timeout_graceful_shutdown=2,
         limit_concurrency=200,
     )

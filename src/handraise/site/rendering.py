@@ -43,10 +43,10 @@ def sentence(text: str) -> Markup:
     return escape(text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else "."))
 
 
-def environment(package: str, *, static: str) -> Environment:
-    """The templates of a package, which extend `site.html`. `static` is where the site's own files are served."""
+def environment(*packages: str, static: str) -> Environment:
+    """The templates of packages, which extend `site.html`. `static` is where the site's own files are served."""
     made = Environment(
-        loader=ChoiceLoader([PackageLoader(package), PackageLoader("handraise.site")]),
+        loader=ChoiceLoader([PackageLoader(package) for package in (*packages, "handraise.site")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -1,0 +1,110 @@
+"""Fields for secrets: what a person is to enter, masked, and what can be said about its form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from handraise.errors import DefinitionError
+from handraise.forms.pattern import compile_pattern
+from handraise.site.posted import Posted, first
+from handraise.vault import Secret
+
+_MOST = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class SecretField:
+    """One masked field. `hint` says what it looks like ("starts with ghp_"), never an example that works."""
+
+    name: str
+    title: str | None = None
+    description: str | None = None
+    hint: str | None = None
+    required: bool = True
+    min_length: int = 1
+    max_length: int = 10_000
+    pattern: str | None = None
+    """A regular expression that the whole secret has to match, on a linear-time engine."""
+    multiline: bool = False
+    """For keys of several lines."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.min_length <= self.max_length <= _MOST:
+            raise DefinitionError(f"{self.name}: lengths go from 1 to {_MOST}, the smaller one first")
+        if self.pattern is not None:
+            try:
+                compile_pattern(f"^(?:{self.pattern})$")
+            except ValueError as error:
+                raise DefinitionError(f"{self.name}: the pattern: {error}") from None
+
+    @property
+    def label(self) -> str:
+        """What stands above it."""
+        return self.title or self.name
+
+    def problem(self, value: str) -> str | None:
+        """Why a value cannot be right, in words that do not repeat it."""
+        if not value:
+            return "Enter it to go on." if self.required else None
+        if not self.min_length <= len(value) <= self.max_length:
+            return f"It has {len(value)} characters; {self._lengths()} are expected."
+        if self.pattern is not None and not compile_pattern(f"^(?:{self.pattern})$")(value):
+            return f"It does not look right. {self.hint or 'Look whether all of it was copied.'}"
+        return None
+
+    def _lengths(self) -> str:
+        if self.min_length == self.max_length:
+            return str(self.min_length)
+        return f"{self.min_length} to {self.max_length}"
+
+
+@dataclass(frozen=True, slots=True)
+class SecretView:
+    """A field as a browser shows it. What was entered is never shown again."""
+
+    id: str
+    field: SecretField
+    problem: str | None = None
+
+    @property
+    def described_by(self) -> str:
+        """The ids of the texts that belong to it, for screen readers: what is wrong comes first."""
+        parts = {"problem": self.problem, "about": self.field.description, "hint": self.field.hint}
+        return " ".join(f"{self.id}-{part}" for part, there in parts.items() if there)
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """What was entered into fields for secrets."""
+
+    secrets: dict[str, Secret] = field(repr=False)
+    views: tuple[SecretView, ...]
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is nothing to correct."""
+        return not any(view.problem for view in self.views)
+
+
+def blank(fields: Sequence[SecretField]) -> tuple[SecretView, ...]:
+    """The fields before anything was entered."""
+    return tuple(SecretView(f"s{at}", one) for at, one in enumerate(fields))
+
+
+def read_secrets(fields: Sequence[SecretField], posted: Posted) -> Entered:
+    """What was entered. Blanks around it come with copying, and go."""
+    secrets: dict[str, Secret] = {}
+    views = []
+    for at, one in enumerate(fields):
+        value = first(posted, f"s{at}").replace("\r\n", "\n").strip()
+        views.append(SecretView(f"s{at}", one, one.problem(value)))
+        if value:
+            secrets[one.name] = Secret(value)
+    return Entered(secrets, tuple(views))
+
+
+def require_distinct(names: Sequence[str]) -> None:
+    """Refuse two fields of one name."""
+    if not names or len(set(names)) != len(names):
+        raise DefinitionError("a page needs fields, each with a name of its own")

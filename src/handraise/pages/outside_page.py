@@ -1,0 +1,124 @@
+"""A page that hands over to another site, to pay or to sign, and knows when the person is done there.
+
+Coming back proves little: anybody can open an address. So the way back carries a `state` that only this visit has,
+and where it matters the author's own function asks the other site, or the other site calls a signed webhook.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from handraise.pages.checking import find_problem
+from handraise.pages.page import Sitting
+from handraise.questions import Accepted, Answer, Cancelled, Declined
+from handraise.site.posted import Posted
+from handraise.urls import require_safe_url
+
+_SKEW: Final = 300.0
+"""How old a webhook may be, in seconds: an old one that was overheard is worth nothing."""
+_ENDINGS: Final[Mapping[str, Answer[None]]] = {
+    "finished": Accepted(None),
+    "declined": Declined(),
+    "cancelled": Cancelled(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """What an author's function needs to know to make the outside address."""
+
+    reference: str
+    """Names this visit to the other site; the webhook is for it."""
+    return_url: str
+    """Where the other site sends the person back."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutsidePage:
+    """Sends the person to another site. `url` is its address, or makes it from an `Errand`."""
+
+    title: str
+    url: Callable[[Errand], str] | str
+    confirm: Callable[[str], Any] | None = None
+    """Asked with the reference when the person is back: whether it is done there. A sentence or False: not yet."""
+    webhook_key: str | bytes | None = field(default=None, repr=False)
+    """Shared with the other site, which signs its webhooks with it."""
+    service: str | None = None
+    keep_for: float | None = None
+
+    @property
+    def message(self) -> str:
+        return f"{self.title}: this server's own page leads you on to the site where you do it."
+
+    async def show(self, sitting: Sitting) -> Response:
+        """What is to come, with the link that leaves. Whoever leaves comes back with a fresh `state`."""
+        visit = sitting.visit
+        visit.expects = visit.expects or secrets.token_urlsafe(24)
+        back = f"{sitting.back}?{urlencode({'state': visit.expects})}"
+        errand = Errand(visit.elicitation_id, back)
+        address = self.url(errand) if callable(self.url) else self.url
+        inspected = require_safe_url(address)
+        return sitting.render(
+            "outside.html", href=inspected.href, host=inspected.host, waits=False, problem=None
+        )
+
+    async def take(self, sitting: Sitting, posted: Posted) -> Response | Accepted[None]:
+        """The person says that they are done."""
+        return await self._returned(sitting)
+
+    async def step(self, sitting: Sitting, name: str) -> Response | Accepted[None] | None:
+        return await self._returned(sitting) if name == "back" else None
+
+    async def _returned(self, sitting: Sitting) -> Response | Accepted[None]:
+        if self.confirm is None and self.webhook_key is not None:
+            return self._waiting(sitting, None)
+        problem = await find_problem(self.confirm, sitting.visit.elicitation_id)
+        return Accepted(None) if problem is None else self._waiting(sitting, problem)
+
+    def _waiting(self, sitting: Sitting, problem: str | None) -> Response:
+        return sitting.render("outside.html", href=None, host=None, waits=True, problem=problem)
+
+    def read_webhook(self, body: bytes, signature: str, now: float) -> Answer[None] | None:
+        """How the other site says that the visit ended; None when it is not they who say so."""
+        if self.webhook_key is None or not is_signed(self.webhook_key, body, signature, now):
+            return None
+        try:
+            said = json.loads(body)
+        except ValueError:
+            return None
+        return _ENDINGS.get(str(said.get("status"))) if isinstance(said, dict) else None
+
+    def dump(self, result: None) -> Mapping[str, Any]:
+        return {"done": True}
+
+    async def recall(self, contents: Mapping[str, Any]) -> None:
+        return None
+
+
+def sign_webhook(key: str | bytes, body: bytes, now: float) -> str:
+    """The `Handraise-Signature` header of a webhook: its time, and an HMAC of time and body."""
+    stamp = str(int(now))
+    return f"t={stamp},v1={_mac(key, stamp, body)}"
+
+
+def is_signed(key: str | bytes, body: bytes, signature: str, now: float) -> bool:
+    """Whether a webhook was signed with the key, lately."""
+    parts = dict(part.partition("=")[::2] for part in signature.split(","))
+    stamp = parts.get("t", "")
+    if not (stamp.isascii() and stamp.isdigit() and len(stamp) < 12) or abs(now - int(stamp)) > _SKEW:
+        return False
+    return hmac.compare_digest(_mac(key, stamp, body).encode(), parts.get("v1", "").encode())
+
+
+def _mac(key: str | bytes, stamp: str, body: bytes) -> str:
+    secret = key.encode() if isinstance(key, str) else key
+    return hmac.new(secret, stamp.encode() + b"." + body, hashlib.sha256).hexdigest()

@@ -1,0 +1,149 @@
+"""Pages that people were asked to finish: whose each is, how long it waits, how it ended."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from handraise.errors import NoRoom
+from handraise.pages.page import Page
+from handraise.questions import Answer, Cancelled, Declined, Person
+
+State = Literal["waiting", "finished", "declined", "cancelled", "expired"]
+
+_REMEMBERED = 3600.0
+"""How long a link that is over still says how it ended."""
+_MOST = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Who asks and why: what the person reads before anything is typed."""
+
+    server: str
+    client: str | None
+    """What the client calls itself."""
+    request: str
+    """What the client called: the tool, prompt or resource."""
+    why: str
+
+
+@dataclass(eq=False, slots=True)
+class Visit:
+    """One page for one person. Its id is the link's only secret, and opens nothing by itself."""
+
+    page: Page[Any]
+    person: Person
+    about: About
+    deadline: float
+    """Wall clock, in seconds."""
+    key: str
+    """The same question asked again leads to the same page."""
+    id: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+    elicitation_id: str = field(default_factory=lambda: secrets.token_urlsafe(18))
+    code: str | None = field(default=None, repr=False)
+    """What the person types, where the system cannot tell whose browser it is."""
+    answer: Answer[Any] | None = field(default=None, repr=False)
+    browsers: set[str] = field(default_factory=set, repr=False)
+    """The browsers that typed the code."""
+    expects: str | None = field(default=None, repr=False)
+    """The `state` with which another site sends the browser back; random, and replaced at every departure."""
+
+    def state(self, now: float) -> State:
+        """Where it stands."""
+        match self.answer:
+            case None:
+                return "waiting" if now < self.deadline else "expired"
+            case answer:
+                return _STATES[answer.action]
+
+
+_STATES: dict[str, State] = {"accept": "finished", "decline": "declined", "cancel": "cancelled"}
+
+Settle = Callable[[Visit, Answer[Any]], Awaitable[None]]
+"""What has to be safe before an answer counts: the vault has it, whoever waits is told."""
+
+
+class Visits:
+    """The visits of one server, in memory: what is entered on a page goes to the process that asked."""
+
+    def __init__(self, settle: Settle, clock: Callable[[], float] = time.time) -> None:
+        self._settle = settle
+        self._clock = clock
+        self._by_id: dict[str, Visit] = {}
+
+    def open(
+        self, page: Page[Any], person: Person, about: About, *, key: str, seconds: float, code: str | None
+    ) -> Visit:
+        """A page for a person, or the one that waits for the same question already."""
+        self._forget()
+        now = self._clock()
+        for known in self._by_id.values():
+            if known.key == key and known.person == person and known.state(now) == "waiting":
+                known.deadline = max(known.deadline, now + seconds)
+                return known
+        if len(self._by_id) >= _MOST:
+            raise NoRoom("as many pages wait for people as this server keeps")
+        visit = Visit(page, person, about, now + seconds, key, code=code)
+        self._by_id[visit.id] = visit
+        return visit
+
+    def find(self, visit_id: str) -> Visit | None:
+        """The visit of a link, None when there is none or it ended long ago."""
+        self._forget()
+        return self._by_id.get(visit_id)
+
+    def find_reference(self, elicitation_id: str) -> Visit | None:
+        """The visit that another site knows by this name."""
+        return next((v for v in self._by_id.values() if v.elicitation_id == elicitation_id), None)
+
+    def find_returning(self, state: str) -> Visit | None:
+        """The visit whose person another site sends back with this `state`."""
+        self._forget()
+        expecting = (v for v in self._by_id.values() if v.expects is not None)
+        return next((v for v in expecting if hmac.compare_digest(v.expects or "", state)), None)
+
+    def last(self, key: str, person: Person) -> Visit | None:
+        """The newest visit of a person for the same question."""
+        found = [visit for visit in self._by_id.values() if visit.key == key and visit.person == person]
+        return found[-1] if found else None
+
+    def state(self, visit: Visit) -> State:
+        """Where a visit stands now."""
+        return visit.state(self._clock())
+
+    @property
+    def waiting(self) -> int:
+        """How many pages wait for somebody."""
+        now = self._clock()
+        return sum(visit.state(now) == "waiting" for visit in self._by_id.values())
+
+    async def end(self, visit: Visit, answer: Answer[Any]) -> bool:
+        """End a visit, once; False when it was over already. What fails to settle has not ended."""
+        if self.state(visit) != "waiting":
+            return False
+        visit.answer = answer
+        try:
+            await self._settle(visit, answer)
+        except BaseException:
+            visit.answer = None
+            raise
+        return True
+
+    def withdraw(self, visit: Visit, answer: Declined | Cancelled) -> None:
+        """Close a page that will not be needed: the person said so in the client, and whoever asked knows it."""
+        if self.state(visit) == "waiting":
+            visit.answer = answer
+
+    def forget(self, visit: Visit) -> None:
+        """Have no such visit any more; its link says that there is nothing."""
+        self._by_id.pop(visit.id, None)
+
+    def _forget(self) -> None:
+        now = self._clock()
+        for visit in [v for v in self._by_id.values() if now >= v.deadline + _REMEMBERED]:
+            del self._by_id[visit.id]

@@ -1,0 +1,155 @@
+"""The pages of one installed server: where they are served, whose they are, and what comes of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from handraise.errors import SetupError, UsageError
+from handraise.questions import Accepted, Answer, Person
+from handraise.server.calls import Call
+from handraise.server.hosted_at import MOUNTED_AT, Hosting, is_loopback
+from handraise.vault import EphemeralKeys, Vault, usual_keys
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from handraise.conversation import Store
+    from handraise.pages import Page, Pages, Visit
+    from handraise.pages.loopback import Loopback
+    from handraise.pages.site import Site
+    from handraise.server.flows import Flows
+
+
+class PageHost:
+    """Hosts pages for the people of one server. What it needs of the web is loaded with the first page."""
+
+    def __init__(self, hosting: Hosting, flows: Flows) -> None:
+        from handraise.pages import Pages, Visits
+
+        self._name = hosting.name
+        self._flows = flows
+        self._public_url = hosting.public_url
+        self._options = hosting.pages or Pages()
+        self.visits = Visits(self._settle)
+        self.vault = _vault_in(hosting.store, self._options)
+        self._mounted: Site | None = None
+        self._loopback: tuple[Loopback, Site] | None = None
+
+    async def open(
+        self, call: Call, page: Page[Any], why: str, key: str, seconds: float
+    ) -> tuple[Visit, str]:
+        """A page for the person of a call, and its link."""
+        from handraise.pages.identity import new_code
+        from handraise.pages.peers import can_tell_peers
+
+        site, local = await self._site_for(call.person)
+        code = new_code() if local and not can_tell_peers() else None
+        about = self._about(call, why)
+        visit = self.visits.open(page, call.person, about, key=key, seconds=seconds, code=code)
+        if local and self._loopback is not None:
+            await self._loopback[0].ensure()
+        return visit, site.link(visit)
+
+    def app(self) -> ASGIApp:
+        """The pages as an application, to be mounted at `MOUNTED_AT` below the public address."""
+        return self._mounted_site().app
+
+    async def close(self) -> None:
+        """Stop listening."""
+        if self._loopback is not None:
+            await self._loopback[0].close()
+
+    async def _site_for(self, person: Person) -> tuple[Site, bool]:
+        """The site that knows this person's browser, and whether it is on this computer."""
+        if person.how == "system":
+            loopback, site = self._loopback_site()
+            await loopback.ensure()
+            return site, True
+        if self._public_url is None:
+            raise SetupError('Pages of a server on HTTP need its address: Handraise(public_url="https://…").')
+        if person.how == "anonymous" and not is_loopback(self._public_url):
+            raise SetupError(
+                "A page is for a person, and this server does not know who calls it. Protect it with OAuth (the "
+                "SDK's auth=…), so that calls come with a verified token."
+            )
+        if person.how == "token" and self._options.sign_in is None:
+            raise SetupError(
+                "Pages need to know whose browser it is: Handraise(pages=Pages(sign_in=…)), with OwnSessions for "
+                "sessions of your own."
+            )
+        return self._mounted_site(), person.how == "anonymous"
+
+    def _mounted_site(self) -> Site:
+        if self._public_url is None:
+            raise UsageError("pages are mounted where they can be reached: give Handraise(public_url=…)")
+        if self._mounted is None:
+            from handraise.pages import ThisComputer
+            from handraise.pages.site import Site
+
+            url = self._public_url.rstrip("/") + MOUNTED_AT
+            self._mounted = Site(
+                self.visits,
+                self._options.sign_in or ThisComputer(),
+                url=lambda: url,
+                scheme=urlsplit(url).scheme,
+                brand=self._options.brand,
+                record=self._options.record,
+            )
+        return self._mounted
+
+    def _loopback_site(self) -> tuple[Loopback, Site]:
+        if self._loopback is None:
+            from handraise.pages import ThisComputer
+            from handraise.pages.loopback import Loopback
+            from handraise.pages.site import Site
+
+            loopback = Loopback(lambda: site.app, lambda: self.visits.waiting > 0, self._options.idle)
+            site = Site(
+                self.visits,
+                ThisComputer(),
+                url=lambda: loopback.listener.base_url,
+                hosts=lambda: loopback.listener.hosts,
+                brand=self._options.brand,
+                record=self._options.record,
+            )
+            self._loopback = loopback, site
+        return self._loopback
+
+    def _about(self, call: Call, why: str) -> Any:
+        from handraise.pages import About
+
+        params = call.ctx.params or {}
+        target = params.get("uri" if call.ctx.method == "resources/read" else "name", "")
+        return About(
+            server=self._options.brand.name or self._name,
+            client=_client_of(call),
+            request=f"{_KINDS.get(call.ctx.method, call.ctx.method)} {target}".strip(),
+            why=why,
+        )
+
+    async def _settle(self, visit: Visit, answer: Answer[Any]) -> None:
+        page = visit.page
+        if isinstance(answer, Accepted) and page.service is not None and visit.person.how != "anonymous":
+            contents = page.dump(answer.data)
+            await self.vault.keep(visit.person, page.service, contents, seconds=page.keep_for)
+        await self._flows.complete(visit.elicitation_id, visit.person)
+
+
+_KINDS = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
+
+
+def _client_of(call: Call) -> str | None:
+    """What the client calls itself."""
+    params = call.ctx.session.client_params
+    return None if params is None else f"{params.client_info.name} {params.client_info.version}".strip()
+
+
+def _vault_in(store: Store, options: Pages) -> Vault:
+    table = getattr(store, "secrets", None)
+    if table is None:
+        raise SetupError(f"{type(store).__name__} keeps no secrets; pages need a store with a vault's table")
+    if options.keys is not None:
+        keys = options.keys
+        return Vault(table, lambda: keys)
+    return Vault(table, usual_keys if store.durable else EphemeralKeys)

@@ -1,0 +1,155 @@
+"""The part of `ask` that is answered on a page: secrets, a set-up, an errand on another site."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, Unpack, overload
+
+from handraise.forms import Form
+from handraise.questions import Accepted, Cancelled, Declined, Fallback
+from handraise.server.asking import NO_FALLBACK, Asking, Manner
+from handraise.server.paging import PageAsking, PageInquiry
+from handraise.vault import Secret
+
+if TYPE_CHECKING:
+    from handraise.pages import Errand, Page, SecretField, Setup
+
+T = TypeVar("T")
+F = TypeVar("F")
+R = TypeVar("R")
+
+Answer: TypeAlias = Accepted[T] | Declined | Cancelled
+
+
+class UsualOnPages(TypedDict, total=False):
+    """What every question that is answered on a page may be given.
+
+    - `key`: its name on the wire and in the journal; made up when absent.
+    - `timeout`: seconds until nobody finishing the page is `Expired`.
+    - `because`, `if_declined`: shown in the client and on the page, so that the person knows what depends on it.
+    """
+
+    key: str | None
+    timeout: float | None
+    because: str | None
+    if_declined: str | None
+
+
+class PageAsks:
+    """Asks on pages. What is entered there reaches the tool and never the client or the model."""
+
+    @overload
+    def secret(
+        self,
+        title: str,
+        *,
+        service: str | None = None,
+        keep_for: float | None = None,
+        hint: str | None = None,
+        pattern: str | None = None,
+        multiline: bool = False,
+        check: Callable[[Secret], Any] | None = None,
+        **usual: Unpack[UsualOnPages],
+    ) -> Asking[Answer[Secret]]: ...
+    @overload
+    def secret(
+        self,
+        title: str,
+        *,
+        fallback: F,
+        service: str | None = None,
+        keep_for: float | None = None,
+        hint: str | None = None,
+        pattern: str | None = None,
+        multiline: bool = False,
+        check: Callable[[Secret], Any] | None = None,
+        **usual: Unpack[UsualOnPages],
+    ) -> Asking[Answer[Secret] | Fallback[F]]: ...
+    @overload
+    def secret(
+        self,
+        title: str,
+        *,
+        fields: Sequence[SecretField],
+        service: str | None = None,
+        keep_for: float | None = None,
+        check: Callable[[Mapping[str, Secret]], Any] | None = None,
+        fallback: Any = NO_FALLBACK,
+        **usual: Unpack[UsualOnPages],
+    ) -> Asking[Answer[Mapping[str, Secret]]]: ...
+    def secret(
+        self,
+        title: str,
+        *,
+        service: str | None = None,
+        fields: Sequence[SecretField] | None = None,
+        keep_for: float | None = None,
+        hint: str | None = None,
+        pattern: str | None = None,
+        multiline: bool = False,
+        check: Callable[[Any], Any] | None = None,
+        fallback: Any = NO_FALLBACK,
+        **usual: Unpack[UsualOnPages],
+    ) -> Asking[Any]:
+        """Ask for a secret on a page of this server's own, or for several with `fields`.
+
+        With a `service` the vault keeps it for this person, for `keep_for` seconds or for good, and they are not
+        asked again. `check` is called with what was entered while the page is open: a sentence, False or a
+        ValueError asks again there.
+        """
+        from handraise.pages import SecretField, SecretPage
+        from handraise.pages.secret_page import ONE
+
+        one = SecretField(ONE, title, hint=hint, pattern=pattern, multiline=multiline)
+        page: SecretPage[Any] = SecretPage(title, tuple(fields or (one,)), service, keep_for, check)
+        return self.page(page, fallback=fallback, **usual)
+
+    def setup(
+        self,
+        title: str,
+        form: type[T] | Form[T],
+        *,
+        secrets: Sequence[SecretField] = (),
+        service: str | None = None,
+        keep_for: float | None = None,
+        check: Callable[[Setup[T]], Any] | None = None,
+        fallback: Any = NO_FALLBACK,
+        **usual: Unpack[UsualOnPages],
+    ) -> Asking[Answer[Setup[T]]]:
+        """Ask for ordinary fields and for secrets on one page, once: the vault keeps them for the `service`."""
+        from handraise.pages import SetupPage
+
+        page = SetupPage(title, Form.of(form), tuple(secrets), service, keep_for, check)
+        return self.page(page, fallback=fallback, **usual)
+
+    def outside(
+        self,
+        title: str,
+        url: Callable[[Errand], str] | str,
+        *,
+        confirm: Callable[[str], Any] | None = None,
+        webhook_key: str | bytes | None = None,
+        fallback: Any = NO_FALLBACK,
+        **usual: Unpack[UsualOnPages],
+    ) -> Asking[Answer[None]]:
+        """Send the person to another site, to pay or to sign, and wait until it is done there.
+
+        `confirm` asks the other site when the person is back; with a `webhook_key` it reports by itself.
+        """
+        from handraise.pages import OutsidePage
+
+        return self.page(OutsidePage(title, url, confirm, webhook_key), fallback=fallback, **usual)
+
+    def page(
+        self, page: Page[R], *, fallback: Any = NO_FALLBACK, **usual: Unpack[UsualOnPages]
+    ) -> Asking[Answer[R]]:
+        """Ask for what a page obtains: any kind of page."""
+        reasons = [usual.get("because"), _if_declined(usual.get("if_declined"))]
+        why = " ".join(reason for reason in reasons if reason)
+        message = f"{page.message}\n\nWhy: {why}" if why else page.message
+        manner = Manner(usual.get("key"), usual.get("timeout"), fallback)
+        return PageAsking(PageInquiry(page, message, why), manner)
+
+
+def _if_declined(sentence: str | None) -> str | None:
+    return f"If you decline: {sentence}" if sentence else None

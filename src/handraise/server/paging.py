@@ -1,0 +1,121 @@
+"""Asking for something that is entered on a page: from the vault when it is there, else by a link."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from handraise.errors import Expired, HandraiseError, Mode
+from handraise.questions import Accepted, Answer, Cancelled, Declined, UrlQuestion
+from handraise.revisions import Revision
+from handraise.server.asking import Asking, pose
+from handraise.server.calls import Call
+from handraise.server.inquiries import Unusable, UrlInquiry
+
+if TYPE_CHECKING:
+    from handraise.pages import Page, Visit
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class PageInquiry(Generic[R]):
+    """A page of the server's own: consent to open it, and what the person does there."""
+
+    page: Page[R]
+    message: str
+    why: str = ""
+    key: str = ""
+    visit: Visit | None = None
+    link: UrlInquiry | None = None
+
+    @property
+    def mode(self) -> Mode:
+        return "url"
+
+    @property
+    def content(self) -> object:
+        return [self.page.title, self.page.service]
+
+    async def recall(self, call: Call) -> Accepted[R] | None:
+        """What the vault has for the person of the call."""
+        if self.page.service is None:
+            return None
+        kept = await call.runtime.pages.vault.find(call.person, self.page.service)
+        found = None if kept is None else await self.page.recall(kept)
+        return None if found is None else Accepted(found)
+
+    def require_askable(self) -> None:
+        """A page of our own has a link of our own."""
+
+    async def is_finished(self, call: Call) -> bool:
+        """Whether the person of the call has done it before. What they refused on the page ends the call, once."""
+        if await self.recall(call) is not None:
+            return True
+        last = call.runtime.pages.visits.last(self._required_key(call), call.person)
+        if last is None or last.answer is None:
+            return False
+        call.runtime.pages.visits.forget(last)
+        last.answer.or_stop()
+        return True
+
+    def _required_key(self, call: Call) -> str:
+        """The same in every call: the client calls again when the page is finished."""
+        return f"required {call.ctx.method} {(call.ctx.params or {}).get('name', '')} {self.content}"
+
+    async def begin(self, call: Call, timeout: float) -> PageInquiry[R]:
+        key = self.key or self._required_key(call)
+        visit, url = await call.runtime.pages.open(call, self.page, self.why, key, timeout)
+        message = self.message if visit.code is None else f"{self.message}\n\n{_CODE.format(visit.code)}"
+        link = UrlInquiry(UrlQuestion(message, url, visit.elicitation_id))
+        return replace(self, visit=visit, link=await link.begin(call, timeout))
+
+    @property
+    def question(self) -> UrlQuestion:
+        """The question as it is sent."""
+        return self._begun()[1].question
+
+    def request(self, revision: Revision, reasons: Sequence[str] = ()) -> dict[str, Any]:
+        return self._begun()[1].request(revision, reasons)
+
+    async def read(self, raw: Any, call: Call) -> Answer[R] | Unusable:
+        visit, link = self._begun()
+        consent = await link.read(raw, call)
+        match consent:
+            case Declined() | Cancelled():
+                call.runtime.pages.visits.withdraw(visit, consent)
+                return consent
+            case Unusable():
+                return consent
+        if visit.answer is None:
+            raise Expired
+        return visit.answer
+
+    def _begun(self) -> tuple[Visit, UrlInquiry]:
+        assert self.visit is not None
+        assert self.link is not None
+        return self.visit, self.link
+
+
+class PageAsking(Asking[R]):
+    """Asks for what a page obtains, unless the vault has it already."""
+
+    __slots__ = ()
+
+    async def _ask(self, name: str | None = None) -> R:
+        inquiry, manner = self.use()
+        call = self._call()
+        # Numbered even when nothing is asked: later questions keep their ids when the body runs again.
+        key = manner.key or name or call.next_key(inquiry.content)
+        try:
+            assert isinstance(inquiry, PageInquiry)
+            if (known := await inquiry.recall(call)) is not None:
+                return known  # type: ignore[return-value]
+            asked = replace(inquiry, key=f"{call.ctx.method} {key}")
+            return await pose(call, asked, manner._replace(key=key))  # type: ignore[no-any-return]
+        except HandraiseError as error:
+            raise call.raisable(error) from error.__cause__
+
+
+_CODE = "If the page asks for a code, type: {}"
