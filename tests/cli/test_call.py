@@ -59,6 +59,19 @@ def test_progress_is_shown_beside_the_result(script: Any) -> None:
     assert "…" not in called.stdout
 
 
+@pytest.mark.shows("B1")
+@pytest.mark.parametrize("revision", ["legacy", "2026-07-28"])
+def test_a_folder_that_was_named_is_known_to_the_server(script: Any, tmp_path: Path, revision: str) -> None:
+    answers = script({"action": "accept", "content": {"answer": f"file://{tmp_path}"}})
+    words = ["call", "where", '{"run": "cli"}', "--desk", answers, "--revision", revision]
+    called = handraise(*words, "--root", str(tmp_path), *KITCHEN)
+    assert called.returncode == 0
+    assert f"file://{tmp_path}" in called.stdout
+    refused = handraise(*words, "--root", str(tmp_path / "gone"), *KITCHEN)
+    assert refused.returncode == 2
+    assert "no folder that exists" in refused.stderr
+
+
 def test_a_tool_that_fails_is_told_by_the_exit_status(script: Any) -> None:
     called = handraise(
         "call", "structured", '{"run": "x"}', "--desk", script({"action": "decline"}), *KITCHEN

@@ -18,7 +18,7 @@ from handraise.trace.recorder import Trace
 _CHUNK: Final = 64 * 1024
 _MAX_WAITING: Final = 4096
 """Pieces that wait to be traced. When nobody takes the trace, the rest of it is given up."""
-_LAST_WORDS: Final = 5.0
+_LAST_WORDS: Final = 2.0
 """Seconds for what a server said before it ended."""
 
 
@@ -40,6 +40,8 @@ def relay(command: Sequence[str], trace: Trace, *, client: tuple[int, int] = (0,
     status = server.wait()
     answers.join(_LAST_WORDS)
     tracing.end()
+    if not answers.is_alive():
+        server.stdout.close()
     return status if status >= 0 else 128 - status
 
 
