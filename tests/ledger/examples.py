@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from handraise.ledger import Ledger
 from handraise.ledger.events import (
     About,
     Client,
@@ -19,6 +20,7 @@ from handraise.ledger.events import (
     Server,
     Use,
 )
+from handraise.ledger.trail import Shown, Trail
 
 ADA = Principal("https://login.example", "ada", "token")
 NOTES = Server("notes", "https://notes.example", "Notes, the original")
@@ -92,3 +94,16 @@ EVENTS: st.SearchStrategy[Event] = st.builds(
     latency=st.none() | NUMBERS,
     reasons=st.lists(TEXTS, max_size=2).map(tuple),
 )
+
+
+def a_trail(ledger: Ledger, number: int = 1, *, about: About = ABOUT, message: str = "Which note?") -> Trail:
+    """The trail of a question."""
+    return ledger.trail(f"q_{number}", about, Shown(message, (Field("which", "choice"),), "s" * 32))
+
+
+async def fill(ledger: Ledger, questions: int = 5, *, about: About = ABOUT) -> None:
+    """Questions that were asked and answered: two events each."""
+    for number in range(questions):
+        trail = a_trail(ledger, number, about=about)
+        await ledger.record(trail.asked())
+        await ledger.record(trail.decided("accept", "human", content={"which": f"note {number}"}))

@@ -16,6 +16,7 @@ from handraise.ledger.events import (
     dump_event,
     parse_event,
 )
+from handraise.ledger.ledger import Ledger
 
 __all__ = [
     "KINDS",
@@ -25,6 +26,7 @@ __all__ = [
     "Event",
     "Field",
     "Kind",
+    "Ledger",
     "Link",
     "Principal",
     "Request",

@@ -1,0 +1,161 @@
+"""`Ledger`: the record of every question, in the tables of a store."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from handraise.conversation.digest import canonical
+from handraise.conversation.recorded import LedgerTables, Record
+from handraise.conversation.store import Store
+from handraise.errors import LedgerError, StoreError
+from handraise.ledger.checkpoints import Checkpoint, Keys, Note, parse_notes
+from handraise.ledger.contents import Keeping
+from handraise.ledger.elsewhere import Elsewhere, send
+from handraise.ledger.events import About, Event, Request, dump_event, parse_event
+from handraise.ledger.sequencer import Later, place_all
+from handraise.ledger.trail import Shown, Trail, new_id
+from handraise.ledger.tree import Tree
+from handraise.stores import SqliteStore
+
+_DELAY: Final = 1.0
+"""Seconds until an event that was committed gets its place."""
+_PAGE: Final = 500
+
+
+class Ledger:
+    """Writes events, gives them their places, signs checkpoints, reads them back.
+
+    Its events are tables of a store. With the store of the server kit they commit together with what they tell of.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        keys: Keys,
+        keeping: Keeping = "none",
+        elsewhere: Sequence[Elsewhere] = (),
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.store = store
+        self.keys = keys
+        self.keeping: Keeping = keeping
+        self.clock = clock
+        self._elsewhere = tuple(elsewhere)
+        self._later = Later(self.place, _DELAY)
+        self._started = False
+
+    @classmethod
+    def at(cls, path: str | os.PathLike[str], **options: Any) -> Ledger:
+        """The ledger in a file of its own, with its key in a private file beside it."""
+        file = Path(path).expanduser()
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return cls(SqliteStore(file), keys=Keys.beside(file), **options)
+
+    @property
+    def tables(self) -> LedgerTables:
+        """Where it is kept."""
+        return self.store.ledger
+
+    # Writing.
+
+    def trail(
+        self, question: str, about: About, shown: Shown, *, until: Literal["decided", "used"] = "decided"
+    ) -> Trail:
+        """The events of a new question."""
+        return Trail(question, about, shown, clock=self.clock, keeping=self.keeping, until=until)
+
+    def request(self, method: str, target: str | None, arguments: object = None) -> Request:
+        """A call as events name it: its arguments as a digest under the ledger's key."""
+        return Request(
+            method, target, None if arguments is None else self.keys.digest(canonical(arguments))[:32]
+        )
+
+    async def start(self) -> int:
+        """Say of the questions that were in flight when a process ended that nobody knows; how many there were."""
+        self._started = True
+        settled = await self.tables.settle_orphans(self._ambiguous)
+        if settled:
+            self._later.call()
+        return settled
+
+    async def record(self, *records: Record) -> None:
+        """Write events. On return they are on disk."""
+        if not self._started:
+            await self.start()
+        await self.tables.record(records)
+        self._later.call()
+
+    def written(self) -> None:
+        """Events were written along with something else in the same store: see to their places."""
+        self._later.call()
+
+    async def aclose(self) -> None:
+        """Give the last events their places, sign a checkpoint, and let go of the store."""
+        await self._later.stop()
+        try:
+            if self._started:
+                await self._sign_the_end()
+        finally:
+            await self.store.aclose()
+
+    # The tree.
+
+    async def place(self) -> Tree:
+        """Give every event that is there its place; the tree afterwards."""
+        return await place_all(self.tables)
+
+    async def checkpoint(self) -> tuple[str, list[str]]:
+        """Sign what the ledger is now: the note, and which of the other places it did not reach."""
+        tree = await self.place()
+        verifier = self.keys.verifier
+        note = self.keys.sign(Checkpoint(verifier.origin, tree.size, tree.root, int(self.clock() * 1000)))
+        await self.tables.add_note(note)
+        return note, await send(note, self._elsewhere)
+
+    async def notes(self) -> list[Note]:
+        """The checkpoints and cuts in the ledger, in order. Raises `LedgerError` when there is anything else."""
+        return [note for text in await self.tables.notes() for note in parse_notes(text)]
+
+    # Reading.
+
+    async def events(self, after: int = 0) -> AsyncIterator[tuple[int, Event]]:
+        """The events behind a number, with their numbers, in order."""
+        while rows := await self.tables.rows(after, _PAGE):
+            for number, body in rows:
+                yield number, _read(number, body)
+            after = rows[-1].number
+
+    async def newest(self, before: int | None = None) -> AsyncIterator[tuple[int, Event]]:
+        """The events, with their numbers, the newest first."""
+        while rows := await self.tables.rows_before(before, _PAGE):
+            for number, body in rows:
+                yield number, _read(number, body)
+            before = rows[-1].number
+
+    async def _sign_the_end(self) -> None:
+        tree = await self.place()
+        try:
+            last = (await self.notes())[-1:]
+        except LedgerError:
+            last = []  # verification tells of it
+        if tree.size and (not last or last[0].checkpoint.size != tree.size):
+            await self.checkpoint()
+
+    def _ambiguous(self, body: bytes) -> Record:
+        last = parse_event(body)
+        reason = "the process ended while the question was in flight"
+        now = int(self.clock() * 1000)
+        event = Event(new_id("e_", now), last.question, "ambiguous", now, last.about, reasons=(reason,))
+        return Record(last.question, dump_event(event), False)
+
+
+def _read(number: int, body: bytes) -> Event:
+    try:
+        return parse_event(body)
+    except LedgerError as error:
+        raise StoreError(f"record {number} was changed: {error}; run `handraise ledger verify`") from None

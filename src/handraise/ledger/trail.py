@@ -1,0 +1,193 @@
+"""The trail of one question: makes its events as things happen to it. Writes nothing itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from handraise.conversation.digest import canonical, digest
+from handraise.conversation.recorded import Kept, Record
+from handraise.forms import Choice, Choices, Flag, Form, Integer, Number, Text, dump_form
+from handraise.ledger.contents import KEY_SIZE, Keeping, hide, keeps
+from handraise.ledger.events import About, Content, Event, Field, Kind, Link, Request, Use, dump_event
+from handraise.policy.secrets import SecretFinding
+from handraise.questions import FormQuestion, Question
+from handraise.revisions import Revision
+from handraise.urls import Inspection
+
+_TYPES: Final = {
+    Text: "text",
+    Number: "number",
+    Integer: "integer",
+    Flag: "flag",
+    Choice: "choice",
+    Choices: "choices",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What an event may say of a question. Its message is in here in the clear."""
+
+    message: str
+    fields: tuple[Field, ...] = ()
+    schema: str | None = None
+    secret: str | None = None
+    link: Link | None = None
+
+
+def shown_of(
+    question: Question,
+    revision: Revision,
+    *,
+    secrets: Iterable[SecretFinding] = (),
+    link: Inspection | None = None,
+) -> Shown:
+    """What is to be recorded of a question."""
+    kinds = {finding.field: finding.kind for finding in secrets}
+    if isinstance(question, FormQuestion):
+        form: Form[Any] = question.form
+        fields = tuple(Field(f.name, _TYPES[type(f)], kinds.get(f.name)) for f in form.fields)
+        return Shown(question.message, fields, digest(dump_form(form, revision)), kinds.get(None))
+    return Shown(question.message, link=None if link is None else link_of(link))
+
+
+def link_of(link: Inspection) -> Link:
+    """Where a link leads, without its path and parameters."""
+    return Link(link.registrable_domain, link.host, link.verdict, link.reasons)
+
+
+class Trail:
+    """The events of one question, each as a record that is ready to be written.
+
+    `until` is the kind that ends it: a host is done when it is decided, a server when the call that asked is over.
+    """
+
+    def __init__(
+        self,
+        question: str,
+        about: About,
+        shown: Shown,
+        *,
+        clock: Callable[[], float],
+        keeping: Keeping = "none",
+        until: Literal["decided", "used"] = "decided",
+    ) -> None:
+        self.question = question
+        self.about = about
+        self._shown = shown
+        self._clock = clock
+        self._keeping = keeping
+        self._open: frozenset[Kind] = _STILL_OPEN if until == "decided" else _STILL_OPEN | _ANSWERED
+        self._started = _milliseconds(clock())
+        self._message: Content | None = None
+
+    def asked(self) -> Record:
+        """It is asked from now on; latencies count from here."""
+        self._started = _milliseconds(self._clock())
+        return self._asking("asked")
+
+    def shown(self) -> Record:
+        """A desk really displayed it to a person."""
+        if self._message is None:
+            return self._asking("shown", latency=self._latency())
+        return self._record("shown", message=self._message, latency=self._latency())
+
+    def decided(
+        self,
+        action: Literal["accept", "decline", "cancel"],
+        by: Literal["human", "policy", "agent", "timeout"],
+        *,
+        content: Any = None,
+        edited: tuple[str, ...] = (),
+        reasons: tuple[str, ...] = (),
+    ) -> Record:
+        """Somebody decided it."""
+        answer: Content | None = None
+        kept: tuple[Kept, ...] = ()
+        if content is not None:
+            answer, kept = self._hide(canonical(content), keeps(self._keeping, "fields"))
+        return self._record(
+            "decided",
+            kept,
+            action=action,
+            decided_by=by,
+            answer=answer,
+            edited=edited,
+            latency=self._latency(),
+            reasons=reasons,
+        )
+
+    def opened(self) -> Record:
+        """Its link was opened in a browser."""
+        return self._record("opened", link=self._shown.link)
+
+    def completed(self) -> Record:
+        """What it led to in the browser was finished."""
+        return self._record("completed", latency=self._latency())
+
+    def used(self, request: Request, ended: Literal["result", "error", "cancelled"]) -> Record:
+        """The call that used the answer is over."""
+        return self._record("used", used=Use(request, ended))
+
+    def refused(self, reasons: tuple[str, ...]) -> Record:
+        """It may not be asked: nobody saw it."""
+        return self._asking("refused", decided_by="policy", reasons=reasons)
+
+    def expired(self) -> Record:
+        """Nobody answered in time."""
+        return self._record("expired", decided_by="timeout", latency=self._latency())
+
+    def withdrawn(self, *reasons: str) -> Record:
+        """The asker went away."""
+        return self._record("withdrawn", latency=self._latency(), reasons=reasons)
+
+    def failed(self, *reasons: str) -> Record:
+        """There is no answer, because something went wrong or nobody could be asked."""
+        return self._record("failed", latency=self._latency(), reasons=reasons)
+
+    def ambiguous(self, *reasons: str) -> Record:
+        """Nobody knows how it ended."""
+        return self._record("ambiguous", reasons=reasons)
+
+    def _asking(self, kind: Kind, **said: Any) -> Record:
+        shown = self._shown
+        self._message, kept = self._hide(shown.message.encode(), keeps(self._keeping, "message"))
+        return self._record(
+            kind,
+            kept,
+            message=self._message,
+            fields=shown.fields,
+            schema=shown.schema,
+            secret=shown.secret,
+            link=shown.link,
+            **said,
+        )
+
+    def _record(self, kind: Kind, kept: tuple[Kept, ...] = (), **said: Any) -> Record:
+        now = _milliseconds(self._clock())
+        event = Event(new_id("e_", now), self.question, kind, now, self.about, **said)
+        return Record(self.question, dump_event(event), kind in self._open, kept)
+
+    def _hide(self, plain: bytes, keep: bool) -> tuple[Content, tuple[Kept, ...]]:
+        ref = new_id("c_", _milliseconds(self._clock()))
+        content, kept = hide(plain, ref=ref, key=os.urandom(KEY_SIZE), keep=keep)
+        return content, (kept,)
+
+    def _latency(self) -> int:
+        return max(0, _milliseconds(self._clock()) - self._started)
+
+
+_STILL_OPEN: Final[frozenset[Kind]] = frozenset({"asked", "shown"})
+_ANSWERED: Final[frozenset[Kind]] = frozenset({"decided", "opened", "completed"})
+
+
+def new_id(prefix: str, now: int) -> str:
+    """An id that sorts by time: new ones are written next to each other, which is what costs least."""
+    return f"{prefix}{now:012x}{os.urandom(8).hex()}"
+
+
+def _milliseconds(now: float) -> int:
+    return int(now * 1000)
