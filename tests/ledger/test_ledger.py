@@ -1,0 +1,183 @@
+"""The ledger: writing, reading, checkpoints, and what a process that was killed leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import stat
+import subprocess
+import sys
+import textwrap
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from tests.ledger.examples import a_trail, fill
+
+from handraise.errors import StoreError
+from handraise.ledger import Event, Ledger
+from handraise.ledger.audit import verify
+from handraise.ledger.checkpoints import Keys, parse_notes
+from handraise.ledger.elsewhere import ToCommand, ToFile
+from handraise.ledger.sequencer import Later
+from handraise.stores import MemoryStore
+
+
+async def listed(events: AsyncIterator[tuple[int, Event]]) -> list[tuple[int, str]]:
+    return [(number, event.kind) async for number, event in events]
+
+
+async def test_events_come_back_in_order_and_the_newest_first(ledger: Ledger) -> None:
+    await fill(ledger, 2)
+    every = [(1, "asked"), (2, "decided"), (3, "asked"), (4, "decided")]
+    assert await listed(ledger.events()) == every
+    assert await listed(ledger.events(2)) == every[2:]
+    assert await listed(ledger.newest()) == every[::-1]
+
+
+async def test_a_ledger_in_memory_works_the_same() -> None:
+    ledger = Ledger(MemoryStore(), keys=Keys(b"k" * 32))
+    await fill(ledger, 3)
+    note, _ = await ledger.checkpoint()
+    report = await verify(ledger, parse_notes(note))
+    assert report.sound
+    assert report.records == 6
+    await ledger.aclose()
+
+
+async def test_more_events_than_fit_a_page_are_all_read_and_verified(ledger: Ledger) -> None:
+    trail = a_trail(ledger)
+    await ledger.record(*(trail.asked() for _ in range(1700)))
+    assert len(await listed(ledger.events())) == len(await listed(ledger.newest())) == 1700
+    await ledger.place()
+    report = await verify(ledger)
+    assert (report.sound, report.records) == (True, 1700)
+
+
+async def test_events_get_their_places_a_moment_later_by_themselves(path: Path) -> None:
+    ledger = Ledger.at(path)
+    placed = asyncio.Event()
+
+    async def place() -> None:
+        await ledger.place()
+        placed.set()
+
+    ledger._later = Later(place, 0.01)
+    await fill(ledger, 1)
+    await asyncio.wait_for(placed.wait(), 10)
+    assert (await ledger.tables.tree()).size >= 1
+    await ledger.aclose()
+
+
+async def test_a_ledger_that_is_closed_ends_with_a_checkpoint(path: Path) -> None:
+    first = Ledger.at(path)
+    await fill(first, 2)
+    await first.aclose()
+    second = Ledger.at(path)
+    assert [note.checkpoint.size for note in await second.notes()] == [4]
+    await second.start()
+    await second.aclose()
+    third = Ledger.at(path)
+    assert len(await third.notes()) == 1  # nothing was added, so nothing was signed
+    assert (await verify(third)).checkpoints == 1
+    await third.store.aclose()
+
+
+async def test_every_file_of_a_ledger_is_private(path: Path) -> None:
+    ledger = Ledger.at(path)
+    await fill(ledger, 1)
+    assert {stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()} == {0o600}
+    await ledger.aclose()
+
+
+@pytest.mark.shows("G4")
+async def test_checkpoints_go_to_a_file_and_a_command_too(path: Path, tmp_path: Path) -> None:
+    kept, fed = tmp_path / "elsewhere" / "checkpoints", tmp_path / "fed"
+    copy = "import sys, pathlib; pathlib.Path(sys.argv[1]).open('a').write(sys.stdin.read())"
+    command = ToCommand((sys.executable, "-c", copy, str(fed)))
+    ledger = Ledger.at(path, elsewhere=[ToFile(kept), command])
+    await fill(ledger, 1)
+    first, problems = await ledger.checkpoint()
+    assert problems == []
+    await fill(ledger, 1)
+    await ledger.aclose()
+    notes = parse_notes(kept.read_text())
+    assert [note.checkpoint.size for note in notes] == [2, 4]
+    assert parse_notes(fed.read_text()) == notes
+    assert parse_notes(first) == notes[:1]
+
+
+async def test_a_second_place_that_fails_is_told_of_and_hinders_nobody(
+    path: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing = ToCommand((sys.executable, "-c", "raise SystemExit(3)"))
+    ledger = Ledger.at(path, elsewhere=[ToFile(tmp_path), failing, ToCommand(("/no/such/command",))])
+    await fill(ledger, 1)
+    with caplog.at_level(logging.WARNING):
+        _, problems = await ledger.checkpoint()
+    assert len(problems) == len(caplog.records) == 3
+    assert "status 3" in problems[1]
+    await ledger.aclose()
+
+
+async def test_an_event_that_cannot_be_read_names_its_record_and_what_to_do(ledger: Ledger) -> None:
+    await fill(ledger, 1)
+    record = a_trail(ledger).asked()._replace(body=b"{}")
+    await ledger.record(record)
+    with pytest.raises(StoreError, match=r"record 3 was changed.*ledger verify"):
+        await listed(ledger.events())
+
+
+async def test_events_that_cannot_be_placed_are_told_of_in_the_log(
+    ledger: Ledger, caplog: pytest.LogCaptureFixture
+) -> None:
+    called = asyncio.Event()
+
+    async def fail() -> None:
+        called.set()
+        raise StoreError("an event was removed")
+
+    later = Later(fail, 0.0)
+    later.call()
+    later.call()
+    await asyncio.wait_for(called.wait(), 10)
+    await later.stop()
+    assert "could not be given their places" in caplog.text
+
+
+IN_FLIGHT = """
+    import asyncio, os, signal, sys
+    from handraise.ledger import Ledger
+    from tests.ledger.examples import a_trail
+
+    async def main(path):
+        ledger = Ledger.at(path)
+        answered, open = a_trail(ledger, 1), a_trail(ledger, 2)
+        await ledger.record(answered.asked(), open.asked(), open.shown())
+        await ledger.record(answered.decided("decline", "human"))
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    asyncio.run(main(sys.argv[1]))
+"""
+
+
+def be_killed(path: Path) -> None:
+    code = [sys.executable, "-c", textwrap.dedent(IN_FLIGHT), str(path)]
+    done = subprocess.run(code, timeout=60, check=False, cwd=Path(__file__).parents[2])
+    assert done.returncode == -9
+
+
+@pytest.mark.shows("G1", "G5")
+async def test_what_was_in_flight_when_a_process_was_killed_is_ambiguous_at_the_next_start(
+    path: Path,
+) -> None:
+    be_killed(path)
+    ledger = Ledger.at(path)
+    assert await ledger.start() == 1
+    events = [event async for _, event in ledger.events()]
+    assert [event.kind for event in events] == ["asked", "asked", "shown", "decided", "ambiguous"]
+    assert events[-1].question == "q_2"
+    assert events[-1].about == events[1].about
+    assert await ledger.start() == 0
+    assert (await verify(ledger)).sound
+    await ledger.aclose()

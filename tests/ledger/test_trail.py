@@ -1,0 +1,158 @@
+"""The trail of one question: which events it has, and what they say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.ledger.examples import ABOUT, DELETE
+
+from handraise.conversation.digest import canonical, digest
+from handraise.conversation.recorded import Record
+from handraise.forms import Choice, Flag, Form, Option, Text, dump_form
+from handraise.ledger.contents import KEEPINGS, Keeping, matches, reveal
+from handraise.ledger.events import Event, Field, Link, parse_event
+from handraise.ledger.trail import Shown, Trail, new_id, shown_of
+from handraise.policy.secrets import judge_form
+from handraise.questions import FormQuestion, UrlQuestion
+from handraise.revisions import Revision
+from handraise.urls import inspect_url
+
+FORM: Form[Any] = Form.by_hand(Choice("which", options=(Option("a"), Option("b"))), Flag("sure"), Text("why"))
+ANSWER = {"which": "a", "sure": True, "why": "it is old"}
+
+
+class Clock:
+    now = 1_700_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def trail_of(clock: Clock, keeping: Keeping = "none", **options: Any) -> Trail:
+    return Trail("q_1", ABOUT, Shown("Delete the note?"), clock=clock, keeping=keeping, **options)
+
+
+def event_of(record: Record) -> Event:
+    return parse_event(record.body)
+
+
+@pytest.mark.shows("G1", "G2")
+def test_a_question_that_is_answered_leaves_its_steps_with_their_times(clock: Clock) -> None:
+    trail = trail_of(clock)
+    asked = event_of(trail.asked())
+    clock.now += 0.25
+    shown = event_of(trail.shown())
+    clock.now += 4
+    decided = event_of(trail.decided("accept", "human", content=ANSWER, edited=("why",)))
+    assert [event.kind for event in (asked, shown, decided)] == ["asked", "shown", "decided"]
+    assert {event.question for event in (asked, shown, decided)} == {"q_1"}
+    assert (asked.latency, shown.latency, decided.latency) == (None, 250, 4250)
+    assert shown.message == asked.message
+    assert (decided.action, decided.decided_by, decided.edited) == ("accept", "human", ("why",))
+    assert decided.time == asked.time + 4250
+
+
+@pytest.mark.shows("G2")
+def test_what_a_form_asks_for_is_recorded_by_name_and_type() -> None:
+    question = FormQuestion("Delete the note?", FORM)
+    shown = shown_of(question, Revision.JULY_2026)
+    assert shown.fields == (Field("which", "choice"), Field("sure", "flag"), Field("why", "text"))
+    assert shown.schema == digest(dump_form(FORM, Revision.JULY_2026))
+
+
+@pytest.mark.shows("G2")
+def test_a_field_that_seems_to_ask_for_a_secret_is_recorded_as_such() -> None:
+    form: Form[Any] = Form.by_hand(Text("password"), Text("city"))
+    found = judge_form("Sign in", form)
+    shown = shown_of(FormQuestion("Sign in", form), Revision.JULY_2026, secrets=found)
+    assert shown.fields == (Field("password", "text", "password"), Field("city", "text"))
+
+
+@pytest.mark.shows("G2", "S5")
+def test_of_a_link_only_the_domain_the_host_and_the_verdict_are_recorded(clock: Clock) -> None:
+    url = "http://login.example.com/callback?token=sk-very-secret"
+    shown = shown_of(UrlQuestion("Sign in", url), Revision.JULY_2026, link=inspect_url(url))
+    trail = Trail("q_1", ABOUT, shown, clock=clock)
+    for record in (trail.asked(), trail.opened()):
+        link = event_of(record).link
+        assert isinstance(link, Link)
+        assert (link.domain, link.host) == ("example.com", "login.example.com")
+        assert link.verdict != "ok"
+        assert link.reasons
+        assert b"secret" not in record.body
+        assert b"callback" not in record.body
+
+
+@pytest.mark.shows("G3")
+@pytest.mark.parametrize("keeping", KEEPINGS)
+def test_only_contents_that_are_to_be_kept_are_kept_and_those_are_encrypted(
+    clock: Clock, keeping: Keeping
+) -> None:
+    trail = trail_of(clock, keeping)
+    asked, decided = trail.asked(), trail.decided("accept", "human", content=ANSWER)
+    (message,), (answer,) = asked.kept, decided.kept
+    assert reveal(message) == (b"Delete the note?" if keeping in ("message", "all") else None)
+    assert reveal(answer) == (canonical(ANSWER) if keeping in ("fields", "all") else None)
+    for record in (asked, decided):
+        for part in (record.body, record.kept[0].body or b""):
+            assert b"Delete" not in part
+            assert b"it is old" not in part
+
+
+@pytest.mark.shows("G3")
+def test_whoever_has_the_key_can_tell_what_was_said_and_nobody_else_can_guess_it(clock: Clock) -> None:
+    trail = trail_of(clock)
+    first, second = (
+        trail.decided("accept", "human", content=True),
+        trail.decided("accept", "human", content=True),
+    )
+    answers = [event_of(record).answer for record in (first, second)]
+    assert answers[0] is not None
+    assert answers[1] is not None
+    assert answers[0].hash != answers[1].hash
+    assert matches(answers[0], b"true", first.kept[0].key)
+    assert not matches(answers[0], b"false", first.kept[0].key)
+    assert not matches(answers[0], b"true", second.kept[0].key)
+
+
+@pytest.mark.shows("G1", "G7")
+def test_every_other_end_is_told_with_its_reason(clock: Clock) -> None:
+    trail = trail_of(clock)
+    refused = event_of(trail.refused(("You blocked this server.",)))
+    assert (refused.decided_by, refused.reasons) == ("policy", ("You blocked this server.",))
+    assert refused.message is not None
+    assert event_of(trail.expired()).decided_by == "timeout"
+    assert event_of(trail.withdrawn("the call ended")).reasons == ("the call ended",)
+    assert event_of(trail.failed("no answer")).reasons == ("no answer",)
+    assert event_of(trail.ambiguous("who knows")).reasons == ("who knows",)
+    assert event_of(trail.completed()).kind == "completed"
+
+
+@pytest.mark.shows("G7")
+def test_an_answer_is_joined_to_the_call_that_used_it(clock: Clock) -> None:
+    used = event_of(trail_of(clock).used(DELETE, "error")).used
+    assert used is not None
+    assert (used.request, used.ended) == (DELETE, "error")
+
+
+def test_a_host_is_done_when_it_is_decided_and_a_server_when_the_call_is_over(clock: Clock) -> None:
+    host, server = trail_of(clock), trail_of(clock, until="used")
+    for trail, decided in ((host, False), (server, True)):
+        assert trail.asked().open
+        assert trail.shown().open
+        assert trail.decided("decline", "human").open is decided
+        assert trail.opened().open is decided
+        assert not trail.used(DELETE, "result").open
+        assert not trail.expired().open
+
+
+def test_ids_sort_by_time_and_are_never_the_same() -> None:
+    ids = [new_id("e_", 1_700_000_000_000 + at) for at in range(100)]
+    assert ids == sorted(ids)
+    assert len({new_id("e_", 5) for _ in range(100)}) == 100
