@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from handraise.design.decide import Plan
+from handraise.design.names import identifier
 from handraise.design.subject import Argument, Subject
-from handraise.design.words import identifier, words_for
+from handraise.design.words import words_for
 from handraise.forms import Flag, Integer, Number
 
 CONFIRM_TYPED_ABOVE = 20
@@ -144,13 +145,16 @@ def look_up() -> dict[str, str]:
     raise NotImplementedError'''
 
 _PAGE = '''\
+from secrets import token_urlsafe
+
 from handraise import Accepted, Cancelled, Declined, NotSupported, ask
 
 
 async def {name}({parameters}) -> str:
     """{description}"""
+    flow, message = token_urlsafe(16), {message}
     try:
-        answer = await ask.open({message}, page())
+        answer = await ask.open(message, page(flow), flow)
     except NotSupported:
         return "This client cannot open pages. Nothing was changed."
     match answer:
@@ -159,8 +163,11 @@ async def {name}({parameters}) -> str:
         {otherwise}
 
 
-def page() -> str:
-    """Yours: an https link to your page, with a random id and nothing about the person."""
+def page(flow: str) -> str:
+    """Yours: an https link with this id and nothing about the person.
+
+    The page takes what is entered, and ends with `complete(flow, person=...)`.
+    """
     raise NotImplementedError
 
 
@@ -180,11 +187,11 @@ _TEMPLATES = {
 
 def write_code(subject: Subject, plan: Plan, message: str) -> str:
     """A module that type-checks, passes `handraise lint`, and asks on every revision."""
-    about = identifier(plan.about.name) if plan.about else ""
+    about = plan.about.identifier if plan.about else ""
     arguments = [each for each in subject.arguments if plan.kind != "page" or each is not plan.about]
     given = "f" * ("{" in message) + f'"{message}"'
     asking, stub = (_ASK_CHOICE, _LOOK_UP_STUB) if "{" in message else (_ASK_TEXT, _CHECK_STUB)
-    typed = {identifier(each.name): _type(each, plan) for each in arguments}
+    typed = {each.identifier: _type(each, plan) for each in arguments}
     others = {name: kind for name, kind in typed.items() if name != about}
     return _TEMPLATES[plan.kind].format(
         name=identifier(subject.name, "tool"),
@@ -208,7 +215,7 @@ def write_code(subject: Subject, plan: Plan, message: str) -> str:
 
 def _parameter(argument: Argument) -> str:
     """An argument in the signature; one that may be missing is None then."""
-    plain = f"{identifier(argument.name)}: {_plain_type(argument)}"
+    plain = f"{argument.identifier}: {_plain_type(argument)}"
     return plain if argument.required else f"{plain} | None = None"
 
 

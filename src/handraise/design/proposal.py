@@ -8,7 +8,7 @@ from typing import Any, Literal
 from handraise.design.code import CONFIRM_TYPED_ABOVE, write_code
 from handraise.design.decide import Kind, Plan, Refusal, decide
 from handraise.design.subject import Argument, Subject
-from handraise.design.words import identifier, title_of, words_for
+from handraise.design.words import title_of, words_for
 from handraise.forms import Choice, Field, Flag, Form, Option, Text
 
 
@@ -63,11 +63,12 @@ def propose(subject: Subject) -> Proposal | Refusal:
 def message_for(subject: Subject, plan: Plan) -> str:
     """One sentence, with the live data in braces."""
     words = words_for(subject)
-    about = identifier(plan.about.name) if plan.about else ""
+    about = plan.about.identifier if plan.about else ""
     match plan.kind:
         case "confirm":
             given = ", ".join(_with_value(each) for each in subject.arguments)
-            return f"{words.verb} the {words.one}{': ' if given else ''}{given}?"
+            whole = f"{words.verb} {words.object}".strip()
+            return f"{whole}: {given}?" if given else f"{whole}?"
         case "confirm_many" if words.one == words.many:
             return f"{words.verb} the {words.one} to {{count}}, among them {{shown}}?"
         case "confirm_many":
@@ -82,7 +83,7 @@ def message_for(subject: Subject, plan: Plan) -> str:
 
 
 def _with_value(argument: Argument) -> str:
-    return f"{title_of(argument)} {{{identifier(argument.name)}!r}}"
+    return f"{title_of(argument)} {{{argument.identifier}!r}}"
 
 
 def _context_message(about: Argument | None) -> str:

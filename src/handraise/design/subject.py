@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from handraise.design.names import identifiers
 from handraise.errors import WireError
 from handraise.forms import Field, parse_form
 from handraise.revisions import Revision
@@ -16,6 +17,8 @@ class Argument:
     """One argument. `field` is how a form would ask for it; None when a form cannot."""
 
     name: str
+    identifier: str
+    """What code calls it."""
     required: bool
     field: Field | None
     many: bool = False
@@ -44,14 +47,17 @@ def subject_of_schema(
     """A tool as a server lists it."""
     required = schema.get("required") or ()
     properties: Mapping[str, Any] = schema.get("properties") or {}
-    arguments = tuple(_argument(each, rule, each in required) for each, rule in properties.items())
+    names = identifiers(properties)
+    arguments = tuple(
+        _argument(each, names[each], rule, each in required) for each, rule in properties.items()
+    )
     given = hints or {}
     return Subject(name, description, arguments, given.get("readOnlyHint"), given.get("destructiveHint"))
 
 
-def _argument(name: str, rule: object, required: bool) -> Argument:
+def _argument(name: str, identifier: str, rule: object, required: bool) -> Argument:
     bare = _without_null(rule if isinstance(rule, dict) else {})
-    return Argument(name, required, _field(name, bare), many=bare.get("type") == "array")
+    return Argument(name, identifier, required, _field(name, bare), many=bare.get("type") == "array")
 
 
 def _without_null(rule: dict[str, Any]) -> dict[str, Any]:

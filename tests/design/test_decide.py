@@ -1,0 +1,67 @@
+"""Which tools should ask, what for, and which should not."""
+
+from __future__ import annotations
+
+import pytest
+from tests.design.subjects import (
+    CHOOSE,
+    CONFIRM,
+    LIST,
+    MANY,
+    MAYBE_TEXT,
+    PAGE,
+    REPOSITORY,
+    SEND,
+    TEXT,
+    TIMEZONE,
+    tool,
+)
+
+from handraise.design import Refusal, Subject
+from handraise.design.decide import Plan, decide
+
+ASKS = {
+    "what is final": (CONFIRM, "confirm"),
+    "what reaches many": (MANY, "confirm_many"),
+    "a list of people": (SEND, "confirm_many"),
+    "what may mean several": (CHOOSE, "choose_one"),
+    "a guess": (TIMEZONE, "missing_context"),
+    "a choice that only the server knows": (REPOSITORY, "missing_context"),
+    "a secret": (PAGE, "page"),
+    "a secret of a tool that only reads": (tool("get_balance", card_number=TEXT), "page"),
+    "a hint against an innocent name": (tool("notes_archive", {"destructiveHint": True}), "confirm"),
+    "a destructive tool that is named like a read": (
+        tool("fetch_and_forget", {"destructiveHint": True}, ids=LIST),
+        "confirm_many",
+    ),
+    "a loud name without hints": (tool("deploy", target={"type": "string", "enum": ["a", "b"]}), "confirm"),
+    "a read that depends on the person": (tool("list_events", timezone=MAYBE_TEXT), "missing_context"),
+}
+REFUSED = {
+    "a tool that reads": (tool("list_notes", folder=TEXT), "read_only"),
+    "a tool that says that it reads": (tool("report", {"readOnlyHint": True}), "read_only"),
+    "a loud name that says that it reads": (tool("delete_preview", {"readOnlyHint": True}), "read_only"),
+    "free text that is missing": (tool("add_note", title=TEXT, body=MAYBE_TEXT), "prose"),
+    "what an error settles": (tool("add_reminder", day={"type": "string", "format": "date"}), "validation"),
+    "a required timezone": (tool("add_event", timezone=TEXT), "validation"),
+    "what is called in a loop": (Subject("delete_note", "", (), called_in_loop_by="delete_all"), "loop"),
+    "what asks already": (Subject("delete_note", "", (), asks=True), "asks_already"),
+}
+
+
+@pytest.mark.shows("U6")
+@pytest.mark.parametrize(("subject", "kind"), ASKS.values(), ids=ASKS.keys())
+def test_it_asks_about(subject: Subject, kind: str) -> None:
+    plan = decide(subject)
+    assert isinstance(plan, Plan)
+    assert plan.kind == kind
+
+
+@pytest.mark.shows("U5", "U6")
+@pytest.mark.parametrize(("subject", "why"), REFUSED.values(), ids=REFUSED.keys())
+def test_it_refuses(subject: Subject, why: str) -> None:
+    refusal = decide(subject)
+    assert isinstance(refusal, Refusal)
+    assert refusal.why == why
+    assert refusal.reason.endswith(".")
+    assert refusal.instead.endswith(".")

@@ -1,0 +1,52 @@
+"""A tool from its function: what the signature and the file say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.design import project
+
+from handraise.design import load_function, subject_of_function
+from handraise.errors import UsageError
+from handraise.forms import Choice, Flag, Text
+
+
+def test_the_signature_gives_the_arguments_and_leaves_the_context_out() -> None:
+    subject = subject_of_function(project.delete_note)
+    assert (subject.name, subject.description) == ("delete_note", "Delete a note.")
+    [title] = subject.arguments
+    assert (title.name, title.required, type(title.field)) == ("title", True, Text)
+
+
+def test_the_decorator_gives_the_name_and_the_hints() -> None:
+    subject = subject_of_function(project.tidy)
+    assert (subject.name, subject.destructive, subject.read_only) == ("tidy-up", True, None)
+    scope, dry = subject.arguments
+    assert (type(scope.field), type(dry.field), dry.required) == (Choice, Flag, False)
+
+
+def test_a_function_that_asks_is_known_to() -> None:
+    assert subject_of_function(project.notes_drop).asks
+    assert not subject_of_function(project.delete_note).asks
+
+
+def test_who_calls_it_in_a_loop_is_known() -> None:
+    assert subject_of_function(project.remove_one).called_in_loop_by == "remove_several"
+    assert subject_of_function(project.remove_several).called_in_loop_by is None
+
+
+def test_a_function_is_found_by_module_and_by_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "design_me.py").write_text("def send(to: str) -> None:\n    'Send it.'\n")
+    for target in ("design_me:send", "design_me.py:send"):
+        assert load_function(target, tmp_path)("x") is None
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["send", ":send", "nowhere_at_all:send", "tests.design.project:NOTES", "tests.design.project:no"],
+)
+def test_what_is_no_function_is_wrong_use(target: str) -> None:
+    with pytest.raises(UsageError):
+        load_function(target, Path.cwd())

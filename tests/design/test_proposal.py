@@ -1,0 +1,58 @@
+"""What a proposal says."""
+
+from __future__ import annotations
+
+import pytest
+from tests.design.subjects import CHOOSE, CONFIRM, MANY, PAGE, REPOSITORY, SEND, TIMEZONE, WORTH_ASKING
+
+from handraise.design import Proposal, Subject, propose
+from handraise.forms import Choice, Flag, Text
+from handraise.policy.secrets import judge_form
+
+
+def proposed(subject: Subject) -> Proposal:
+    proposal = propose(subject)
+    assert isinstance(proposal, Proposal)
+    return proposal
+
+
+MESSAGES = {
+    CONFIRM: "Pay the invoice: amount {amount!r}, account {account!r}, memo {memo!r}?",
+    MANY: "Purge {count} notes, among them {shown}?",
+    SEND: "Send the mail to {count}, among them {shown}?",
+    CHOOSE: "Delete which note? {len(found)} found for {title!r}.",
+    TIMEZONE: "In which time zone are you?",
+    REPOSITORY: "Which repository? There are {len(found)}.",
+    PAGE: "Enter the api key on our page; it stays out of the chat.",
+}
+
+
+@pytest.mark.shows("U6")
+@pytest.mark.parametrize(("subject", "message"), MESSAGES.items(), ids=lambda each: getattr(each, "name", ""))
+def test_the_message_has_the_live_data_in_it(subject: Subject, message: str) -> None:
+    assert proposed(subject).message == message
+
+
+@pytest.mark.shows("U6")
+@pytest.mark.parametrize("subject", WORTH_ASKING, ids=lambda subject: subject.name)
+def test_it_is_complete(subject: Subject) -> None:
+    proposal = proposed(subject)
+    assert [branch.outcome for branch in proposal.branches] == ["accept", "decline", "cancel", "no answer"]
+    assert len({branch.does for branch in proposal.branches}) == 4
+    assert proposal.trigger
+    assert "in a loop" in proposal.rate
+
+
+def test_a_form_asks_for_nothing_that_a_page_has_to() -> None:
+    for subject in WORTH_ASKING:
+        proposal = proposed(subject)
+        assert (proposal.form is None) == (proposal.mode == "url")
+        assert proposal.form is None or judge_form(proposal.message, proposal.form) == ()
+    assert proposed(PAGE).mode == "url"
+
+
+def test_the_form_fits_the_question() -> None:
+    kinds = {subject: type(form.fields[0]) for subject in WORTH_ASKING if (form := proposed(subject).form)}
+    assert kinds[CONFIRM] is kinds[MANY] is Flag
+    assert kinds[CHOOSE] is kinds[REPOSITORY] is Choice
+    assert kinds[TIMEZONE] is Text
