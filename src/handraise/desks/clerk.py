@@ -14,6 +14,7 @@ from handraise.desks.telling import short_left, tell
 from handraise.desks.typeahead import Quiet
 from handraise.desks.waiting import Decision, DeskAnswer, Waiting
 from handraise.display import for_line
+from handraise.questions import FormQuestion
 from handraise.urls import Inspection, NotOpened, open_url
 
 DESK = "terminal"
@@ -45,30 +46,51 @@ class Clerk:
         self._code = code
         self._mine: set[str] = set()
         self._batches: dict[Key, list[str]] = {}
+        self._apart: set[Key] = set()
         self._lines: list[str] = []
         self.farewell = ""
         """What the last decision at this terminal means, for a moment after it."""
 
-    def next_after(self, shown: Waiting | None) -> Waiting | None:
-        """The question to show now: the rest of the same batch first, then whatever waits longest."""
+    def next_after(self, shown: tuple[Waiting, ...] = ()) -> Waiting | None:
+        """The question to show now: what is left of the same batch first, then whatever waits longest."""
         waiting = self._noticed()
-        if shown is not None:
-            waiting = (*batch_of(shown, waiting), *waiting)
-        return next((other for other in waiting if shown is None or other.id != shown.id), None)
+        rest = batch_of(shown[0], waiting) if shown else ()
+        return next(iter((*rest, *waiting)), None)
+
+    def together(self, shown: Waiting) -> tuple[Waiting, ...]:
+        """The questions on one screen with this one: the forms of its batch. A link always stands alone."""
+        if not isinstance(shown.question, FormQuestion) or self.is_apart(shown):
+            return (shown,)
+        batch = batch_of(shown, self.queue.waiting())
+        return tuple(other for other in batch if isinstance(other.question, FormQuestion)) or (shown,)
+
+    def take_apart(self, shown: Waiting) -> None:
+        """Show the questions of a batch one by one; done again, as one."""
+        self._apart ^= {batch_key(shown)}
+
+    def is_apart(self, shown: Waiting) -> bool:
+        """Whether the person wants to see the questions of this batch one by one."""
+        return batch_key(shown) in self._apart
 
     def turn(self, shown: Waiting) -> Waiting:
-        """The question behind this one, round and round."""
-        waiting = self._noticed()
+        """The question behind this one, round and round; what is shown as one counts as one."""
+        waiting = [other for other in self._noticed() if self.together(other)[0].id == other.id]
         ids = [other.id for other in waiting]
         return waiting[(ids.index(shown.id) + 1) % len(ids)] if shown.id in ids else shown
 
-    def place(self, shown: Waiting) -> str:
-        """Where a question stands: its part of a batch, how many more wait, how long it can."""
+    def place(self, shown: Waiting, *, as_one: bool = False) -> str:
+        """Where a question stands: its part of a batch, how many more wait, how long it can.
+
+        `as_one` is for a screen that shows all of its batch.
+        """
         waiting = self._noticed()
         said = []
-        if len(batch := self._batches.get(batch_key(shown), [shown.id])) > 1:
+        here = self.together(shown) if as_one else (shown,)
+        if len(here) > 1:
+            said.append(f"{len(here)} together")
+        elif len(batch := self._batches.get(batch_key(shown), [shown.id])) > 1:
             said.append(f"part {batch.index(shown.id) + 1} of {len(batch)}")
-        if more := sum(other.id != shown.id for other in waiting):
+        if more := len(waiting) - len(here):
             said.append(f"{more} more waiting")
         if shown.deadline is not None:
             said.append(short_left(shown.deadline - time.time()))
@@ -124,6 +146,7 @@ class Clerk:
         waiting = self.queue.waiting()
         here = {batch_key(question) for question in waiting}
         self._batches = {key: batch for key, batch in self._batches.items() if key in here}
+        self._apart &= here
         for question in waiting:
             batch = self._batches.setdefault(batch_key(question), [])
             if question.id not in batch:

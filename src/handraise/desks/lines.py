@@ -63,7 +63,7 @@ class LineDesk:
         """Ask what waits, until cancelled or until the input is closed. Then all that waits is cancelled."""
         async for _ in self._queue.changes():
             try:
-                while (waiting := self._clerk.next_after(None)) is not None:
+                while (waiting := self._clerk.next_after()) is not None:
                     await self._question(waiting)
             except InputClosed:
                 for waiting in self._queue.waiting():

@@ -38,7 +38,7 @@ async def test_somebody_who_goes_on_typing_is_not_heard_until_they_pause() -> No
             clock.now += ARMED_AFTER * 0.8
             await here.type(letter)
         assert "yes" not in here.screen()
-        assert "e" not in here.queue.draft(here.app.shown.id if here.app.shown else "").values()
+        assert "e" not in here.queue.draft(here.app.shown[0].id).values()
         clock.now += ARMED_AFTER
         await here.type("no")
         await here.sees("no")
@@ -75,20 +75,6 @@ async def test_what_was_entered_is_kept_while_another_question_is_looked_at() ->
         await here.press("f7")
         screen = await here.sees("First?")
         assert "Ada" in screen
-
-
-@pytest.mark.shows("D8")
-async def test_a_batch_of_three_is_shown_as_one_with_its_parts() -> None:
-    batch = [form_question(f"Part {n}?", ONE, group="together") for n in (1, 2, 3)]
-    other = form_question("Another?", ONE)
-    async with sitting(batch[0], other, batch[1], batch[2]) as here:
-        for n in (1, 2, 3):
-            await here.sees(f"Part {n}?", f"part {n} of 3")
-            await here.type(f"a{n}")
-            await here.press("f2", "f5")
-        await here.sees("Another?")
-        for at, n in ((0, 1), (2, 2), (3, 3)):
-            assert (await here.decision(at)).answer == Accepted({"name": f"a{n}"})
 
 
 @pytest.mark.shows("D8")

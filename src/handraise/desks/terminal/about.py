@@ -15,12 +15,17 @@ from handraise.display import for_line
 
 
 def about(sheet: Sheet) -> Iterator[Widget]:
-    """From top to bottom: what we know first, then what the server says."""
+    """What we know: who asks, because of what, what happens then."""
     claim = () if sheet.claim is None else (f"It calls itself “{sheet.claim}”.",)
     yield Row("Asked by", f"{for_line(sheet.asker)} ({for_line(sheet.target)})", *claim)
     yield Row("Because", *_cause(sheet))
     yield Row("Then", *(for_line(sentence) for sentence in sheet.consequences))
-    yield Plain(f"{for_line(sheet.asker)} says:", classes="says")
+
+
+def message(sheet: Sheet, part: str = "") -> Iterator[Widget]:
+    """What the server says; in a batch, as which part of it."""
+    says = f"{for_line(sheet.asker)} says:"
+    yield Plain(f"{part}: {says}", classes="part") if part else Plain(says, classes="says")
     yield Quoted(sheet.message, classes="words")
 
 

@@ -12,7 +12,7 @@ from textual.screen import Screen
 
 from handraise.desks.clerk import Clerk
 from handraise.desks.terminal.form import FormScreen
-from handraise.desks.terminal.frame import FrameScreen, Turn
+from handraise.desks.terminal.frame import Apart, FrameScreen, Turn
 from handraise.desks.terminal.link import LinkScreen
 from handraise.desks.terminal.writing import Plain
 from handraise.desks.waiting import Waiting
@@ -59,7 +59,7 @@ class DeskApp(App[None]):
         super().__init__(ansi_color=True)  # the person's own colours; said here, NO_COLOR leaves none at all
         self.theme = "ansi-dark"
         self.clerk = clerk
-        self.shown: Waiting | None = None
+        self.shown: tuple[Waiting, ...] = ()
 
     def on_mount(self) -> None:
         self.run_worker(self._follow())
@@ -80,30 +80,38 @@ class DeskApp(App[None]):
 
     async def _follow(self) -> None:
         async for waiting in self.clerk.queue.changes():
-            if self.shown is None or self.shown.id not in {other.id for other in waiting}:
+            here = {other.id for other in waiting}
+            if not self.shown or any(shown.id not in here for shown in self.shown):
                 await self._move_on()
+            elif len(self.clerk.together(self.shown[0])) > len(self.shown):
+                await self._show(self.shown[0], "")  # one more came to what is shown as one
             elif isinstance(self.screen, FrameScreen):
                 self.screen.refresh_place()
 
     async def _move_on(self) -> None:
-        news = "" if self.shown is None else self.clerk.ended(self.shown)
+        news = " ".join(filter(None, map(self.clerk.ended, self.shown)))
         following = self.clerk.next_after(self.shown)
         if following is None:
-            self.shown = None
+            self.shown = ()
             await self._replace(ClosingScreen(news, self.clerk.farewell))
         else:
             await self._show(following, news)
 
+    async def on_apart(self, message: Apart) -> None:
+        self.clerk.take_apart(message.shown)
+        await self._show(message.shown, "")
+
     async def _show(self, waiting: Waiting, news: str) -> None:
         self.clerk.quiet.begin()
-        self.shown = waiting
+        self.shown = self.clerk.together(waiting)
         screen = self._screen_for(waiting)
         await self._replace(screen)
         self.call_after_refresh(self._appeared, screen, news)
 
     def _appeared(self, screen: FrameScreen, news: str) -> None:
         """Now it can be seen: from here on its half second runs."""
-        self.clerk.queue.show(screen.waiting.id)
+        for waiting in screen.together:
+            self.clerk.queue.show(waiting.id)
         self.clerk.quiet.begin()
         screen.refresh_place()
         screen.say(news)
@@ -111,7 +119,7 @@ class DeskApp(App[None]):
     def _screen_for(self, waiting: Waiting) -> FrameScreen:
         question = waiting.question
         if isinstance(question, FormQuestion):
-            return FormScreen(waiting, self.clerk, question.form)
+            return FormScreen(self.shown, self.clerk)
         return LinkScreen(waiting, self.clerk, question)
 
     async def _replace(self, screen: Screen[None]) -> None:

@@ -1,10 +1,9 @@
-"""A form question: all fields on one screen, checked while they are filled in."""
+"""Form questions: all fields on one screen, checked while they are filled in; those of a batch one below the other."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -13,21 +12,18 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from handraise.desks.clerk import Clerk
-from handraise.desks.drafts import draft_of, take_draft
-from handraise.desks.fill import Entries, Filled, fill, suggest
-from handraise.desks.review import may_leave, wrong_with
-from handraise.desks.terminal.about import about, elsewhere, warnings
+from handraise.desks.review import may_leave
+from handraise.desks.terminal.about import about, elsewhere
 from handraise.desks.terminal.field import FieldBlock
 from handraise.desks.terminal.frame import Act, FrameScreen
-from handraise.desks.terminal.review import ReviewScreen
-from handraise.desks.terminal.writing import Plain
+from handraise.desks.terminal.part import FormPart
+from handraise.desks.terminal.review import ReviewScreen, Sending
 from handraise.desks.waiting import Waiting
-from handraise.forms import Form
 from handraise.questions import Accepted
 
 
 class FormScreen(FrameScreen):
-    """The fields of a form, or a plain yes or no when it has none."""
+    """The fields of a form, or of all forms that came together; or a plain yes or no when there is none."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f2", "review", priority=True),
@@ -35,28 +31,20 @@ class FormScreen(FrameScreen):
         Binding("f6", "clear", priority=True),
     ]
 
-    def __init__(self, waiting: Waiting, clerk: Clerk, form: Form[Any]) -> None:
-        super().__init__(waiting, clerk)
-        self.form = form
-        suggested = suggest(form)
-        draft = clerk.queue.draft(waiting.id)
-        entries = take_draft(form, draft)
-        self.blocks = [
-            FieldBlock(field, shown, entries.get(field.name), suggested.get(field.name), _now)
-            for field, shown in zip(form.fields, self.sheet.fields, strict=True)
-        ]
-        self._worked = bool(draft)
+    def __init__(self, together: tuple[Waiting, ...], clerk: Clerk) -> None:
+        super().__init__(together, clerk)
+        self.parts = [FormPart(waiting, clerk) for waiting in together]
+        self.blocks = [block for part in self.parts for block in part.blocks]
+        self._is_reviewed = bool(self.blocks) or len(self.parts) > 1
 
     def content(self) -> Iterator[Widget]:
         yield from about(self.sheet)
-        yield from warnings(self.sheet)
-        if not self.blocks:
-            yield Plain("There is nothing to fill in: accept, decline or cancel.", classes="says")
-        yield from self.blocks
+        for number, part in enumerate(self.parts, 1):
+            yield from part.content(f"Question {number} of {len(self.parts)}" if len(self.parts) > 1 else "")
         yield from elsewhere(self.clerk, self.waiting)
 
     def acts(self) -> tuple[Act, ...]:
-        first = Act("F2", "Review", "review") if self.blocks else Act("F5", "Accept", "accept")
+        first = Act("F2", "Review", "review") if self._is_reviewed else Act("F5", "Accept", "accept")
         return (first, *super().acts())
 
     def on_mount(self) -> None:
@@ -72,10 +60,6 @@ class FormScreen(FrameScreen):
         else:
             body.focus()
 
-    def filled(self) -> Filled:
-        """What would be sent as it stands."""
-        return fill(self.form, self._entries())
-
     def focus_hint(self) -> str:
         block = self._focused_block()
         if block is None:
@@ -83,11 +67,12 @@ class FormScreen(FrameScreen):
         return f"Field {self.blocks.index(block) + 1} of {len(self.blocks)} · {block.keys}"
 
     def has_work(self) -> bool:
-        return self._worked
+        return any(part.worked for part in self.parts)
 
     def on_field_block_changed(self, event: FieldBlock.Changed) -> None:
-        self._worked = True
-        self.clerk.queue.keep_draft(self.waiting.id, draft_of(self.form, self._entries()))
+        for part in self.parts:
+            if event.block in part.blocks:
+                part.keep()
         self._check()
         self.refresh_notice()
         self._keep_in_sight(event.block)
@@ -109,16 +94,13 @@ class FormScreen(FrameScreen):
 
     def action_review(self) -> None:
         """Go on to what will be sent; or to the first field that keeps it from being sent."""
-        if not self.blocks:
+        if not self._is_reviewed:
             return
-        filled = self.filled()
-        if may_leave(filled):
-            self.app.push_screen(ReviewScreen(self.waiting, self.clerk, self.form, filled))
+        sending = tuple(Sending(part.waiting, part.form, part.sheet, part.filled()) for part in self.parts)
+        if all(may_leave(each.filled) for each in sending):
+            self.app.push_screen(ReviewScreen(sending, self.clerk))
             return
-        for block in self.blocks:
-            block.touched = True
-        self._check()
-        wrong = [block for block in self.blocks if wrong_with(filled, block.shown.name)]
+        wrong = [block for part in self.parts for block in part.wrong()]
         if wrong:
             wrong[0].editor.focus()
             self._keep_in_sight(wrong[0])
@@ -127,7 +109,7 @@ class FormScreen(FrameScreen):
 
     def action_accept(self) -> None:
         """Accept a form without fields. One with fields is sent from its review."""
-        if not self.blocks:
+        if not self._is_reviewed:
             self.decide(Accepted({}))
 
     def _keep_in_sight(self, block: FieldBlock) -> None:
@@ -135,16 +117,8 @@ class FormScreen(FrameScreen):
         self.call_after_refresh(block.scroll_visible, animate=False)
 
     def _check(self) -> None:
-        filled = self.filled()
-        for block in self.blocks:
-            block.say_problem(wrong_with(filled, block.shown.name) if block.touched else "")
+        for part in self.parts:
+            part.check()
 
     def _focused_block(self) -> FieldBlock | None:
         return next((block for block in self.blocks if block.editor is self.focused), None)
-
-    def _entries(self) -> Entries:
-        return {block.shown.name: block.entry for block in self.blocks if block.entry is not None}
-
-
-def _now() -> datetime:
-    return datetime.now().astimezone()

@@ -37,6 +37,10 @@ class Act(NamedTuple):
 DECLINE = Act("F3", "Decline", "decline")
 CANCEL = Act("Esc", "Cancel", "cancel")
 BLOCK = Act("F4", "Block…", "block")
+DECLINE_ALL = DECLINE._replace(word="Decline all")
+CANCEL_ALL = CANCEL._replace(word="Cancel all")
+APART = Act("F8", "One by one", "take_apart")
+TOGETHER = APART._replace(word="Together")
 
 
 class ActButton(Plain, can_focus=True):
@@ -60,22 +64,25 @@ class FrameScreen(Screen[None]):
         Binding("f4", "block", priority=True),
         Binding("escape,ctrl+c,ctrl+q", "cancel", priority=True),
         Binding("f7", "turn", priority=True),
+        Binding("f8", "take_apart", priority=True),
         Binding("enter,down", "app.focus_next", show=False),
         Binding("up", "app.focus_previous", show=False),
         Binding("pagedown", "scroll_body(1)", show=False),
         Binding("pageup", "scroll_body(-1)", show=False),
     ]
 
-    def __init__(self, waiting: Waiting, clerk: Clerk) -> None:
+    def __init__(self, together: tuple[Waiting, ...], clerk: Clerk) -> None:
         super().__init__()
-        self.waiting = waiting
+        self.together = together
+        """The questions on this screen; mostly one."""
+        self.waiting = together[0]
         self.clerk = clerk
-        self.sheet = lay_out(waiting)
+        self.sheet = lay_out(self.waiting)
         self._said = ""
         self._cancel_asked = False
 
     def compose(self) -> ComposeResult:
-        yield Bar(self.heading(), self.clerk.place(self.waiting))
+        yield Bar(self.heading(), self.clerk.place(self.waiting, as_one=True))
         with VerticalScroll(id="body"):
             yield from self.content()
         yield Plain(id="notice")
@@ -96,7 +103,9 @@ class FrameScreen(Screen[None]):
 
     def acts(self) -> tuple[Act, ...]:
         """The ways to go on, the same ones in the same order on every screen."""
-        return (DECLINE, CANCEL, BLOCK)
+        if len(self.together) > 1:
+            return (DECLINE_ALL, CANCEL_ALL, BLOCK, APART)
+        return (DECLINE, CANCEL, BLOCK, *((TOGETHER,) if self.clerk.is_apart(self.waiting) else ()))
 
     def focus_hint(self) -> str:
         """What the keys do where the focus is."""
@@ -111,7 +120,7 @@ class FrameScreen(Screen[None]):
     def refresh_place(self) -> None:
         """Bring up to date how many wait, and for how long."""
         if self.is_mounted:
-            place = self.clerk.place(self.waiting)
+            place = self.clerk.place(self.waiting, as_one=True)
             more = self.clerk.turn(self.waiting).id != self.waiting.id
             self.query_one(Bar).right = f"{place} · F7 next" if more else place
 
@@ -142,9 +151,11 @@ class FrameScreen(Screen[None]):
         self.refresh_notice()
 
     def decide(self, answer: DeskAnswer, *, block: Block | None = None, edited: tuple[str, ...] = ()) -> None:
-        """Decide the question. What comes too late is told when the screen moves on."""
-        if self.clerk.decide(self.waiting, answer, block=block, edited=edited) == "too soon":
-            self.say(TOO_SOON)
+        """Decide what is on the screen. What comes too late is told when the screen moves on."""
+        for waiting in self.together:
+            if self.clerk.decide(waiting, answer, block=block, edited=edited) == "too soon":
+                self.say(TOO_SOON)
+            block = None  # one rule is enough
 
     def action_decline(self) -> None:
         self.decide(Declined())
@@ -167,9 +178,22 @@ class FrameScreen(Screen[None]):
         """Show the next of the questions that wait; what was entered here is kept."""
         self.post_message(Turn(self.waiting))
 
+    def action_take_apart(self) -> None:
+        """Show what came together one by one, or as one again; what was entered here is kept."""
+        if len(self.together) > 1 or self.clerk.is_apart(self.waiting):
+            self.post_message(Apart(self.waiting))
+
     def action_scroll_body(self, way: int) -> None:
         body = self.query_one("#body", VerticalScroll)
         body.scroll_relative(y=way * max(1, body.size.height - 2), animate=False)
+
+
+class Apart(Message):
+    """The person wants to see what came together one by one, or as one again."""
+
+    def __init__(self, shown: Waiting) -> None:
+        super().__init__()
+        self.shown = shown
 
 
 class Turn(Message):

@@ -11,7 +11,7 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 
 from handraise.desks.clerk import Clerk
-from handraise.desks.terminal.about import about, elsewhere, warnings
+from handraise.desks.terminal.about import about, elsewhere, message, warnings
 from handraise.desks.terminal.frame import CANCEL, Act, FrameScreen
 from handraise.desks.terminal.writing import LONGEST, Plain, Quoted, Row
 from handraise.desks.waiting import Waiting
@@ -28,7 +28,7 @@ class LinkScreen(FrameScreen):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("f5", "accept", priority=True)]
 
     def __init__(self, waiting: Waiting, clerk: Clerk, question: UrlQuestion) -> None:
-        super().__init__(waiting, clerk)
+        super().__init__((waiting,), clerk)
         self._question = question
         self._stage = "browsing" if waiting.browsing else "asking"
 
@@ -44,6 +44,7 @@ class LinkScreen(FrameScreen):
 
     def content(self) -> Iterator[Widget]:
         yield from about(self.sheet)
+        yield from message(self.sheet)
         yield from _link(self.sheet.link, self._question.url)
         if not self.may_be_opened and not self.waiting.browsing:
             yield Row("Danger", DANGER, classes="warning danger")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -13,12 +14,23 @@ from textual.widget import Widget
 from handraise.desks.clerk import Clerk
 from handraise.desks.fill import Filled, edited
 from handraise.desks.review import ReviewLine, review
-from handraise.desks.terminal.frame import Act, FrameScreen
-from handraise.desks.terminal.writing import LONGEST, Row
+from handraise.desks.sheet import Sheet
+from handraise.desks.terminal.frame import TOO_SOON, Act, FrameScreen
+from handraise.desks.terminal.writing import LONGEST, Plain, Quoted, Row
 from handraise.desks.waiting import Waiting
 from handraise.display import for_line
 from handraise.forms import Form
 from handraise.questions import Accepted
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """A form as it was filled in."""
+
+    waiting: Waiting
+    form: Form[Any]
+    sheet: Sheet
+    filled: Filled
 
 
 class ReviewScreen(FrameScreen):
@@ -29,25 +41,30 @@ class ReviewScreen(FrameScreen):
         Binding("f5", "send", priority=True),
     ]
 
-    def __init__(self, waiting: Waiting, clerk: Clerk, form: Form[Any], filled: Filled) -> None:
-        super().__init__(waiting, clerk)
-        self._form = form
-        self._filled = filled
+    def __init__(self, sending: tuple[Sending, ...], clerk: Clerk) -> None:
+        super().__init__(tuple(each.waiting for each in sending), clerk)
+        self._sending = sending
+        self._secrets = tuple(found for each in sending for found in each.filled.secrets)
 
     def heading(self) -> str:
         return f"{super().heading()} · check what will be sent"
 
     def content(self) -> Iterator[Widget]:
-        for line in review(self._form, self.sheet, self._filled):
-            yield Row(Text(str(line.field.label), "not dim bold"), *_value(line), classes="sent")
+        for number, each in enumerate(self._sending, 1):
+            if len(self._sending) > 1:
+                yield Plain(f"Answer {number} of {len(self._sending)}, to this:", classes="part")
+                yield Quoted(each.sheet.message, classes="words")
+            yield from _lines(each)
         yield Row("Goes to", f"{for_line(self.sheet.asker)} ({for_line(self.sheet.target)})", classes="goes")
         yield Row("", "The model may see it.")
-        for found in self._filled.secrets:
+        for found in self._secrets:
             yield Row("Warning", for_line(found.reason), classes="warning")
 
     def acts(self) -> tuple[Act, ...]:
-        send = Act("F5", "Send anyway" if self._filled.secrets else "Send", "send")
-        return (send, Act("F2", "Edit", "edit"), *super().acts())
+        every = f" all {len(self._sending)}" if len(self._sending) > 1 else ""
+        send = Act("F5", f"Send{every}{' anyway' if self._secrets else ''}", "send")
+        ways_out = (act for act in super().acts() if act.action != "take_apart")
+        return (send, Act("F2", "Edit", "edit"), *ways_out)
 
     def focus_hint(self) -> str:
         if self.focused is self.query_one("#body", VerticalScroll):
@@ -65,8 +82,19 @@ class ReviewScreen(FrameScreen):
         self.dismiss()
 
     def action_send(self) -> None:
-        content = self._filled.content
-        self.decide(Accepted(content), edited=edited(self._form, content))
+        for each in self._sending:
+            content = each.filled.content
+            changed = edited(each.form, content)
+            if self.clerk.decide(each.waiting, Accepted(content), edited=changed) == "too soon":
+                self.say(TOO_SOON)
+
+
+def _lines(sending: Sending) -> Iterator[Widget]:
+    lines = review(sending.form, sending.sheet, sending.filled)
+    for line in lines:
+        yield Row(Text(str(line.field.label), "not dim bold"), *_value(line), classes="sent")
+    if not lines:
+        yield Plain("Accepted, with nothing filled in.")
 
 
 def _value(line: ReviewLine) -> Iterator[Text]:
