@@ -104,8 +104,9 @@ class Visits:
     def find_returning(self, state: str) -> Visit | None:
         """The visit whose person another site sends back with this `state`."""
         self._forget()
-        expecting = (v for v in self._by_id.values() if v.expects is not None)
-        return next((v for v in expecting if hmac.compare_digest(v.expects or "", state)), None)
+        given = state.encode("utf-8", "surrogatepass")
+        expecting = [v for v in self._by_id.values() if v.expects is not None]
+        return next((v for v in expecting if hmac.compare_digest(str(v.expects).encode(), given)), None)
 
     def last(self, key: str, person: Person) -> Visit | None:
         """The newest visit of a person for the same question."""

@@ -1,0 +1,150 @@
+"""A page is shown to its person, taken once, and then says how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from tests.pages.house import ABOUT, ANN, ME, TOKEN, VALUE, House
+
+from handraise.errors import NoRoom
+from handraise.pages import SecretField, SecretPage, visits
+from handraise.pages.secret_page import ONE
+from handraise.questions import Accepted, Answer, Cancelled, Declined
+from handraise.vault import Secret
+
+
+@pytest.fixture
+def house() -> House:
+    return House()
+
+
+async def test_the_page_says_who_asks_for_what_and_why_before_anything_is_typed(house: House) -> None:
+    visit, browser = house.ask(), house.browser()
+    assert (await browser.open(visit)).status_code == 200
+    assert browser.heading == "GitHub token"
+    before = browser.text.partition('type="password"')[0]
+    for words in (
+        ABOUT.server,
+        ABOUT.client or "",
+        ABOUT.request,
+        ABOUT.why,
+        ANN.subject,
+        "Starts with ghp_",
+    ):
+        assert words in before
+    assert house.recorded == [("opened", "")]
+
+
+@pytest.mark.shows("L9")
+async def test_what_is_entered_is_taken_once_and_the_link_is_used_up(house: House) -> None:
+    visit, browser = house.ask(), house.browser()
+    await browser.open(visit)
+    assert (await browser.enter(visit)).status_code == 303
+    assert house.answer == Accepted(Secret(VALUE))
+    await browser.open(visit)
+    assert browser.heading == "Done"
+    assert VALUE not in browser.text
+    replayed = await browser.enter(visit, "ghp_another")
+    assert replayed.status_code == 409
+    assert browser.heading == "Already done"
+    assert house.answer == Accepted(Secret(VALUE))
+
+
+async def test_two_posts_at_once_are_one_answer(house: House) -> None:
+    both_in = asyncio.Barrier(2)
+
+    async def slow(_: Secret) -> None:
+        await both_in.wait()
+
+    page: SecretPage[Secret] = SecretPage("Key", (SecretField(ONE),), check=slow)
+    visit, browser = house.ask(page), house.browser()
+    await browser.open(visit)
+    async with asyncio.timeout(5):
+        first, second = await asyncio.gather(browser.enter(visit, "one"), browser.enter(visit, "two"))
+    assert sorted([first.status_code, second.status_code]) == [303, 409]
+    assert len(house.settled) == 1
+
+
+@pytest.mark.parametrize(
+    ("button", "answer", "heading"),
+    [("decline", Declined(), "Declined"), ("cancel", Cancelled(), "Cancelled")],
+)
+async def test_a_page_can_be_declined_and_cancelled(
+    house: House, button: str, answer: Answer[None], heading: str
+) -> None:
+    visit, browser = house.ask(), house.browser()
+    await browser.open(visit)
+    assert (await browser.post(visit, {"do": button})).status_code == 303
+    assert house.answer == answer
+    await browser.open(visit)
+    assert browser.heading == heading
+
+
+async def test_a_page_that_nobody_finished_in_time_says_so_and_takes_nothing(house: House) -> None:
+    visit, browser = house.ask(), house.browser()
+    await browser.open(visit)
+    house.clock.now += 600
+    assert (await browser.enter(visit)).status_code == 409
+    await browser.open(visit)
+    assert browser.heading == "Expired"
+    assert house.settled == []
+    house.clock.now += 3600
+    assert (await browser.open(visit)).status_code == 404
+
+
+@pytest.mark.shows("L9")
+@pytest.mark.parametrize("guess", ["", "x", "a" * 32, "..%2Fstatic", "%00", "back", "static/x"])
+async def test_a_guessed_address_opens_nothing(house: House, guess: str) -> None:
+    house.ask()
+    response = await house.browser().get(f"/{guess}")
+    assert response.status_code == 404
+    assert "notes" not in response.text
+
+
+def test_a_link_is_random_and_says_nothing_about_anyone(house: House) -> None:
+    visit = house.ask()
+    assert len(visit.id) == 32  # 192 bits
+    link = house.site.link(visit)
+    assert link == f"{house.url}/{visit.id}"
+    for part in ("ann", "issuer", "github", visit.elicitation_id):
+        assert part not in link
+
+
+def test_the_same_question_asked_again_has_the_same_page_and_another_persons_has_not(house: House) -> None:
+    visit = house.ask()
+    assert house.ask() is visit
+    assert house.ask(person=ME) is not visit
+    house.clock.now += 601
+    assert house.ask() is not visit
+
+
+async def test_what_cannot_be_settled_has_not_ended(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    visit = house.ask()
+
+    async def broken(*_: object) -> None:
+        raise RuntimeError("the store is away")
+
+    monkeypatch.setattr(house.visits, "_settle", broken)
+    with pytest.raises(RuntimeError):
+        await house.visits.end(visit, Accepted(Secret(VALUE)))
+    assert house.visits.state(visit) == "waiting"
+
+
+def test_there_is_a_limit_to_pages_that_wait(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visits, "_MOST", 1)
+    house.ask()
+    with pytest.raises(NoRoom):
+        house.ask(person=ME)
+
+
+@pytest.mark.shows("S5")
+async def test_what_was_entered_is_never_shown_again(house: House) -> None:
+    visit, browser = house.ask(), house.browser()
+    await browser.open(visit)
+    wrong = await browser.enter(visit, "sk-oops-wrong")
+    assert wrong.status_code == 422
+    assert "sk-oops-wrong" not in wrong.text
+    assert "It does not look right" in browser.text
+    assert visit.answer is None
+    assert VALUE not in repr(visit) + repr(TOKEN)
