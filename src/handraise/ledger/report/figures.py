@@ -173,8 +173,7 @@ def _blocked(refused: Sequence[Case]) -> tuple[Blocked, ...]:
             reason,
             count,
             tuple(
-                name
-                for name, _ in _most(case.about.server.id for case in refused if reason in case.reasons)
+                name for name, _ in _most(case.about.server.id for case in refused if reason in case.reasons)
             ),
         )
         for reason, count in counts.most_common(_MOST)

@@ -17,7 +17,7 @@ _OFTEN: Final = 30
 _UNWELCOME: Final = 0.5
 _ENOUGH: Final = 5
 """Of fewer decisions than this nothing can be said."""
-_INSISTENT: Final = 3
+_INSISTENT: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def _pressure(server: str, cases: Sequence[Case]) -> Pressure:
         signs.append(f"{busiest} questions within an hour")
     if unwelcome is not None and len(decided) >= _ENOUGH and unwelcome > _UNWELCOME:
         signs.append("people turn down most of what it asks")
-    if after_no >= _INSISTENT:
+    if len(decided) >= _ENOUGH and after_no > _INSISTENT * len(cases):
         signs.append(f"asked {after_no} times soon after a no")
     refused = sum(case.outcome == "refused" for case in cases)
     return Pressure(server, busiest, unwelcome, after_no, refused, tuple(signs))

@@ -43,7 +43,7 @@ class Timeline:
 
 def timeline_of(cases: Sequence[Case], since: datetime, until: datetime, zone: tzinfo) -> Timeline:
     """Put each question into the hour, day, week or month in which it was asked."""
-    unit = next((unit for unit, longest in _LONGEST if until - since <= longest), "month")
+    unit: Unit = next((unit for unit, longest in _LONGEST if until - since <= longest), "month")
     counted: dict[datetime, Counter[str]] = {}
     start = _start(since.astimezone(zone), unit)
     while start <= until:

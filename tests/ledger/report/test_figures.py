@@ -1,0 +1,129 @@
+"""What a report counts."""
+
+from __future__ import annotations
+
+import pytest
+from tests.ledger.report.years import PEOPLE, SERVERS, START, made_up
+
+from handraise.ledger import About, Content, Event, Field, Link, Request, Use
+from handraise.ledger.events import Kind
+from handraise.ledger.report import Case, cases_of, figures_of
+from handraise.ledger.report.pressure import pressure_of
+
+ABOUT = About(SERVERS[0][0], PEOPLE[0], Request("tools/call", "notes_delete"), "form")
+MESSAGE = Content("m", "0" * 64)
+
+
+def event(question: str, kind: Kind, after: int = 0, **more: object) -> Event:
+    return Event(f"{question}-{kind}", question, kind, START + after, ABOUT, **more)  # type: ignore[arg-type]
+
+
+def decided(question: str, action: str, after: int, **more: object) -> list[Event]:
+    took: dict[str, object] = {"latency": 1_000, "decided_by": "human", **more}
+    return [
+        event(question, "asked", after, message=MESSAGE),
+        event(question, "decided", after + 1_000, action=action, **took),
+    ]
+
+
+def one(*events: Event) -> Case:
+    (case,) = cases_of(events)
+    return case
+
+
+@pytest.mark.parametrize(
+    ("action", "outcome"), [("accept", "accepted"), ("decline", "declined"), ("cancel", "cancelled")]
+)
+@pytest.mark.shows("O1")
+def test_the_three_answers_stay_three_outcomes(action: str, outcome: str) -> None:
+    assert one(*decided("q", action, 0)).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("kind", "outcome"),
+    [
+        ("expired", "expired"),
+        ("refused", "refused"),
+        ("withdrawn", "unanswered"),
+        ("ambiguous", "unanswered"),
+    ],
+)
+@pytest.mark.shows("O2", "G7")
+def test_no_answer_is_never_counted_as_a_decline(kind: Kind, outcome: str) -> None:
+    assert one(event("q", "asked", message=MESSAGE), event("q", kind, 5)).outcome == outcome
+
+
+def test_a_question_that_nothing_has_ended_is_waiting() -> None:
+    assert (
+        one(event("q", "asked", message=MESSAGE), event("q", "shown", 5, message=MESSAGE)).outcome
+        == "waiting"
+    )
+
+
+@pytest.mark.shows("G7")
+def test_an_accept_is_joined_to_how_the_call_that_used_it_ended() -> None:
+    use = Use(Request("tools/call", "notes_delete"), "error")
+    used = one(*decided("q", "accept", 0), event("q", "used", 2_000, used=use))
+    assert used.use == "error"
+    assert figures_of([used]).uses == (("error", 1),)
+
+
+def test_only_people_count_for_how_long_people_took() -> None:
+    by_rule = one(*decided("q", "cancel", 0, decided_by="policy"))
+    figures = figures_of([by_rule, one(*decided("r", "accept", 0))])
+    assert figures.thinking.total == 1
+    assert figures.thinking.counts[0] == 1
+
+
+def test_what_was_blocked_is_counted_by_reason_with_its_servers() -> None:
+    refused = [
+        one(event(f"q{n}", "refused", n, decided_by="policy", reasons=("asks for a password",)))
+        for n in range(3)
+    ]
+    (blocked,) = figures_of(refused).blocked
+    assert (blocked.reason, blocked.count, blocked.servers) == ("asks for a password", 3, ("notes",))
+
+
+def test_secrets_and_dangerous_links_are_named() -> None:
+    asked = event("q", "asked", message=MESSAGE, fields=(Field("pw", "text", "password"),))
+    linked = event("r", "asked", message=MESSAGE, link=Link("evil.example", "x.evil.example", "danger"))
+    figures = figures_of(cases_of([asked, linked]))
+    assert figures.secrets == (("password", 1),)
+    assert figures.risky == (("evil.example", 1),)
+
+
+def test_many_tools_are_summed_up_after_the_first_twenty() -> None:
+    events = [
+        Event(
+            f"{n}", f"q{n}", "asked", START + n, About(ABOUT.server, request=Request("tools/call", f"t{n}"))
+        )
+        for n in range(25)
+    ]
+    figures = figures_of(cases_of(events))
+    assert len(figures.tools) == 21
+    assert figures.tools[-1].name == "5 others"
+    assert sum(row.total for row in figures.tools) == 25
+
+
+def test_each_question_is_counted_once_everywhere() -> None:
+    cases = cases_of(made_up(500))
+    figures = figures_of(cases)
+    for rows in (figures.servers, figures.tools, figures.people):
+        assert sum(row.total for row in rows) == figures.all.total == len(cases)
+
+
+@pytest.mark.shows("D6")
+def test_a_server_that_goes_on_after_a_no_stands_out() -> None:
+    events = [each for n in range(6) for each in decided(f"q{n}", "decline", n * 60_000)]
+    (server,) = pressure_of(cases_of(events))
+    assert server.after_no == 5
+    assert server.unwelcome == 1.0
+    assert len(server.signs) == 2
+
+
+def test_a_burst_stands_out_and_the_same_number_over_days_does_not() -> None:
+    burst = [event(f"q{n}", "asked", n * 1_000, message=MESSAGE) for n in range(40)]
+    calm = [event(f"q{n}", "asked", n * 7_200_000, message=MESSAGE) for n in range(40)]
+    assert pressure_of(cases_of(burst))[0].busiest_hour == 40
+    assert pressure_of(cases_of(burst))[0].signs
+    assert not pressure_of(cases_of(calm))[0].signs

@@ -1,0 +1,92 @@
+"""Events as some servers and people would leave behind, made up with a seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from handraise.ledger import About, Content, Event, Link, Principal, Request, Server, Use
+from handraise.ledger.events import Kind
+
+START = int(datetime(2026, 9, 1, 8, tzinfo=UTC).timestamp() * 1000)
+DAY = 86_400_000
+
+SERVERS = (
+    (Server("notes", "python"), ("notes_delete", "notes_archive", "notes_clean"), 0.85),
+    (Server("github", "https://mcp.example.com"), ("create_issue", "merge", "delete_branch"), 0.7),
+    (Server("warehouse", "warehouse-server"), ("query", "export"), 0.55),
+    (Server("mailer", "https://mail.example.net"), ("send_all", "send"), 0.3),
+)
+PEOPLE = (
+    Principal("workstation", "ada", "system"),
+    Principal("https://login.example.com", "grace@example.com", "token"),
+    Principal("https://login.example.com", "edsger@example.com", "token"),
+)
+REASONS = (
+    "the form asks for a password",
+    "the server asked more than 10 times in a minute",
+    "you blocked this server",
+    "the link leads to a look-alike of a known domain",
+)
+
+
+def made_up(count: int, *, days: int = 45, seed: int = 7) -> Iterator[Event]:
+    """At least `count` events of questions, over some days."""
+    chance = random.Random(seed)
+    made = 0
+    number = 0
+    while made < count:
+        number += 1
+        for event in _question(number, chance, days):
+            made += 1
+            yield event
+
+
+def _question(number: int, chance: random.Random, days: int) -> Iterator[Event]:
+    server, tools, welcome = chance.choices(SERVERS, (5, 4, 3, 2))[0]
+    request = Request("tools/call", chance.choice(tools), f"{number:032x}")
+    mode = "url" if chance.random() < 0.15 else "form"
+    about = About(server, chance.choice(PEOPLE), request, "url" if mode == "url" else "form")
+    asked = START + int(chance.betavariate(2, 1.4) * days) * DAY + int(chance.gauss(0, 3) * 3_600_000)
+    message = Content(f"m{number}", "0" * 64)
+    link = Link("example.com", "auth.example.com", "ok") if mode == "url" else None
+    names = iter(range(10))
+
+    def event(kind: Kind, after: int, **more: object) -> Event:
+        return Event(f"{number}-{next(names)}", f"q{number}", kind, asked + after, about, **more)  # type: ignore[arg-type]
+
+    if chance.random() < 0.07:
+        reason = chance.choice(REASONS)
+        yield event(
+            "refused",
+            1,
+            decided_by="policy",
+            reasons=(reason,),
+            secret="password" if "password" in reason else None,
+        )
+        return
+    yield event("asked", 0, message=message, link=link)
+    if chance.random() < 0.06:
+        yield event("expired", 300_000)
+        return
+    yield event("shown", 150, message=message)
+    took = int(chance.lognormvariate(9.3, 1.1))
+    roll = chance.random()
+    if roll < 0.02:
+        yield event("withdrawn", took)
+    elif roll < welcome:
+        yield event(
+            "decided",
+            took,
+            action="accept",
+            decided_by="human",
+            latency=took,
+            edited=("title",) if chance.random() < 0.3 else (),
+        )
+        if chance.random() < 0.97:
+            yield event("used", took + 40, used=Use(request, "result" if chance.random() < 0.95 else "error"))
+    elif roll < welcome + (1 - welcome) * 0.7:
+        yield event("decided", took, action="decline", decided_by="human", latency=took)
+    else:
+        yield event("decided", took, action="cancel", decided_by="human", latency=took)
