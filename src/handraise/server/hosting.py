@@ -44,6 +44,8 @@ class PageHost:
         from handraise.pages.peers import can_tell_peers
 
         site, local = await self._site_for(call.person)
+        if _is_kept(page, call.person):
+            await self.vault.require_key()
         code = new_code() if local and not can_tell_peers() else None
         about = self._about(call, why)
         visit = self.visits.open(page, call.person, about, key=key, seconds=seconds, code=code)
@@ -130,13 +132,18 @@ class PageHost:
 
     async def _settle(self, visit: Visit, answer: Answer[Any]) -> None:
         page = visit.page
-        if isinstance(answer, Accepted) and page.service is not None and visit.person.how != "anonymous":
+        if isinstance(answer, Accepted) and page.service is not None and _is_kept(page, visit.person):
             contents = page.dump(answer.data)
             await self.vault.keep(visit.person, page.service, contents, seconds=page.keep_for)
         await self._flows.complete(visit.elicitation_id, visit.person)
 
 
 _KINDS = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
+
+
+def _is_kept(page: Page[Any], person: Person) -> bool:
+    """Whether the vault keeps what comes of a page: never for somebody who would not be known again."""
+    return page.service is not None and person.how != "anonymous"
 
 
 def _client_of(call: Call) -> str | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from handraise.errors import Expired, HandraiseError, Mode
+from handraise.errors import Expired, HandraiseError, Mode, SetupError
 from handraise.questions import Accepted, Answer, Cancelled, Declined, UrlQuestion
 from handraise.revisions import Revision
 from handraise.server.asking import Asking, pose
@@ -15,6 +16,8 @@ from handraise.server.inquiries import Unusable, UrlInquiry
 
 if TYPE_CHECKING:
     from handraise.pages import Page, Visit
+
+logger = logging.getLogger(__name__)
 
 R = TypeVar("R")
 
@@ -115,6 +118,10 @@ class PageAsking(Asking[R]):
             asked = replace(inquiry, key=f"{call.ctx.method} {key}")
             return await pose(call, asked, manner._replace(key=key))  # type: ignore[no-any-return]
         except HandraiseError as error:
+            if isinstance(
+                error, SetupError
+            ):  # the client learns one sentence; this is for whoever runs the server
+                logger.error("%s", error.args[0])
             raise call.raisable(error) from error.__cause__
 
 

@@ -36,6 +36,10 @@ class Vault:
         self._ring: KeyRing | None = None
         self._clock = clock
 
+    async def require_key(self) -> None:
+        """Raise SetupError unless there is a key to keep something with: before anybody is asked for it."""
+        await self._loaded()
+
     async def keep(
         self, person: Person, service: str, contents: Contents, *, seconds: float | None = None
     ) -> None:

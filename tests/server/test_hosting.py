@@ -1,0 +1,175 @@
+"""Where pages are served: in the server's own application, or on this computer while one waits."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+from mcp.server.lowlevel import Server
+from mcp.server.mcpserver import MCPServer
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.routing import Mount
+from tests.server.filling import SECRET, AtTheBrowser, fill
+from tests.server.peers import Person, connect, text_of
+from tests.server.rounds import Rounds, by_hand, sign_in
+
+from handraise import Handraise, ask
+from handraise import Person as Somebody
+from handraise.errors import SetupError, UsageError
+from handraise.pages import OwnSessions, Pages
+from handraise.revisions import Revision
+from handraise.server.install import _RUNTIMES
+
+PUBLIC = "https://mcp.example.com"
+ISSUER = "https://id.example"
+
+
+def with_tool(server: MCPServer) -> MCPServer:
+    @server.tool()
+    async def issue() -> str:
+        answer = await ask.secret("GitHub token", service="github", timeout=20)
+        return answer.data.reveal() if answer.action == "accept" else answer.action
+
+    return server
+
+
+def signed_in(request: Request) -> Somebody | None:
+    user = request.cookies.get("user")
+    return Somebody(ISSUER, user, "token") if user else None
+
+
+async def link_of(rounds: Rounds, **more: Any) -> tuple[str, dict[str, Any]]:
+    first = await rounds.call("issue", {}, **more)
+    ((key, request),) = first["inputRequests"].items()
+    return request["params"]["url"], {
+        "state": first["requestState"],
+        "responses": {key: {"action": "accept"}},
+    }
+
+
+def sdk_app(kit: Handraise) -> tuple[Any, Starlette]:
+    server = with_tool(kit.install(MCPServer("notes")))
+    return server, server.streamable_http_app()
+
+
+def fastmcp_app(kit: Handraise) -> tuple[Any, Starlette]:
+    from fastmcp import FastMCP
+
+    server: Any = kit.install(FastMCP("notes"))
+    with_tool(server)
+    return server._mcp_server, server.http_app()
+
+
+def other_app(kit: Handraise) -> tuple[Any, Starlette]:
+    server = with_tool(MCPServer("notes"))
+    kit.install(server._lowlevel_server)
+    return server, Starlette(routes=[Mount("/handraise", app=kit.pages_app(server._lowlevel_server))])
+
+
+@pytest.mark.shows("L7", "L9")
+@pytest.mark.parametrize("app_of", [sdk_app, fastmcp_app, other_app])
+async def test_pages_are_part_of_the_servers_application_and_of_one_person(
+    app_of: Callable[[Handraise], tuple[Any, Starlette]],
+) -> None:
+    kit = Handraise(public_url=PUBLIC + "/", pages=Pages(sign_in=OwnSessions(signed_in)))
+    server, app = app_of(kit)
+    web = httpx.ASGITransport(app=app)
+    enter = {"do": "enter", "s0": SECRET}
+    sign_in("ada", issuer=ISSUER)
+    try:
+        async with by_hand(server) as rounds:
+            link, retry = await link_of(rounds)
+            assert link.startswith(f"{PUBLIC}/handraise/")
+            assert await fill(link, enter, web) == 401
+            assert await fill(link, enter, web, "user=mallory") == 403
+            assert await fill(link, enter, web, "user=ada") == 303
+            assert (await rounds.call("issue", {}, **retry))["content"][0]["text"] == SECRET
+            again = await rounds.call("issue", {})
+            assert again["content"][0]["text"] == SECRET
+            sign_in("mallory", issuer=ISSUER)
+            assert "inputRequests" in await rounds.call("issue", {}), "nobody is served by another's secret"
+    finally:
+        sign_in(None)
+
+
+async def test_styles_are_found_where_the_pages_say_they_are() -> None:
+    kit = Handraise(public_url=PUBLIC, pages=Pages(sign_in=OwnSessions(signed_in)))
+    _, app = sdk_app(kit)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url=PUBLIC) as browser:
+        missing = await browser.get("/handraise/none")
+        assert missing.status_code == 404
+        assert missing.headers["x-frame-options"] == "DENY"
+        assert '"/handraise/static/handraise.css"' in missing.text
+        assert (await browser.get("/handraise/static/handraise.css")).status_code == 200
+
+
+@pytest.mark.shows("L7")
+@pytest.mark.parametrize(
+    ("options", "person", "words"),
+    [
+        ({}, "ada", "public_url"),
+        ({"public_url": PUBLIC}, "ada", "sign_in"),
+    ],
+)
+async def test_a_page_whose_person_could_not_be_known_is_not_asked_for(
+    options: dict[str, Any], person: str, words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.ERROR, "handraise")
+    server = with_tool(Handraise(**options).install(MCPServer("notes")))
+    sign_in(person)
+    try:
+        async with by_hand(server) as rounds:
+            result = await rounds.call("issue", {})
+    finally:
+        sign_in(None)
+    assert result["isError"]
+    assert words in caplog.text
+
+
+@pytest.mark.parametrize(
+    "url", ["http://mcp.example.com", "ftp://x", "mcp.example.com", "https://a@b/", "https://x/?q=1", ""]
+)
+def test_a_public_address_that_is_none_or_unsafe_is_refused(url: str) -> None:
+    with pytest.raises(SetupError):
+        Handraise(public_url=url)
+
+
+def test_pages_are_not_mounted_where_nobody_can_reach_them() -> None:
+    kit, server = Handraise(), Server("low")
+    kit.install(server)
+    with pytest.raises(UsageError):
+        kit.pages_app(server)
+
+
+@pytest.mark.shows("L10")
+async def test_the_listener_of_a_local_server_is_there_while_a_page_waits_and_goes_when_none_does() -> None:
+    server = with_tool(Handraise(pages=Pages(idle=0.05)).install(MCPServer("notes")))
+    person = AtTheBrowser()
+    async with connect(server, Revision.JULY_2026, person) as client:
+        runtime = _RUNTIMES[server._lowlevel_server]
+        assert "pages" not in runtime.__dict__, "nothing is loaded before a page is needed"
+        assert text_of(await client.call_tool("issue")) == SECRET
+        await person.done()
+        loopback = runtime.pages._loopback
+        assert loopback is not None
+        assert loopback[0]._watch is not None
+        await loopback[0]._watch
+        assert not loopback[0].listener.is_running
+        assert runtime.pages.visits.waiting == 0
+
+
+@pytest.mark.shows("L10")
+async def test_the_listener_ends_with_the_server() -> None:
+    server = with_tool(Handraise().install(MCPServer("notes")))
+    async with connect(server, Revision.JULY_2026, Person(lambda _: None)):
+        pass
+    async with by_hand(server) as rounds:
+        link, _ = await link_of(rounds)
+        assert await fill(link, {"do": "look"}) == 422
+    async with httpx.AsyncClient() as browser:
+        with pytest.raises(httpx.ConnectError):
+            await browser.get(link)
