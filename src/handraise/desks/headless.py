@@ -23,18 +23,23 @@ class HeadlessDesk:
     async def run(self) -> None:
         """Decide what waits, until cancelled."""
         begun: dict[str, asyncio.Task[None]] = {}
+        ending: set[asyncio.Task[None]] = set()
         try:
             async for waiting in self._queue.changes():
                 here = {question.id for question in waiting}
                 for gone in [known for known in begun if known not in here]:
-                    begun.pop(gone).cancel()  # withdrawn, or decided
+                    task = begun.pop(gone)
+                    task.cancel()
+                    ending.add(task)
+                    task.add_done_callback(ending.discard)
                 for question in waiting:
                     if question.id not in begun:
                         begun[question.id] = asyncio.create_task(self._decide(question))
         finally:
             for task in begun.values():
                 task.cancel()
-            await asyncio.gather(*begun.values(), return_exceptions=True)
+            # each was cancelled once only: a second time would leave its command behind
+            await asyncio.gather(*begun.values(), *ending, return_exceptions=True)
 
     async def _decide(self, waiting: Waiting) -> None:
         decision = await decide_headless(self._rule, waiting)

@@ -82,6 +82,8 @@ class Queue:
         place = self._places.get(question_id)
         if place is not None and place.shown_at is None:
             place.shown_at = self._clock()
+            if place.waiting.on_shown is not None:
+                place.waiting.on_shown()
 
     def draft(self, question_id: str) -> Entries:
         """What was typed so far, on whichever desk."""

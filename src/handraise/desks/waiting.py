@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -54,6 +54,8 @@ class Waiting:
     """Questions that came together have the same."""
     browsing: bool = False
     """The link is open, and the person finishes in their browser: accepting says "done", and it can be cancelled."""
+    on_shown: Callable[[], None] | None = field(default=None, compare=False, repr=False)
+    """Told when a desk displays it for the first time."""
 
 
 @dataclass(frozen=True, slots=True)

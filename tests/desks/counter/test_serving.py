@@ -1,0 +1,244 @@
+"""The counter, over its real socket: what waits can be seen, and only the code lets one answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import stat
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.desks.questions import ADA, form_question, link_question
+
+from handraise.desks import Decision, Queue, Waiting
+from handraise.desks.counter import Code, Counter, requests
+from handraise.desks.counter.place import counter_directory, entries, require_private
+from handraise.desks.counter.visiting import Pending, bring, pending
+from handraise.errors import SetupError
+from handraise.forms import Flag, Form, Text
+from handraise.policy.secrets import SecretFinding
+from handraise.questions import Accepted, Cancelled, Declined, Person
+
+NAME = Form.by_hand(Text("name", min_length=2, default="Ada"))
+DECLINE = {"action": "decline"}
+
+
+@dataclass
+class Office:
+    """A counter with its queue, and a visitor who runs beside it."""
+
+    queue: Queue
+    code: Code
+    directory: Path
+    asked: list[asyncio.Task[Decision]] = field(default_factory=list)
+
+    async def put(self, *questions: Waiting) -> None:
+        self.asked += [asyncio.create_task(self.queue.put(question)) for question in questions]
+        await asyncio.sleep(0)
+
+    async def look(self) -> tuple[Pending, ...]:
+        return await asyncio.to_thread(pending, self.directory)
+
+    async def bring(
+        self, answer: dict[str, Any], *, code: str | None = None, anyway: bool = False, at: int = 0
+    ) -> dict[str, Any]:
+        question = (await self.look())[at]
+        reply = await asyncio.to_thread(bring, question, code or self.code.shown(), answer, anyway=anyway)
+        assert reply is not None
+        return reply
+
+    async def decided(self, at: int = 0) -> Decision:
+        async with asyncio.timeout(5):
+            return await self.asked[at]
+
+
+@asynccontextmanager
+async def open_office(directory: Path, person: Person | None = None) -> AsyncIterator[Office]:
+    queue, code = Queue(), Code()
+    async with Counter(queue, code, person=person, directory=directory):
+        office = Office(queue, code, directory)
+        yield office
+        for task in office.asked:
+            task.cancel()
+        await asyncio.gather(*office.asked, return_exceptions=True)
+
+
+@pytest.fixture(params=["socket", "port"])
+async def office(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Office]:
+    """Once over a Unix socket, and once over a port, as where the path is too long for a socket."""
+    directory = tmp_path / ("run" if request.param == "socket" else "x" * 120)
+    async with open_office(directory) as opened:
+        [entry] = entries(directory)
+        assert entry.suffix == {"socket": ".sock", "port": ".port"}[request.param]
+        yield opened
+
+
+@pytest.mark.shows("D9")
+async def test_what_waits_is_listed_and_answered_with_the_code(office: Office) -> None:
+    await office.put(form_question("Who?", NAME))
+    [question] = await office.look()
+    assert question.described["question"]["message"] == "Who?"
+    reply = await office.bring({"action": "accept", "content": {"name": "Bob"}})
+    assert reply == {"taken": "accept", "link": None}
+    decision = await office.decided()
+    assert (decision.answer, decision.by, decision.desk) == (Accepted({"name": "Bob"}), "human", "command")
+    assert decision.edited == ("name",)
+
+
+@pytest.mark.parametrize(("given", "answer"), [("decline", Declined()), ("cancel", Cancelled())])
+async def test_a_question_is_declined_or_cancelled(office: Office, given: str, answer: object) -> None:
+    await office.put(form_question("Who?", NAME))
+    assert await office.bring({"action": given}) == {"taken": given, "link": None}
+    assert (await office.decided()).answer == answer
+
+
+@pytest.mark.shows("D9")
+async def test_a_wrong_code_changes_nothing(office: Office) -> None:
+    await office.put(form_question("Who?", NAME))
+    for _ in range(5):
+        assert (await office.bring(DECLINE, code="ABCD-EFGH"))["error"] == "wrong_code"
+    assert (await office.bring(DECLINE))["error"] == "wait", "not even the right one, so soon after"
+    assert len(office.queue.waiting()) == 1
+
+
+@pytest.mark.shows("D9", "S4")
+async def test_an_answer_that_does_not_fit_is_told_and_changes_nothing(office: Office) -> None:
+    await office.put(form_question("Who?", Form.by_hand(Text("name", min_length=2), Flag("sure"))))
+    reply = await office.bring({"action": "accept", "content": {"name": "x", "more": 1}})
+    assert reply["error"] == "misfit"
+    assert len(reply["problems"]) == 3
+    assert (await office.bring({"action": "accept"}))["error"] == "misfit"
+    assert (await office.bring({"action": "perhaps"}))["error"] == "misfit"
+    secret = {"name": "ghp_" + "x7Kd92LmQp" * 3 + "aB3dE9", "sure": True}
+    assert (await office.bring({"action": "accept", "content": secret}, anyway=True))["error"] == "secret"
+    assert len(office.queue.waiting()) == 1
+
+
+@pytest.mark.shows("S4")
+async def test_personal_data_leaves_only_when_somebody_says_so(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = SecretFinding("name", 2, "national_id", "This looks like a national id number.")
+    monkeypatch.setattr(requests, "scan_answer", lambda content: (found,))
+    await office.put(form_question("Who?", Form.by_hand(Text("name"))))
+    answer = {"action": "accept", "content": {"name": "Ada"}}
+    reply = await office.bring(answer)
+    assert (reply["error"], reply["problems"]) == ("personal", [found.reason])
+    assert (await office.bring(answer, anyway=True))["taken"] == "accept"
+
+
+@pytest.mark.shows("D8")
+async def test_the_second_answer_is_told_that_it_is_too_late(office: Office) -> None:
+    await office.put(form_question("Who?", NAME))
+    [question] = await office.look()
+    office.queue.decide(question.id, Decision(Declined(), desk="web"))
+    reply = await asyncio.to_thread(bring, question, office.code.shown(), {"action": "cancel"})
+    assert reply is not None
+    assert (reply["error"], reply["sentence"]) == (
+        "too_late",
+        "This question is over. It was answered in the browser: declined.",
+    )
+    assert (await office.decided()).answer == Declined()
+
+
+@pytest.mark.shows("D2")
+async def test_a_link_is_consented_to_and_given_back_to_be_opened(office: Office) -> None:
+    await office.put(link_question())
+    reply = await office.bring({"action": "accept", "content": {}})
+    assert reply == {"taken": "accept", "link": "https://example.com/start"}
+    assert (await office.decided()).answer == Accepted(None)
+
+
+async def test_a_dangerous_link_cannot_be_accepted(office: Office) -> None:
+    await office.put(link_question("https://user:pw@evil.example\\@example.com/"))
+    assert (await office.bring({"action": "accept", "content": {}}))["error"] == "danger"
+    assert (await office.bring(DECLINE))["taken"] == "decline"
+
+
+async def test_a_counter_for_one_person_shows_nobody_elses_questions(tmp_path: Path) -> None:
+    async with open_office(tmp_path / "run", person=ADA) as office:
+        bob = Person("", "bob", "system")
+        await office.put(form_question("Hers?", NAME), form_question("His?", NAME, person=bob))
+        [question] = await office.look()
+        assert question.described["question"]["message"] == "Hers?"
+        stolen = Pending(question.counter, {**question.described, "id": office.queue.waiting()[1].id})
+        reply = await asyncio.to_thread(bring, stolen, office.code.shown(), DECLINE)
+        assert reply is not None
+        assert reply["error"] == "unknown"
+
+
+async def test_a_port_is_open_only_to_who_can_read_its_file(tmp_path: Path) -> None:
+    async with open_office(tmp_path / ("x" * 120)) as office:
+        await office.put(form_question("Who?", NAME))
+        [entry] = entries(office.directory)
+        assert stat.S_IMODE(entry.stat().st_mode) == 0o600
+        told = json.loads(entry.read_text())
+        entry.write_text(json.dumps({**told, "token": "guessed"}))
+        assert await office.look() == ()
+
+
+@pytest.mark.parametrize(
+    "line", [b"", b"{", b"[]\n", b'"x"\n', b'{"do": "answer"}\n', b"{" * 2_000_000 + b"\n"]
+)
+async def test_garbage_is_refused_and_the_counter_goes_on(tmp_path: Path, line: bytes) -> None:
+    async with open_office(tmp_path / "run") as office:
+        await office.put(form_question("Who?", NAME))
+        [entry] = entries(office.directory)
+        reader, writer = await asyncio.open_unix_connection(entry)
+        await reader.readline()
+        writer.write(line)
+        if line.endswith(b"\n"):
+            async with asyncio.timeout(5):
+                try:
+                    reply = await reader.read()
+                except ConnectionResetError:
+                    reply = b""
+            assert not reply or "error" in json.loads(reply)
+        writer.close()
+        assert len(await office.look()) == 1
+
+
+async def test_the_socket_is_private_and_gone_afterwards(tmp_path: Path) -> None:
+    async with open_office(tmp_path / "run") as office:
+        [entry] = entries(office.directory)
+        assert stat.S_IMODE(office.directory.stat().st_mode) == 0o700
+        assert stat.S_IMODE(entry.stat().st_mode) == 0o600
+    assert list(entries(tmp_path / "run")) == []
+
+
+async def test_what_a_killed_process_left_is_tidied_up(tmp_path: Path) -> None:
+    require_private(tmp_path / "run")
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(tmp_path / "run/1-dead.sock"))
+    assert await asyncio.to_thread(pending, tmp_path / "run") == ()
+    assert list(entries(tmp_path / "run")) == []
+
+
+def test_a_directory_that_others_can_enter_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "open").mkdir(mode=0o755)
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    for name in ("open", "link"):
+        with pytest.raises(SetupError, match="yours alone"):
+            require_private(tmp_path / name)
+
+
+def test_the_place_is_the_sessions_own_or_beside_the_rules(tmp_path: Path) -> None:
+    assert counter_directory({"XDG_RUNTIME_DIR": str(tmp_path)}) == tmp_path / "handraise"
+    env = {"XDG_RUNTIME_DIR": "relative", "XDG_DATA_HOME": str(tmp_path), "HOME": str(tmp_path)}
+    assert counter_directory(env) == tmp_path / "handraise/run"
+
+
+async def test_what_was_just_asked_is_held_back_and_not_refused(tmp_path: Path) -> None:
+    """Whoever writes out an answer with its code has not typed ahead; still nothing is accepted at once."""
+    async with open_office(tmp_path / "run") as office:
+        await office.put(form_question("Who?", NAME))
+        began = time.monotonic()
+        await office.bring({"action": "accept", "content": {"name": "Bob"}})
+        assert time.monotonic() - began >= 0.5
