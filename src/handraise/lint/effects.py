@@ -15,8 +15,8 @@ def _words(text: str) -> frozenset[str]:
 
 
 GRAVE = _words(
-    """delete remove drop destroy purge prune cleanup clear wipe erase truncate send mail pay charge refund transfer deploy publish
-    revoke terminate kill uninstall overwrite reset buy purchase withdraw"""
+    """delete remove drop destroy purge prune cleanup clear wipe erase truncate send mail pay charge refund
+    transfer deploy publish revoke terminate kill uninstall overwrite reset buy purchase withdraw"""
 )
 """Words in a tool's name for what cannot be taken back, or reaches other people."""
 READING = _words(

@@ -60,7 +60,9 @@ def _form(source: Source, expression: ast.expr, is_schema: bool) -> WrittenForm 
     match expression:
         case ast.Constant(value=None):
             return WrittenForm(())
-        case ast.Dict() if is_schema:
+        case ast.Dict(keys=keys) if is_schema or any(
+            ast.unparse(key) == "'properties'" for key in keys if key
+        ):
             return _from_schema(expression)
         case ast.Dict() | ast.List():
             return WrittenForm((WrittenField(expression, "value", "choice"),))

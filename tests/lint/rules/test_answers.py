@@ -34,6 +34,10 @@ FIRES = {
         "HR202",
         f"answer = {ASK}\nif answer.action == 'decline':\n    return 'no'\nreturn answer.data",
     ),
+    "an if for decline only, without data": (
+        "HR202",
+        f"answer = {ASK}\nif answer.action == 'decline':\n    return 'no'\nreturn 'renamed'",
+    ),
     "isinstance for cancel only": (
         "HR202",
         f"answer = {ASK}\nif isinstance(answer, Cancelled):\n    return 'no'\nreturn answer.data",
@@ -51,6 +55,7 @@ FIRES = {
 SILENT = {
     "or_stop": f"return ({ASK}).or_stop()",
     "an action that is compared": f"a = {ASK}\nif a.action != 'accept':\n    return 'no'\nreturn a.data",
+    "an action that is reported": f"a = {ASK}\nreturn f'decline? {{a.action}}'",
     "a walrus": f"if (a := {ASK}).action == 'accept':\n    return a.data\nreturn 'no'",
     "both answers in one test": (
         f"a = {ASK}\nif a.action in ('decline', 'cancel'):\n    return 'no'\nreturn a.data"

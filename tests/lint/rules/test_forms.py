@@ -43,6 +43,10 @@ FIRES = {
         "HR102",
         'ElicitRequestFormParams(message="m", requested_schema={"properties": {"a": {"type": "object"}}})',
     ),
+    "a schema where a type belongs": (
+        "HR101",
+        'ElicitRequestFormParams(message="m", requested_schema={"properties": {"password": {"type": "string"}}})',
+    ),
     "a schema without properties": (
         "HR103",
         'ElicitRequestFormParams(message="m", requested_schema={"properties": {}})',

@@ -24,6 +24,15 @@ FIRES = {
         "try:\n    n = int(name)\nexcept (TypeError, ValueError):\n"
         "    n = (await ask.number(f'{name} is no number.')).or_stop()\nreturn n",
     ),
+    "a trimmed argument that is mended": (
+        "HR504",
+        "trimmed = name.strip()\nif len(trimmed) < 3:\n"
+        "    more = (await ask.text('Too short. Which name?')).or_stop()\n    return more\nreturn trimmed",
+    ),
+    "a request for an argument": (
+        "HR503",
+        "path = (await ask.text('Please provide the path.')).or_stop()\nreturn path",
+    ),
     "a confirmation of nothing": ("HR505", "return (await ask.confirm('Do you want to proceed?')).or_stop()"),
     "a flag for nothing": ("HR505", "return (await ask('Is this ok?', bool)).or_stop()"),
 }
@@ -35,6 +44,9 @@ SILENT = {
         "zone = (await ask.text('In which time zone are you?', check=known)).or_stop()\nreturn zone"
     ),
     "missing context": "zone = (await ask.text('In which time zone are you?')).or_stop()\nreturn zone",
+    "a number that has to be typed": (
+        "if len(find(name)) > 20:\n    (await ask.text(f'Type {name} to go on.')).or_stop()\nreturn name"
+    ),
     "a choice that only the server knows": (
         "if name is None:\n    name = (await ask.choose('Which one?', names())).or_stop()\nreturn name"
     ),

@@ -45,9 +45,15 @@ def _missing(source: Source) -> Iterator[Mark]:
                 yield from _missing_cases(source, statement, wanted)
         compared = {kind for use in answer.uses for kind in _compared(source, use)}
         reads = [read for use in answer.uses if (read := reads_data(source, use)) is not None]
-        if reads and compared in ({"decline"}, {"cancel"}):
+        if compared in ({"decline"}, {"cancel"}):
             [other] = {"decline", "cancel"} - compared
-            yield reads[0], f"This is reached after a {other}, too."
+            if reads:
+                yield reads[0], f"This is reached after a {other}, too."
+            else:
+                yield (
+                    site.node,
+                    f"A {other} is taken for an accept: only a {next(iter(compared))} is looked for.",
+                )
 
 
 def _missing_cases(source: Source, statement: ast.Match, wanted: set[str]) -> Iterator[Mark]:
@@ -74,8 +80,8 @@ def _compared(source: Source, use: ast.expr) -> Iterator[str]:
     match parent:
         case ast.Attribute(attr="action"):
             whole = source.parents.get(parent)
-            constants = (each for each in ast.walk(whole) if isinstance(each, ast.Constant)) if whole else ()
-            yield from (str(each.value) for each in constants)
+            if isinstance(whole, ast.Compare):
+                yield from (str(each.value) for each in ast.walk(whole) if isinstance(each, ast.Constant))
         case ast.Call(func=ast.Name(id="isinstance"), args=[_, classes]):
             yield from (kind for each in ast.walk(classes) if (kind := kind_of(each)))
 

@@ -15,8 +15,9 @@ from handraise.lint.written_forms import written_form
 _INVALID = {"ValueError", "TypeError", "ValidationError", "JSONDecodeError", "KeyError"}
 _CHECKS = re.compile(r"is[a-z]+|is_valid\w*|valid\w*|check\w*|match|fullmatch|search|startswith|endswith|len")
 _PROSE = re.compile(
-    r"anything else|what (?:else )?(?:would|do) you (?:like|want|need|mean)|how can i help|tell me (?:more|about)|"
-    r"(?:please )?(?:describe|explain|elaborate)|can you (?:clarify|explain)|what is your (?:question|goal)",
+    r"anything else|please (?:provide|specify|enter|give)|how can i help|tell me (?:more|about)|"
+    r"what (?:else )?(?:would|do) you (?:like|want|need|mean)|what is your (?:question|goal)|"
+    r"(?:please )?(?:describe|explain|elaborate)|can you (?:clarify|explain)",
     re.IGNORECASE,
 )
 _VAGUE = re.compile(
@@ -67,7 +68,7 @@ def _is_in_validation(source: Source, site: Site) -> bool:
                 if _INVALID & {source.last_name(each) for each in ast.walk(caught)}:
                     return True
             case ast.If(test=test) if below in above.body:
-                if _fills_parameter(source, site) and _checks(test):
+                if _checks(test) and _tests_an_argument(source, site, test):
                     return True
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 return False
@@ -83,6 +84,28 @@ def _checks(test: ast.expr) -> bool:
             case ast.Compare(ops=[ast.Lt() | ast.Gt() | ast.LtE() | ast.GtE()]):
                 return True
     return False
+
+
+def _tests_an_argument(source: Source, site: Site, test: ast.expr) -> bool:
+    """Whether a test looks at a parameter itself, or at one that was only trimmed: `name = name.strip()`."""
+    function = source.function_of(site.node)
+    given = _parameters(function) if function else set()
+    names = (node for node in ast.walk(test) if isinstance(node, ast.Name) and _is_tested(source, node))
+    return any(node.id in given or _trimmed(source, node) in given for node in names)
+
+
+def _is_tested(source: Source, name: ast.Name) -> bool:
+    """Not what is handed to some function, whose result is then tested."""
+    parent = source.parents.get(name)
+    return not isinstance(parent, ast.Call) or _CHECKS.fullmatch(source.last_name(parent.func)) is not None
+
+
+def _trimmed(source: Source, name: ast.Name) -> str | None:
+    match source.value_of(name):
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=original))):
+            return original
+        case _:
+            return None
 
 
 def _fills_parameter(source: Source, site: Site) -> str | None:
