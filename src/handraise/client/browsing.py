@@ -26,6 +26,8 @@ async def finish_in_browser(consent: Consent, link: UrlQuestion, finished: Corou
     """Wait until the server reports that a link is finished, or the person does; False when they give up."""
     async with _started(consent.wait_in_browser(link)) as said, _started(finished) as noticed:
         await asyncio.wait({said, noticed}, return_when=asyncio.FIRST_COMPLETED)
+        if noticed.done():
+            await consent.completed(link)
         return noticed.done() or said.result()
 
 

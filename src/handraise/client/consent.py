@@ -11,14 +11,16 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from handraise.client.calls import CALL, Call
-from handraise.client.gate import Desks, Event, Gate
+from handraise.client.gate import Desks, Event, Gate, Ruling
+from handraise.client.recording import NOT_RECORDED, InLedger, Recording, record_unreadable
 from handraise.client.roots import Folders, Roots, ask_about
 from handraise.desks import Cause, Decision, Waiting
-from handraise.errors import WireError
+from handraise.errors import HandraiseError, WireError
 from handraise.forms import check_answer
 from handraise.policy.secrets import judge_form, scan_answer
 from handraise.questions import (
@@ -38,10 +40,14 @@ from handraise.wire import WireAnswer, dump_answer, parse_question, undeclared_m
 if TYPE_CHECKING:
     import mcp_types as types
 
+    from handraise.ledger import Ledger
+    from handraise.ledger.events import Client
+
 logger = logging.getLogger(__name__)
 
 DeskMode = Literal["form", "url"]
 
+_OPEN_LINKS = 64
 _NO_ROOTS = "Roots are not supported here."
 
 
@@ -64,6 +70,8 @@ class Consent:
         roots: Roots | Folders | None = None,
         timeout: float | None = 300.0,
         record: Callable[[Event], None] | None = None,
+        ledger: Ledger | None = None,
+        policy_version: str | None = None,
         transport: Literal["stdio", "http"] = "stdio",
         server_host: str | None = None,
     ) -> None:
@@ -75,9 +83,14 @@ class Consent:
         """The folders that the server may get to know, once the person agreed; None: it cannot ask for any."""
         self.calls: list[Call] = []
         """The calls under way, as far as the host tells."""
+        self.client: Client | None = None
+        """The host's own program, for the ledger."""
         self._gate = gate
         self._timeout = timeout
         self._record = record
+        self._ledger = ledger
+        self._policy_version = policy_version
+        self._opened: dict[UrlQuestion, Recording] = {}
         self._transport: Literal["stdio", "http"] = transport
         self._server_host = server_host
         self._about_roots = asyncio.Lock()
@@ -98,9 +111,11 @@ class Consent:
             question = parse_question(raw, revision)
         except WireError as error:
             logger.warning("%s asked against the rule %r: %s", self.origin.name, error.rule, error)
+            await self._unreadable(revision, f"it breaks the rule {error.rule}")
             return ErrorData(code=-32602, message=f"{error.public} Rule: {error.rule}.")
         if question.mode not in self.modes:
             fault = undeclared_mode(question.mode)
+            await self._unreadable(revision, f"{question.mode} mode was not declared")
             return ErrorData(code=fault.code, message=fault.message)
         decision = await self.ask(question, revision)
         if (
@@ -128,24 +143,41 @@ class Consent:
     async def ask(self, question: Question, revision: Revision | None = None) -> Decision:
         """Have a question decided: by the policy, or by the person at a desk."""
         waiting: Waiting | None = None
+        recording: Recording = NOT_RECORDED
         try:
             waiting = self._waiting(question)
-            decision = await self._decide(waiting)
+            recording = self._recording(waiting, revision)
+            decision = await self._decide(replace(waiting, on_shown=recording.shown), recording)
         except Exception:
             logger.exception("a question of %s could not be shown", self.origin.name)
             decision = Decision(Cancelled(), by="agent", reason="it could not be shown")
+            with suppress(HandraiseError):  # of the record: without it nothing was accepted either
+                await recording.failed(decision.reason)
         if self._record is not None:
             self._record(Event(waiting, decision, revision))
         return decision
 
-    async def _decide(self, waiting: Waiting) -> Decision:
+    async def _decide(self, waiting: Waiting, recording: Recording) -> Decision:
         ruling = self._gate.admit(waiting, time.time())
         if ruling.verdict == "refuse":
             refused = Decision(Cancelled(), by="policy", reason="; ".join(ruling.reasons))
+            await recording.refused(ruling.reasons or ("the policy refused it",))
             if not ruling.silent:
                 logger.warning("a question of %s was refused: %s", self.origin.name, refused.reason)
                 self.queue.tell(waiting, refused)
             return refused
+        await recording.asked()
+        try:
+            decision = await self._answered(waiting, ruling)
+        except asyncio.CancelledError:
+            recording.withdrawn()
+            raise
+        await recording.decided(decision)
+        if isinstance(waiting.question, UrlQuestion) and isinstance(decision.answer, Accepted):
+            self._remember_open(waiting.question, recording)
+        return decision
+
+    async def _answered(self, waiting: Waiting, ruling: Ruling) -> Decision:
         if ruling.same_as is not None and (shared := await self.queue.join(ruling.same_as)) is not None:
             return _checked(waiting, shared)
         if ruling.verdict == "warn":
@@ -156,6 +188,25 @@ class Consent:
         finally:
             self._gate.decided(waiting, decision, time.time())
         return decision
+
+    def _recording(self, waiting: Waiting, revision: Revision | None) -> Recording:
+        if self._ledger is None:
+            return NOT_RECORDED
+        return InLedger(self._ledger, waiting, revision, client=self.client, policy=self._policy_version)
+
+    async def _unreadable(self, revision: Revision, reason: str) -> None:
+        if self._ledger is not None:
+            await record_unreadable(self._ledger, self.origin, self.person, revision, reason)
+
+    def _remember_open(self, question: UrlQuestion, recording: Recording) -> None:
+        self._opened[question] = recording
+        while len(self._opened) > _OPEN_LINKS:
+            del self._opened[next(iter(self._opened))]
+
+    async def completed(self, question: UrlQuestion) -> None:
+        """What a link led to is finished, by the server's word or the person's."""
+        if (recording := self._opened.pop(question, None)) is not None:
+            await recording.completed()
 
     def _waiting(self, question: Question) -> Waiting:
         now = time.time()
@@ -175,6 +226,8 @@ class Consent:
     async def wait_in_browser(self, question: UrlQuestion) -> bool:
         """Offer "done" and "cancel" while a browser flow runs; True when the person says that it is done."""
         decision = await self.queue.put(replace(self._waiting(question), browsing=True))
+        if isinstance(decision.answer, Accepted):
+            await self.completed(question)
         return isinstance(decision.answer, Accepted)
 
     def _inspect(self, url: str) -> Inspection:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import mcp_types as types
 from mcp import ClientSession
 
 from handraise.client.consent import Consent
 from handraise.revisions import Revision
+from handraise.wire import Capabilities, dump_capabilities
 
 
 def declare_exactly(session: ClientSession, consent: Consent) -> None:
@@ -29,9 +28,9 @@ def declare_exactly(session: ClientSession, consent: Consent) -> None:
 
 
 def _elicitation(consent: Consent, revision: Revision) -> types.ElicitationCapability | None:
-    modes = {mode for mode in consent.modes if mode == "form" or revision.url_mode}
-    named: dict[str, Any] = {mode: {} for mode in modes}
-    return types.ElicitationCapability.model_validate(named) if modes else None
+    modes = Capabilities(form="form" in consent.modes, url="url" in consent.modes)
+    declared = dump_capabilities(modes, revision).get("elicitation")
+    return None if declared is None else types.ElicitationCapability.model_validate(declared)
 
 
 def _roots(consent: Consent, revision: Revision) -> types.RootsCapability | None:
