@@ -34,6 +34,8 @@ _GRAVE_METHODS = _words(
     drop_database sendmail send_message send_email terminate_instances"""
 )
 _GRAVE_SQL = re.compile(r"\s*(?:delete\s+from|drop\s+\w+|truncate)\b", re.IGNORECASE)
+_TO_CLIENT = re.compile(r"(?:.*_)?(?:ctx|context|session)")
+"""Notices to the client are no effects: `ctx.session.send_log_message(…)`."""
 _TEMPORARY = re.compile(r"te?mp", re.IGNORECASE)
 
 
@@ -60,7 +62,7 @@ def grave_calls(source: Source, function: Function) -> Iterator[ast.Call]:
 def effects(source: Source, function: Function) -> Iterator[ast.AST]:
     """What a function changes outside of itself, in the order in which it is written."""
     own = _own_names(function)
-    for node in ast.walk(function):
+    for node in source.own_nodes(function):
         match node:
             case ast.Call() if _is_effect(source, node, own):
                 yield node
@@ -82,9 +84,11 @@ def _is_effect(source: Source, call: ast.Call, own: set[str]) -> bool:
     match call.func:
         case ast.Attribute(value=ast.Name(id=owner), attr=method) if method in _MUTATORS:
             return owner not in own
+        case ast.Attribute(value=ast.expr() as owner) if _TO_CLIENT.fullmatch(source.last_name(owner)):
+            return False
         case ast.Attribute(attr=name) | ast.Name(id=name):
             words = words_of(name)
-            return bool(words) and words[0] in _CHANGING
+            return bool(words) and words[0] in _CHANGING and not name[0].isupper()
         case _:
             return False
 

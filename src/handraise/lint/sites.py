@@ -46,6 +46,11 @@ def sites(source: Source, within: ast.AST | None = None) -> Iterator[Site]:
             yield site
 
 
+def own_sites(source: Source, function: Function) -> list[Site]:
+    """The places where a function asks itself, in the order in which they are written."""
+    return [site for site in sites(source, function) if source.function_of(site.node) is function]
+
+
 def asks(source: Source, function: Function) -> bool:
     """Whether a function asks: itself, through others of the file, by a resolver, or by a helper named for it."""
     for reached in source.reached(function):
@@ -76,7 +81,7 @@ def our_method(source: Source, call: ast.Call) -> str | None:
 
 def is_resolver(source: Source, function: Function) -> bool:
     """Whether a function runs again in every round: it returns `Elicit`, or stands in a `Resolve`."""
-    if any(site.style == "resolver" for site in sites(source, function)):
+    if any(site.style == "resolver" for site in own_sites(source, function)):
         return True
     resolved = (call.args for call in source.calls() if source.last_name(call.func) == "Resolve")
     return any(args and source.last_name(args[0]) == function.name for args in resolved)

@@ -6,7 +6,7 @@ Nothing is imported or run.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TypeAlias
 
@@ -74,8 +74,20 @@ class Source:
 
     def calls(self, within: ast.AST | None = None) -> Iterator[ast.Call]:
         """Every call, in the whole file or inside a node, in the order in which they are written."""
-        nodes = self.nodes if within is None else ast.walk(within)
-        yield from sorted((node for node in nodes if isinstance(node, ast.Call)), key=place)
+        return iter(self._all_calls if within is None else _sorted_calls(ast.walk(within)))
+
+    @cached_property
+    def _all_calls(self) -> list[ast.Call]:
+        return _sorted_calls(self.nodes)
+
+    def own_nodes(self, function: Function) -> Iterator[ast.AST]:
+        """What a function runs itself: not the functions that are defined inside of it."""
+        waiting: list[ast.AST] = list(function.body)
+        while waiting:
+            node = waiting.pop()
+            yield node
+            if not isinstance(node, Scope):
+                waiting.extend(ast.iter_child_nodes(node))
 
     def value_of(self, name: ast.Name) -> ast.expr | None:
         """The one value that is assigned to a name, in its own function or at the top; None when unclear."""
@@ -100,6 +112,10 @@ class Source:
 def place(node: ast.AST) -> tuple[int, int]:
     """Where a node starts, to sort by."""
     return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+
+
+def _sorted_calls(nodes: Iterable[ast.AST]) -> list[ast.Call]:
+    return sorted((node for node in nodes if isinstance(node, ast.Call)), key=place)
 
 
 def _local_name(called: ast.expr) -> str:

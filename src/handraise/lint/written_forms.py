@@ -168,6 +168,8 @@ def _field(node: ast.AST, name: str, kind: Kind, source: Source, *notes: ast.exp
     """A field with what its `Field(…)` says of it, wherever that stands."""
     calls = [note for note in notes if isinstance(note, ast.Call)]
     said = {keyword.arg: keyword.value for call in calls for keyword in call.keywords if keyword.arg}
+    if kind == "nested" and "json_schema_extra" in said and "items" in ast.unparse(said["json_schema_extra"]):
+        kind = "choice"  # the SDK's way of giving a list its options
     title, description = (written_text(source, said.get(word)) for word in ("title", "description"))
     return WrittenField(node, name, kind, title, description, bool(_CONSTRAINTS & said.keys()))
 

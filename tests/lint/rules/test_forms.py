@@ -66,6 +66,10 @@ SILENT = {
         "    kind: ClassVar[dict[str, str]] = {}\n"
         'x = (await ask(f"Which {thing}?", A)).or_stop()'
     ),
+    "a list with options in the SDK's way": (
+        "class A(BaseModel):\n    a: list[str] = Field(json_schema_extra={'items': {'enum': ['x', 'y']}})\n"
+        'x = (await ask("Which?", A)).or_stop()'
+    ),
     "a model that is not asked": "class A(BaseModel):\n    password: str\n",
 }
 

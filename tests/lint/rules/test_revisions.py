@@ -47,6 +47,13 @@ SILENT = {
         "@replayable\nasync def a():\n    await once('book', lambda: book(1))\n"
         "    return (await ask.date('When?')).or_stop()"
     ),
+    "an object that is made": "async def a():\n    x = CreateRequest()\n    return Elicit(f'{x}', A)",
+    "a notice to the client": (
+        "async def a(ctx):\n    await ctx.session.send_log_message('info', 'asking')\n    return Elicit('m', A)"
+    ),
+    "tools that a function makes": (
+        "def build():\n    server.add_tool(a)\n    async def a():\n        return Elicit('m', A)\n    save(server)"
+    ),
     "an effect on a way that ends": (
         "@replayable\nasync def a(free):\n    if free:\n        book(1)\n        return 'booked'\n"
         "    return (await ask.date('When?')).or_stop()"

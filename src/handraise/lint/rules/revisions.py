@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from handraise.lint.effects import effects
 from handraise.lint.finding import Mark, Rule
-from handraise.lint.sites import is_resolver, sites
+from handraise.lint.sites import is_resolver, own_sites, sites
 from handraise.lint.source import Function, Source, place
 
 _VOLATILE = re.compile(
@@ -40,9 +40,10 @@ def _run_again(source: Source) -> Iterator[Mark]:
 def _interrupted(source: Source, function: Function) -> Iterator[tuple[ast.AST, str]]:
     """The places where a body stops on 2026-07-28, the last one first, and what that does to what was before."""
     for call in reversed(list(source.calls(function))):
-        if source.last_name(call.func) == "InputRequiredResult":
+        own = source.function_of(call) is function
+        if own and source.last_name(call.func) == "InputRequiredResult":
             yield call, "The client calls again with the answer, and this runs a second time."
-    for site in reversed(list(sites(source, function))):
+    for site in reversed(own_sites(source, function)):
         if site.style in ("context", "session"):
             yield site.node, "On 2026-07-28 this has happened when the question behind it fails the call."
 
@@ -51,7 +52,7 @@ def _replayed(source: Source) -> Iterator[Mark]:
     for function in source.functions:
         if not any(source.last_name(each) == "replayable" for each in function.decorator_list):
             continue
-        for site in reversed(list(sites(source, function))):
+        for site in reversed(own_sites(source, function)):
             found = _effect_before(source, function, site.node)
             if found is not None:
                 yield (
