@@ -127,6 +127,7 @@ def _explain(error: BaseException) -> int:
     """Say what went wrong in one line; the exit status for it."""
     from asyncio import CancelledError
 
+    from mcp import InputRequiredRoundsExceededError
     from mcp.shared.exceptions import MCPError
 
     while isinstance(error, BaseExceptionGroup):
@@ -138,6 +139,11 @@ def _explain(error: BaseException) -> int:
             raise error
         case MCPError():
             typer.echo(f"handraise: the server answered with an error: {error}", err=True)
+            return 1
+        case InputRequiredRoundsExceededError():
+            typer.echo(
+                f"handraise: the server kept asking; given up after {error.max_rounds} rounds", err=True
+            )
             return 1
         case Stopped():
             typer.echo(f"handraise: {error}", err=True)

@@ -94,6 +94,7 @@ class Consent:
         self._transport: Literal["stdio", "http"] = transport
         self._server_host = server_host
         self._about_roots = asyncio.Lock()
+        self._refused_for = ""
 
     def __bool__(self) -> bool:
         return bool(self.modes)
@@ -163,7 +164,7 @@ class Consent:
             refused = Decision(Cancelled(), by="policy", reason="; ".join(ruling.reasons))
             await recording.refused(ruling.reasons or ("the policy refused it",))
             if not ruling.silent:
-                logger.warning("a question of %s was refused: %s", self.origin.name, refused.reason)
+                self._log_refusal(refused.reason)
                 self.queue.tell(waiting, refused)
             return refused
         await recording.asked()
@@ -207,6 +208,12 @@ class Consent:
         """What a link led to is finished, by the server's word or the person's."""
         if (recording := self._opened.pop(question, None)) is not None:
             await recording.completed()
+
+    def _log_refusal(self, reason: str) -> None:
+        """Once is enough: a server that asks three thousand times must not fill the host's log either."""
+        level = logging.DEBUG if reason == self._refused_for else logging.WARNING
+        self._refused_for = reason
+        logger.log(level, "a question of %s was refused: %s", self.origin.name, reason)
 
     def _waiting(self, question: Question) -> Waiting:
         now = time.time()
