@@ -1,0 +1,184 @@
+"""How pages look and behave in a real Chromium: with and without JavaScript, by keyboard, on every screen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+from tests.desks.web.browsing import Person as AtKeyboard
+from tests.pages.house import ABOUT, ME, TOKEN, VALUE, House
+
+from handraise.forms import Form
+from handraise.pages import Brand, OutsidePage, SecretField, SetupPage, ThisComputer
+from handraise.questions import Accepted
+from handraise.site.listener import Listener
+from handraise.vault import Secret
+
+pytestmark = pytest.mark.stranger
+
+PICTURES = os.environ.get("HANDRAISE_PICTURES")
+AXE = Path(__file__).parents[1] / "strangers/node_modules/axe-core/axe.min.js"
+
+
+@dataclass
+class Mail:
+    host: str
+    port: int = 993
+    security: Literal["tls", "starttls"] = "tls"
+
+
+SETUP = SetupPage(
+    "Set up your mail account",
+    Form.of(Mail),
+    (
+        SecretField(
+            "password", "Password", description="The one for this device, if your provider has them."
+        ),
+        SecretField("key", "Signing key", hint="Begins with -----BEGIN", required=False, multiline=True),
+    ),
+    service="mail",
+)
+PAY = OutsidePage("Pay 5 € for the print", "https://pay.example/checkout?order=7", lambda _: "Not paid yet.")
+
+
+@asynccontextmanager
+async def open_house(**options: Any) -> AsyncIterator[House]:
+    """A house that real browsers of this computer reach."""
+    house, listener = House(ThisComputer(), url="http://127.0.0.1", **options), Listener("The house")
+    await listener.start(house.site.app)
+    house.url = listener.base_url
+    try:
+        yield house
+    finally:
+        await listener.stop()
+
+
+@asynccontextmanager
+async def tab(browser: Browser, look: str = "light", **how: Any) -> AsyncIterator[Page]:
+    width = 390 if look == "phone" else 1000
+    scheme: Any = "dark" if look == "dark" else "light"
+    context = await browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 800}, **how)
+    context.set_default_timeout(10_000)
+    try:
+        yield await context.new_page()
+    finally:
+        await context.close()
+
+
+async def test_a_secret_is_shown_and_hidden_on_demand_and_pasted_with_blanks_around(browser: Browser) -> None:
+    async with open_house() as house, tab(browser) as page:
+        visit, person = house.ask(TOKEN, ME), AtKeyboard(page)
+        await page.goto(house.site.link(visit))
+        await expect(page.locator("#s0")).to_have_attribute("type", "password")
+        await person.type("#s0", f"  {VALUE} ")
+        await person.press("button.show")
+        await expect(page.locator("#s0")).to_have_attribute("type", "text")
+        await expect(page.locator("#s0")).to_be_focused()
+        await person.press("button.show", "Space")
+        await expect(page.locator("#s0")).to_have_attribute("type", "password")
+        await person.press("button[value=enter]")
+        await person.heading("Done")
+        assert house.answer == Accepted(Secret(VALUE))
+
+
+async def test_everything_works_without_javascript(browser: Browser) -> None:
+    async with open_house() as house, tab(browser, java_script_enabled=False) as page:
+        visit, person = house.ask(SETUP, ME), AtKeyboard(page)
+        await page.goto(house.site.link(visit))
+        await expect(page.locator("button.show").first).to_be_hidden()
+        await person.type("#f0", "mail.example")
+        await person.press("button[value=enter]")
+        await expect(page.locator("#summary")).to_be_visible()
+        await expect(page.locator("#s0")).to_be_focused()
+        await person.type("#s0", "hunter2")
+        await page.keyboard.press("Enter")
+        await person.heading("Done")
+
+
+async def test_another_site_cannot_frame_a_page(browser: Browser) -> None:
+    async with open_house() as house, tab(browser) as page:
+        visit = house.ask(TOKEN, ME)
+        link = house.site.link(visit)
+        await page.route(
+            "https://evil.example/",
+            lambda route: route.fulfill(body=f'<iframe src="{link}"></iframe>', content_type="text/html"),
+        )
+        await page.goto("https://evil.example/")
+        frame = page.frames[-1]
+        assert "GitHub" not in await frame.content()
+
+
+async def test_another_site_cannot_post_to_a_page(browser: Browser) -> None:
+    async with open_house() as house, tab(browser) as page:
+        visit = house.ask(TOKEN, ME)
+        await page.goto(house.site.link(visit))
+        token = await page.locator("input[name=csrf]").first.input_value()
+        body = (
+            f'<form method="post" action="{house.site.link(visit)}"><input name="csrf" value="{token}">'
+            f'<input name="s0" value="{VALUE}"><button name="do" value="enter">Win</button></form>'
+        )
+        await page.route(
+            "https://evil.example/", lambda route: route.fulfill(body=body, content_type="text/html")
+        )
+        await page.goto("https://evil.example/")
+        await page.locator("button").click()
+        await expect(page.locator("body")).to_contain_text("Another site may not send this.")
+        assert house.settled == []
+
+
+@pytest.mark.shows("L9")
+@pytest.mark.parametrize("look", ["light", "dark", "phone"])
+async def test_an_accessibility_checker_finds_nothing(browser: Browser, look: str) -> None:
+    async with (
+        open_house(brand=Brand("Notebook", colour="#7a1fa2")) as house,
+        tab(browser, look, bypass_csp=True) as page,
+    ):
+        person = AtKeyboard(page)
+        secret, setup, pay = (
+            house.visits.open(one, ME, ABOUT, key=one.title, seconds=600, code=None)
+            for one in (TOKEN, SETUP, PAY)
+        )
+        await page.goto(house.site.link(secret))
+        await check(page, f"{look}-secret")
+        await page.goto(house.site.link(setup))
+        await person.press("button[value=enter]")
+        await expect(page.locator("#summary")).to_be_visible()
+        await check(page, f"{look}-setup")
+        await page.goto(house.site.link(pay))
+        await page.goto(f"{house.url}/back?state={pay.expects}")
+        await expect(page.locator("main")).to_contain_text("Not paid yet.")
+        await check(page, f"{look}-pay-waiting")
+        await person.press("button[value=decline]")
+        await person.heading("Declined")
+        await check(page, f"{look}-declined")
+
+
+async def test_the_page_for_a_code_is_accessible_too(browser: Browser) -> None:
+    async with open_house() as house, tab(browser, bypass_csp=True) as page:
+        house.site._sign_in = ThisComputer(1, lambda *_: None)
+        visit, person = house.ask(TOKEN, ME, code="ABCDE-23456"), AtKeyboard(page)
+        await page.goto(house.site.link(visit))
+        await person.type("#code", "wrong")
+        await page.keyboard.press("Enter")
+        await expect(page.locator("#code-problem")).to_be_visible()
+        await check(page, "code")
+        await person.type("#code", "abcde23456")
+        await page.keyboard.press("Enter")
+        await person.heading("GitHub token")
+
+
+async def check(page: Page, name: str) -> None:
+    """Nothing is wider than the screen, and axe-core has nothing to say, however small."""
+    if PICTURES:
+        await page.screenshot(path=f"{PICTURES}/{name}.png", full_page=True)
+    wide = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert wide <= 0, "the page has to be scrolled sideways"
+    await page.add_script_tag(path=AXE)
+    found = await page.evaluate("axe.run()")
+    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found["violations"]] == []
