@@ -18,9 +18,10 @@ from mcp.server.mcpserver import MCPServer
 from mcp_types import ElicitResult, TextContent
 from tests.design.subjects import CHOOSE, CONFIRM, MANY, PAGE, REPOSITORY, SEND, TEXT, TIMEZONE, WORTH_ASKING
 from tests.design.test_proposal import proposed
+from tests.server.filling import AtTheBrowser
 from tests.server.peers import CANCEL, DECLINE, REVISIONS, Person, accept, connect
 
-from handraise import Handraise, ask, complete
+from handraise import Handraise
 from handraise.design import Proposal, Subject, propose, subject_of_schema
 from handraise.lint import lint_text
 from handraise.revisions import Revision
@@ -160,24 +161,18 @@ async def test_a_client_that_cannot_be_asked_is_told_what_to_do(revision: Revisi
 
 @EVERY_REVISION
 async def test_a_page_is_opened_where_the_revision_has_them(revision: Revision) -> None:
-    begun: list[tuple[str, Any]] = []
-
-    def page(flow: str) -> str:
-        begun.append((flow, ask.person()))
-        return f"https://shop.example.com/key/{flow}"
-
-    async def finish(_: object) -> ElicitResult:
-        flow, person = begun[-1]
-        await complete(flow, person=person)
-        return ElicitResult(action="accept")
-
-    own: dict[str, Callable[..., Any]] = {"page": page, "carry_out": carry_out}
+    own: dict[str, Callable[..., Any]] = {
+        "carry_out": lambda secret, host: f"{type(secret).__name__} for {host}"
+    }
     if revision is Revision.JUNE_2025:
         said = await played(PAGE, revision, Person(), {"host": "h"}, own)
         assert said == "This client cannot open pages. Nothing was changed."
         return
-    assert await played(PAGE, revision, Person(finish), {"host": "h"}, own) == "Done: h"
+    browser = AtTheBrowser()
+    assert await played(PAGE, revision, browser, {"host": "h"}, own) == "Secret for h"
+    assert await browser.done() == [303]
     assert await played(PAGE, revision, Person(DECLINE), {"host": "h"}, own) == SAID_NO
+    assert await played(PAGE, revision, Person(CANCEL), {"host": "h"}, own) == DISMISSED
 
 
 @given(
@@ -195,6 +190,6 @@ def test_a_server_cannot_write_code(name: str, arguments: dict[str, Any], descri
     assert lint_text(result.code) == []
     for statement in ast.parse(result.code).body:
         if isinstance(statement, ast.ImportFrom):
-            assert statement.module in ("handraise", "secrets")
+            assert statement.module in ("handraise", "handraise.vault")
         else:
             assert isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef)

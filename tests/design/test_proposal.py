@@ -23,7 +23,7 @@ MESSAGES = {
     CHOOSE: "Delete which note? {len(found)} found for {title!r}.",
     TIMEZONE: "In which time zone are you?",
     REPOSITORY: "Which repository? There are {len(found)}.",
-    PAGE: "Enter the api key on our page; it stays out of the chat.",
+    PAGE: "API key: entered on this server's own page.",
 }
 
 

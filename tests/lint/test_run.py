@@ -99,7 +99,7 @@ def test_nothing_is_run(tmp_path: Path) -> None:
 
 def test_a_long_file_takes_no_long_time() -> None:
     tool = "@server.tool()\nasync def t{0}(a):\n    b = (await ask.text(f'Name {{a}}?')).or_stop()\n    return b\n"
-    text = "\n".join(tool.format(number) for number in range(400))
+    text = "\n".join(tool.format(number) for number in range(150))
     before = time.perf_counter()
     assert lint_text(text) == []
-    assert time.perf_counter() - before < 10
+    assert time.perf_counter() - before < 5

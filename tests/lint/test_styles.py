@@ -26,6 +26,7 @@ def test_the_traps_of_a_style_are_found_where_they_are(server: Path) -> None:
     assert {(found.line, found.code) for found in lint_text(text)} == marked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.stem)
 def test_the_servers_are_real(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType(f"lint_{server.stem}")

@@ -16,11 +16,13 @@ EXAMPLES = """Examples:
   handraise lint . --format sarif > findings.sarif
   handraise lint --explain HR402
 
-A line that is right as it is ends with a comment: # handraise: ignore[HR501]
+\b
+A line that is right as it is ends with a comment:
+  # handraise: ignore[HR501]
 
 Exit status: 0 when nothing is found, 1 when something is, 2 for wrong use.
 """
-Paths: TypeAlias = Annotated[list[Path] | None, typer.Argument(metavar="PATH…", help="Files and folders.")]
+Paths: TypeAlias = Annotated[list[Path] | None, typer.Argument(metavar="PATH", help="Files and folders.")]
 Codes: TypeAlias = Annotated[
     list[str] | None, typer.Option("--select", metavar="CODES", help="Only these rules; HR4 is all of HR4xx.")
 ]

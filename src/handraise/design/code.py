@@ -5,7 +5,7 @@ from __future__ import annotations
 from handraise.design.decide import Plan
 from handraise.design.names import identifier
 from handraise.design.subject import Argument, Subject
-from handraise.design.words import words_for
+from handraise.design.words import title_of, words_for
 from handraise.forms import Flag, Integer, Number
 
 CONFIRM_TYPED_ABOVE = 20
@@ -145,34 +145,24 @@ def look_up() -> dict[str, str]:
     raise NotImplementedError'''
 
 _PAGE = '''\
-from secrets import token_urlsafe
-
 from handraise import Accepted, Cancelled, Declined, NotSupported, ask
+from handraise.vault import Secret
 
 
 async def {name}({parameters}) -> str:
     """{description}"""
-    flow, message = token_urlsafe(16), {message}
     try:
-        answer = await ask.open(message, page(flow), flow)
+        answer = await ask.secret("{title}", service="{name}")
     except NotSupported:
         return "This client cannot open pages. Nothing was changed."
     match answer:
-        case Accepted():
-            return carry_out({arguments})
+        case Accepted(secret):
+            return carry_out(secret{others})
         {otherwise}
 
 
-def page(flow: str) -> str:
-    """Yours: an https link with this id and nothing about the person.
-
-    The page takes what is entered, and ends with `complete(flow, person=...)`.
-    """
-    raise NotImplementedError
-
-
-def carry_out({required}) -> str:
-    """Yours: go on, with what the page has stored."""
+def carry_out(secret: Secret{other_parameters}) -> str:
+    """Yours: go on with it, and keep it out of what you return."""
     raise NotImplementedError
 '''
 
@@ -204,6 +194,7 @@ def write_code(subject: Subject, plan: Plan, message: str) -> str:
         others="".join(f", {name}" for name in others),
         other_parameters="".join(f", {name}: {kind}" for name, kind in others.items()),
         about=about,
+        title=title_of(plan.about) if plan.about else "",
         message=given,
         typed_above=CONFIRM_TYPED_ABOVE,
         otherwise=_indented(_OTHERWISE, 8),

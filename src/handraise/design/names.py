@@ -10,8 +10,8 @@ from handraise.lint.effects import words_of
 
 _TAKEN: Final = frozenset(
     {
-        "ask", "found", "answer", "count", "chosen", "given", "message", "shown", "look_up", "carry_out", "page",
-        "flow", "check", "str", "len", "list", "token_urlsafe",
+        "ask", "found", "answer", "count", "chosen", "given", "message", "shown", "look_up", "carry_out",
+        "check", "secret", "str", "len", "list",
     }
 )  # fmt: skip
 """What the proposed code calls its own."""

@@ -78,8 +78,7 @@ def message_for(subject: Subject, plan: Plan) -> str:
         case "missing_context":
             return _context_message(plan.about)
         case "page":
-            secret = title_of(plan.about) if plan.about else "secret"
-            return f"Enter the {secret} on our page; it stays out of the chat."
+            return f"{title_of(plan.about) if plan.about else 'secret'}: entered on this server's own page."
 
 
 def _with_value(argument: Argument) -> str:
@@ -119,7 +118,7 @@ def _branches(plan: Plan) -> tuple[Branch, ...]:
         "confirm_many": "Looks again, does it if nothing changed, and says how many.",
         "choose_one": "Looks whether it is still there, does it, and names it.",
         "missing_context": "Goes on with what was answered.",
-        "page": "Goes on once the page says that it is finished.",
+        "page": "Goes on with what was entered on the page; the vault keeps it for next time.",
     }
     nobody = {
         "missing_context": "Tells the model to ask in the chat and to pass the argument.",
@@ -143,7 +142,7 @@ _TRIGGERS: dict[Kind, str] = {
     ),
     "choose_one": "Every call that finds something: the choice is the confirmation.",
     "missing_context": "Only when `{about}` was not given.",
-    "page": "Only when `{about}` is not stored yet for this person.",
+    "page": "Every call; a person is asked only while the vault has no `{about}` of theirs.",
 }
 _MODES = {
     "form": "Form: ordinary data that may pass through the client.",

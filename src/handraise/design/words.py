@@ -10,6 +10,7 @@ from handraise.lint.effects import words_of
 
 _SMALL = {"the", "a", "an", "of", "to", "and", "all", "by"}
 _PARTICLES = {"up", "out", "off", "down", "away"}
+_SPELLED = {"api": "API", "pin": "PIN", "ssh": "SSH", "id": "ID", "url": "URL"}
 _UNCOUNTED = {"mail", "money", "data", "access", "news"}
 
 
@@ -39,4 +40,4 @@ def words_for(subject: Subject) -> Words:
 
 def title_of(argument: Argument) -> str:
     """An argument's name, as a person reads it."""
-    return " ".join(words_of(argument.name)) or "value"
+    return " ".join(_SPELLED.get(word, word) for word in words_of(argument.name)) or "value"

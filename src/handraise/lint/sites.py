@@ -28,7 +28,7 @@ class Site:
     node: ast.Call
     style: Style
     kind: str
-    """`form`, `url`, `require`, or the shortcut of `ask`: `confirm`, `choose`, `text`, `secret`, …"""
+    """`form`, `url`, `page`, `require`, or the shortcut of `ask`: `confirm`, `choose`, `text`, …"""
     message: ast.expr | None = None
     form: ast.expr | None = None
     urls: tuple[ast.expr, ...] = ()
@@ -36,7 +36,7 @@ class Site:
     @property
     def is_form(self) -> bool:
         """Whether the client shows fields for it."""
-        return self.kind not in ("url", "require", "secret", "connect")
+        return self.kind not in ("url", "page", "require")
 
 
 def sites(source: Source, within: ast.AST | None = None) -> Iterator[Site]:
@@ -112,8 +112,10 @@ def _ours(call: ast.Call, method: str) -> Site | None:
     match method:
         case "":
             return Site(call, "handraise", "form", message, argument(call, 1, "form"))
-        case "open":
+        case "open" | "outside":
             return Site(call, "handraise", "url", message, urls=_some(argument(call, 1, "url")))
+        case "secret" | "connect" | "setup" | "page":
+            return Site(call, "handraise", "page", message)
         case "require":
             return Site(call, "handraise", "require", urls=tuple(call.args))
         case _:

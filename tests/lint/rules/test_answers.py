@@ -43,6 +43,7 @@ FIRES = {
         f"answer = {ASK}\nif isinstance(answer, Cancelled):\n    return 'no'\nreturn answer.data",
     ),
     "an answer for nobody": ("HR203", ASK),
+    "a secret for nobody": ("HR203", "await ask.secret('API key')"),
     "an answer in a name that nobody reads": ("HR203", f"_ = {ASK}\nreturn 'ok'"),
     "a question that is not awaited": ("HR203", 'ask.confirm(f"Rename {name}?")'),
     "a bare except": ("HR204", f"try:\n    a = ({ASK}).or_stop()\nexcept:\n    a = None\nreturn a"),

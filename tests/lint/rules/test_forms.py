@@ -57,6 +57,7 @@ FIRES = {
 SILENT = {
     "a token budget": 'x = (await ask.number("Token budget?")).or_stop()',
     "somebody else's ask": 'def ask(words): ...\nask("Your password?", None)',
+    "a secret on a page": 'x = (await ask.secret("Your password")).or_stop()',
     "a choice about passwords": 'x = (await ask.choose("Reset whose password?", people)).or_stop()',
     "a form from another file": 'from forms import Login\nx = (await ask("Sign in", Login)).or_stop()',
     "flat fields of every kind": (

@@ -37,6 +37,11 @@ def test_required_links_are_read_too() -> None:
     assert codes("await ask.require(UrlQuestion('In', 'http://b.example.com'))") == ["HR301"]
 
 
+def test_the_link_of_an_errand_is_read() -> None:
+    assert codes("(await ask.outside('Pay', 'http://pay.example.com/')).or_stop()") == ["HR301"]
+    assert codes("(await ask.outside('Pay', lambda errand: errand.back)).or_stop()") == []
+
+
 def test_a_constant_of_the_file_is_followed() -> None:
     assert codes("PAGE = 'http://b.example.com'\nawait ask.require(PAGE)") == ["HR301"]
 

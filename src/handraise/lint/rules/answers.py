@@ -18,11 +18,7 @@ _NAMED = {"NoAnswer", "NotSupported", "HandraiseError"}
 
 def _answers(source: Source) -> Iterator[tuple[Site, Followed]]:
     for site in sites(source):
-        if site.style in ("handraise", "context", "session") and site.kind not in (
-            "require",
-            "secret",
-            "connect",
-        ):
+        if site.style in ("handraise", "context", "session") and site.kind != "require":
             yield site, follow(source, site)
 
 

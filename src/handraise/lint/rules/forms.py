@@ -69,7 +69,7 @@ RULES = (
             "A form's answer travels through the client and may reach the model and its logs. The protocol "
             "forbids servers to ask for secrets this way, and Handraise refuses to send the question."
         ),
-        mend="Ask for it on a page of your own, in URL mode: `ask.open`, or `ask.secret` where pages are installed.",
+        mend="Ask for it on a page of your own, in URL mode, with `ask.secret`.",
         wrong="""
 async def connect() -> str:
     key = (await ask.text("Paste your API key")).or_stop()
@@ -77,8 +77,8 @@ async def connect() -> str:
 """,
         right="""
 async def connect() -> str:
-    (await ask.open("Enter the key on our page.", "https://notes.example.com/key")).or_stop()
-    return sync()
+    key = (await ask.secret("API key", service="sync")).or_stop()
+    return sync_with(key)
 """,
         check=_secrets,
     ),
