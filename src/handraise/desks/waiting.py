@@ -28,6 +28,7 @@ class Cause:
     calls: tuple[tuple[str, Mapping[str, Any]], ...]
     """Tool (or prompt, or resource) and arguments, as the host sent them."""
     certain: bool = True
+    method: str = "tools/call"
     call_id: str | None = None
     """A name of the host's for the call, the same for all its questions; None when it is not known which asks."""
 

@@ -12,7 +12,10 @@ from typing import Any
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
 from handraise.desks import Decision, Queue, Waiting
+from handraise.desks.counter import Code
+from handraise.desks.gate import PolicyGate
 from handraise.desks.web import WebDesk
+from handraise.policy import Policy
 
 FLAGS = (
     "--no-sandbox",
@@ -91,6 +94,7 @@ class Room:
     queue: Queue
     desk: WebDesk
     browser: Browser
+    gate: PolicyGate
     asked: list[asyncio.Task[Decision]] = field(default_factory=list)
     contexts: list[BrowserContext] = field(default_factory=list)
 
@@ -125,9 +129,9 @@ class Room:
 
 @asynccontextmanager
 async def open_room(browser: Browser) -> AsyncIterator[Room]:
-    queue = Queue()
-    async with WebDesk(queue) as desk:
-        room = Room(queue, desk, browser)
+    queue, gate = Queue(), PolicyGate(Policy())
+    async with WebDesk(queue, gate=gate, code=Code()) as desk:
+        room = Room(queue, desk, browser, gate)
         try:
             yield room
         finally:

@@ -222,7 +222,7 @@ async def test_a_link_is_opened_by_the_person_after_consent_and_never_before(roo
     person.page.context.on("request", lambda request: requested.append(_host(request)))
     await person.open()
     await expect(person.page.locator(".url .domain")).to_have_text("shop.example")
-    await expect(person.page.locator("main a")).to_have_count(0)
+    await expect(person.page.locator("main a:not([href$=servers])")).to_have_count(0)
     await person.armed()
     await person.press("button[value=accept]")
     await person.heading("Accepted")
@@ -252,6 +252,68 @@ async def test_hostile_text_runs_nothing_and_loads_nothing(room: Room) -> None:
     assert said == []
 
 
+@pytest.mark.shows("D8", "D10")
+@pytest.mark.parametrize("javascript", [True, False])
+async def test_a_batch_is_answered_on_one_page(room: Room, javascript: bool) -> None:
+    await room.put(*samples.batch())
+    person = await room.come_in(java_script_enabled=javascript)
+    await person.open()
+    await person.heading("3 questions from notes")
+    fields = person.page.locator("input[type=text]")
+    ids = [await fields.nth(at).get_attribute("id") for at in range(3)]
+    await person.type(f"#{ids[0]}", "Monday")
+    await person.page.keyboard.press("Enter")  # in a field it goes to the review, and declines nothing
+    await expect(person.page.locator("#summary")).to_be_visible()
+    await expect(person.page.locator(f"#{ids[1]}")).to_be_focused()
+    await person.type(f"#{ids[1]}", "seven")
+    await person.press("button[value^=decline-] >> nth=2")
+    await person.heading("2 questions left")
+    assert (await room.decided(2)).answer == Declined()
+    await person.press("button.main[value=review]")
+    await person.heading("will get")
+    await expect(person.page.locator("dl.review").nth(1)).to_contain_text('"seven"')
+    if javascript:
+        await person.armed()
+    else:
+        await person.page.wait_for_timeout(600)  # a page without script cannot tell when its buttons count
+    await person.press("button[value=send]")
+    await person.heading("All 3 are decided")
+    assert [(await room.decided(at)).answer for at in (0, 1)] == [
+        Accepted({"name": "Monday"}),
+        Accepted({"name": "seven"}),
+    ]
+
+
+@pytest.mark.shows("D8")
+async def test_a_part_answered_elsewhere_leaves_the_page_and_what_was_typed_stays(room: Room) -> None:
+    await room.put(*samples.batch())
+    person = await room.come_in()
+    await person.open()
+    await person.type("input[type=text] >> nth=0", "Mon")
+    room.queue.decide("together-1", Decision(Declined(), desk="terminal"))
+    await person.heading("2 questions left")
+    await expect(person.page.locator("input[type=text]").first).to_have_value("Mon")
+
+
+@pytest.mark.shows("D5", "D10")
+@pytest.mark.parametrize("javascript", [True, False])
+async def test_a_server_is_blocked_and_allowed_again_by_keyboard(room: Room, javascript: bool) -> None:
+    await room.put(samples.short())
+    person = await room.come_in(java_script_enabled=javascript)
+    await person.press("nav a:text('Servers')")
+    await person.heading("Servers and your rules")
+    await person.press(".make summary >> nth=0")
+    await person.press("input[value=allow]", "ArrowUp")  # the last of its group
+    await person.press("input[value=session]", "ArrowDown")
+    await person.press("button[value=make] >> nth=0")
+    await expect(person.page.locator("[role=status]").first).to_contain_text("notes is blocked")
+    [rule] = room.gate.policy.own.book().entries
+    assert (rule.server, rule.asking) == ("notes", "block")
+    await person.press("button[value=undo]")
+    await expect(person.page.locator("[role=status]").first).to_contain_text("notes may ask")
+    assert room.gate.policy.own.book().entries == ()
+
+
 @pytest.mark.shows("D10")
 @pytest.mark.parametrize("look", ["light", "dark", "phone"])
 async def test_an_accessibility_checker_finds_nothing(room: Room, look: str) -> None:
@@ -267,6 +329,14 @@ async def test_an_accessibility_checker_finds_nothing(room: Room, look: str) -> 
     for link in links[:4]:
         await person.page.goto(link)
         await _check(person)
+    await person.press("button.main[value=review]")  # of the batch, with nothing filled in
+    await expect(person.page.locator("#summary")).to_be_visible()
+    await _check(person)
+    await person.page.goto(f"{home}servers")
+    await person.press(".make summary >> nth=0")
+    await person.press("button[value=make] >> nth=0")
+    await expect(person.page.locator(".problem")).to_be_visible()
+    await _check(person)
     await person.page.goto(links[0])
     await person.press("details.block summary")
     await person.press("button[value=block]")

@@ -4,6 +4,7 @@
   const body = document.body;
   const form = document.querySelector("form[data-arms]");
   let leaving = false;
+  let save = async () => {};
 
   // A button that accepts stays disarmed for a moment: typing ahead is no consent. The desk checks it too.
   if (form) {
@@ -27,7 +28,7 @@
   // Drafts are kept by the desk, so that a reload or a closed tab loses nothing.
   if (form && form.dataset.draft && form.querySelector("[name=fields]")) {
     let timer = 0;
-    const save = () => {
+    save = () => {
       clearTimeout(timer);
       timer = 0;
       return fetch(form.dataset.draft, {
@@ -83,8 +84,8 @@
       if ("inbox" in body.dataset && (before === null ? listed() !== [...waiting].sort().join() : now !== before)) refresh();
       const here = (body.dataset.question || "").split(" ").filter(Boolean);
       if (here.some((one) => !waiting.includes(one)) && !leaving) {
-        leaving = here.length === 1;  // of several, what was typed for the others is saved on the way
-        location.replace(location.pathname);
+        leaving = true;
+        save().then(() => location.replace(location.pathname));  // of several, the others keep what was typed
       }
       before = now;
     });
