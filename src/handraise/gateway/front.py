@@ -25,6 +25,7 @@ class Front:
         """Set when the server is gone."""
         home.on_lost = lambda relay: self.lost.set()
         link.on_closed = self.lost.set
+        link.on_message = port.send  # until the client's first message
 
     def from_client(self, message: Message) -> None:
         """Take a message of the client's."""

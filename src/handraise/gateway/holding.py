@@ -58,9 +58,10 @@ Run = Callable[[Coroutine[Any, Any, None], Call], object]
 class Holding:
     """Holds calls with signs of life, then parks them under a ticket."""
 
-    def __init__(self, home: Home, bind: Callable[[Call], Binding]) -> None:
+    def __init__(self, home: Home, bind: Callable[[Call], Binding], server_of: Callable[[Call], str]) -> None:
         self._home = home
         self._bind = bind
+        self._server_of = server_of
 
     @contextmanager
     def holding(self, calls: Sequence[Call]) -> Iterator[None]:
@@ -106,7 +107,7 @@ class Holding:
 
     def lost(self, call: Call) -> Message:
         """What a call is told whose server is gone."""
-        text = (AMBIGUOUS if call.open or call.parked else LOST).format(server=self._bind(call).server)
+        text = (AMBIGUOUS if call.open or call.parked else LOST).format(server=self._server_of(call))
         return _told(call, text, failed=True)
 
     async def _hold(self, call: Call) -> None:

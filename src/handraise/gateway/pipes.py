@@ -77,6 +77,7 @@ class LineWriter(asyncio.BaseProtocol):
         self.on_ready: Callable[[], None] = _nothing
         self._transport: asyncio.WriteTransport | None = None
         self._file: Stream | None = None
+        self._early: list[bytes] = []
         self._gone = asyncio.Event()
 
     async def open(self, stream: Stream) -> None:
@@ -86,6 +87,9 @@ class LineWriter(asyncio.BaseProtocol):
             self._transport, _ = await loop.connect_write_pipe(lambda: self, stream)
         except (ValueError, NotImplementedError):
             self._file = stream
+        early, self._early = self._early, []
+        for line in early:
+            self.write(line)
 
     def write(self, line: bytes) -> None:
         """Write a line, now or when there is room."""
@@ -95,6 +99,8 @@ class LineWriter(asyncio.BaseProtocol):
         elif self._file is not None:
             self._file.write(line + b"\n")
             self._file.flush()
+        else:
+            self._early.append(line)
 
     def pause_writing(self) -> None:
         self.on_full()

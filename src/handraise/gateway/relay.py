@@ -34,7 +34,7 @@ class Relay:
         self.port = port
         """Where a message goes that belongs to no request."""
         self.calls: dict[Id, Call] = {}
-        self.holding = Holding(home, self._bind)
+        self.holding = Holding(home, self._bind, self._server_of)
         self._link = link
         self._person = person
         self._fresh = count(1)
@@ -88,7 +88,10 @@ class Relay:
         await self._link.aclose()
 
     def _bind(self, call: Call) -> Binding:
-        return sameness(call, self.person.key, self._link.source_of(call.message).upstream.name)
+        return sameness(call, self.person.key, self._server_of(call))
+
+    def _server_of(self, call: Call) -> str:
+        return self._link.source_of(call.message).upstream.name
 
     def _peer_of(self, message: Message) -> Peer | None:
         """Who sends this request."""

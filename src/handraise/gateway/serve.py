@@ -6,7 +6,9 @@ import asyncio
 import contextlib
 import signal
 import subprocess
+from collections.abc import Iterator
 
+from handraise.gateway.eras import EraLink
 from handraise.gateway.front import Front
 from handraise.gateway.home import Home
 from handraise.gateway.options import Options
@@ -26,7 +28,7 @@ async def serve_process(
     """Stand between the client at our standard streams and a process."""
     link = ProcessLink(Source(upstream), process, on_noise=lambda line: port.writer.write(line))
     port = StdioPort(lambda message: front.from_client(message), lambda line: link.writer.write(line))
-    front = Front(link, home or Home(options), port)
+    front = Front(EraLink(link), home or Home(options), port)
     port.writer.on_full, port.writer.on_ready = link.reader.pause, link.reader.resume
     link.writer.on_full, link.writer.on_ready = port.reader.pause, port.reader.resume
     with _passing_signals_to(process):
@@ -46,7 +48,7 @@ async def _first(*events: asyncio.Event) -> None:
 
 
 @contextlib.contextmanager
-def _passing_signals_to(process: subprocess.Popen[bytes]):  # type: ignore[no-untyped-def]
+def _passing_signals_to(process: subprocess.Popen[bytes]) -> Iterator[None]:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         with contextlib.suppress(NotImplementedError):

@@ -1,0 +1,251 @@
+"""A server of 2026-07-28 that looks to its client like one of the revisions before.
+
+Questions go down the live call as requests, the retry carries the answers, and `requestState` goes back byte for byte.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Final
+
+from handraise.gateway.links import Link
+from handraise.gateway.messages import Id, Message, fault, notice, request, response
+from handraise.gateway.peers import (
+    CAPABILITIES_KEY,
+    CLIENT_KEY,
+    LEGACY,
+    LOG_LEVEL_KEY,
+    MODERN,
+    NOVEMBER,
+    SUBSCRIPTION_KEY,
+    VERSION_KEY,
+)
+from handraise.gateway.upstreams import Source
+
+_SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
+_LISTS: Final = {"tools": "toolsListChanged", "prompts": "promptsListChanged", "resources": "resourcesListChanged"}
+_ENDED_HERE: Final = ("notifications/initialized", "notifications/roots/list_changed", "notifications/progress")
+_PAUSES: Final = (0.05, 0.1, 0.25, 0.5, 1.0)
+
+
+@dataclass(slots=True)
+class _Call:
+    """A request on its way, through all its rounds."""
+
+    message: Message
+    key: Id
+    state: str | None = None
+    missing: dict[Id, str] = field(default_factory=dict)
+    """The questions that the client has not answered yet, by the id under which it knows them."""
+    answers: dict[str, Any] = field(default_factory=dict)
+    idle: int = 0
+
+
+class AsLegacy:
+    """The bridge from a client that shook hands."""
+
+    durable = True
+
+    def __init__(self, link: Link, refusal: Message) -> None:
+        self.on_message: Callable[[Message], None] = lambda message: None
+        self.on_closed: Callable[[], None] = lambda: None
+        self._link = link
+        self._refusal = refusal
+        """What the server said to `initialize`; the client hears it if the server is not modern, either."""
+        self._envelope: dict[str, Any] = {VERSION_KEY: MODERN}
+        self._version = NOVEMBER
+        self._calls: dict[Id, _Call] = {}
+        self._asked: dict[Id, _Call] = {}
+        self._lists: dict[str, bool] = {}
+        self._subscribed: set[str] = set()
+        self._listening: Id | None = None
+        self._fresh = count(1)
+        link.on_message = self._from_server
+        link.on_closed = lambda: self.on_closed()
+
+    def source_of(self, message: Message) -> Source:
+        return self._link.source_of(message)
+
+    async def aclose(self) -> None:
+        await self._link.aclose()
+
+    def send(self, message: Message) -> None:
+        match message.method:
+            case "initialize":
+                self._initialize(message)
+            case "ping":
+                self.on_message(response(message.id, {}))
+            case "logging/setLevel":
+                self._envelope[LOG_LEVEL_KEY] = message.params.get("level")
+                self.on_message(response(message.id, {}))
+            case "resources/subscribe" | "resources/unsubscribe":
+                self._subscribe(message)
+            case "notifications/cancelled":
+                self._cancel(message)
+            case "notifications/initialized":
+                self._listen()
+            case None:
+                self._take_answer(message)
+            case method if method not in _ENDED_HERE:
+                self._forward(message)
+
+    def _initialize(self, message: Message) -> None:
+        params = message.params
+        offered = params.get("protocolVersion")
+        self._version = offered if offered in LEGACY else NOVEMBER
+        self._envelope[CAPABILITIES_KEY] = params.get("capabilities", {})
+        self._envelope[CLIENT_KEY] = params.get("clientInfo", {"name": "unknown", "version": ""})
+        self._forward(message.with_(method="server/discover", params={}))
+
+    def _forward(self, message: Message) -> None:
+        assert message.method is not None
+        if message.id is None:
+            self._link.send(message)
+            return
+        call = _Call(message, message.id)
+        self._calls[call.key] = call
+        self._link.send(message.with_(params=self._wrapped(message.params)))
+
+    def _wrapped(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        meta = params.get("_meta")
+        return {**params, "_meta": {**(meta if isinstance(meta, dict) else {}), **self._envelope}}
+
+    def _from_server(self, message: Message) -> None:
+        if message.method is not None:
+            self._from_server_by_itself(message)
+            return
+        call = self._calls.pop(message.id, None) if message.id is not None else None
+        if call is None:
+            return
+        if message.asks:
+            self._ask(call, message)
+        elif call.message.method == "server/discover":
+            self._discovered(call, message)
+        else:
+            self._finish(call, message)
+
+    def _finish(self, call: _Call, message: Message) -> None:
+        changes: dict[str, Any] = {"id": call.message.id}
+        if message.result is not None and "resultType" in message.result:
+            changes["result"] = {name: value for name, value in message.result.items() if name != "resultType"}
+        self.on_message(message.with_(**changes) if len(changes) > 1 or message.id != call.message.id else message)
+
+    def _discovered(self, call: _Call, message: Message) -> None:
+        result = message.result
+        if result is None or MODERN not in result.get("supportedVersions", ()):
+            self.on_message(self._refusal.with_(id=call.message.id))
+            return
+        capabilities = dict(result.get("capabilities") or {})
+        self._lists = {name: bool((capabilities.get(name) or {}).get("listChanged")) for name in _LISTS}
+        meta = result.get("_meta")
+        claimed = (meta.get(_SERVER_INFO) if isinstance(meta, dict) else None) or result.get("serverInfo")
+        told = {
+            "protocolVersion": self._version,
+            "capabilities": {"logging": {}, **capabilities},
+            "serverInfo": claimed or {"name": "unknown", "version": ""},
+        }
+        if "instructions" in result:
+            told["instructions"] = result["instructions"]
+        answer = response(call.message.id, told)
+        answer.source = message.source
+        self.on_message(answer)
+
+    def _ask(self, call: _Call, message: Message) -> None:
+        """A round asks: its requests go to the client, as the ones before 2026-07-28 did."""
+        result = message.result or {}
+        requests = result.get("inputRequests") or {}
+        call.state, call.answers = result.get("requestState"), {}
+        call.missing = {f"handraise-q{next(self._fresh)}": key for key in requests}
+        if not requests:
+            pause = _PAUSES[min(call.idle, len(_PAUSES) - 1)]
+            call.idle += 1
+            asyncio.get_running_loop().call_later(pause, self._retry, call)
+            return
+        call.idle = 0
+        for id, key in call.missing.items():
+            self._asked[id] = call
+            asked = request(id, str(requests[key].get("method")), self._question(requests[key].get("params") or {}))
+            asked.about, asked.source = call.message.id, message.source
+            self.on_message(asked)
+
+    def _question(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """A link needs an id on 2025-11-25. It is ours, and nobody hears of it again."""
+        if params.get("mode") == "url" and self._version == NOVEMBER:
+            return {**params, "elicitationId": secrets.token_urlsafe(12)}
+        return dict(params)
+
+    def _take_answer(self, message: Message) -> None:
+        call = self._asked.pop(message.id, None) if message.id is not None else None
+        if call is None or message.id is None:
+            return
+        key = call.missing.pop(message.id)
+        if message.result is None:
+            self._give_up(call, message)
+            return
+        call.answers[key] = message.result
+        if not call.missing:
+            self._retry(call)
+
+    def _give_up(self, call: _Call, message: Message) -> None:
+        """The client answered with an error: the call ends with it, and is not made again."""
+        self._forget(call)
+        error = message.body.get("error") or {}
+        text = f"The client could not be asked: {error.get('message', '')}"
+        self.on_message(fault(call.message.id, error.get("code", -32603), text, error.get("data")))
+
+    def _retry(self, call: _Call) -> None:
+        params = self._wrapped(call.message.params)
+        params["inputResponses"] = call.answers
+        if call.state is not None:
+            params["requestState"] = call.state
+        call.key = f"handraise-{next(self._fresh)}"
+        self._calls[call.key] = call
+        self._link.send(call.message.with_(id=call.key, params=params))
+
+    def _cancel(self, message: Message) -> None:
+        wanted = message.params.get("requestId")
+        for call in {id(each): each for each in (*self._calls.values(), *self._asked.values())}.values():
+            if call.message.id == wanted:
+                self._forget(call)
+                self._link.send(message.with_(params={**message.params, "requestId": call.key}))
+
+    def _forget(self, call: _Call) -> None:
+        self._calls.pop(call.key, None)
+        for id in call.missing:
+            self._asked.pop(id, None)
+
+    def _subscribe(self, message: Message) -> None:
+        uri = str(message.params.get("uri", ""))
+        change = self._subscribed.add if message.method == "resources/subscribe" else self._subscribed.discard
+        change(uri)
+        self._listen()
+        self.on_message(response(message.id, {}))
+
+    def _listen(self) -> None:
+        """Have the server tell of changes; a new request takes the place of the one before."""
+        wanted: dict[str, Any] = {_LISTS[name]: True for name, has in self._lists.items() if has}
+        if self._subscribed:
+            wanted["resourceSubscriptions"] = sorted(self._subscribed)
+        if self._listening is not None:
+            self._link.send(notice("notifications/cancelled", {"requestId": self._listening}))
+        self._listening = f"handraise-listen-{next(self._fresh)}" if wanted else None
+        if self._listening is not None:
+            params = self._wrapped({"notifications": wanted})
+            self._link.send(request(self._listening, "subscriptions/listen", params))
+
+    def _from_server_by_itself(self, message: Message) -> None:
+        if message.method == "notifications/subscriptions/acknowledged":
+            return
+        meta = message.params.get("_meta")
+        if isinstance(meta, dict) and SUBSCRIPTION_KEY in meta:
+            rest = {name: value for name, value in meta.items() if name != SUBSCRIPTION_KEY}
+            params = {name: value for name, value in message.params.items() if name != "_meta"}
+            message = message.with_(params={**params, "_meta": rest} if rest else params)
+            message.about = None
+        elif (call := self._calls.get(message.about or "")) is not None:
+            message.about = call.message.id
+        self.on_message(message)

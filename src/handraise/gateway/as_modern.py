@@ -1,0 +1,389 @@
+"""A server of the revisions before 2026-07-28 that looks to its client like one of it.
+
+The upstream call stays alive: its question ends the client's round, and the client's retry answers it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Final
+
+from handraise.gateway.links import Link
+from handraise.gateway.messages import Id, Message, fault, notice, request, response
+from handraise.gateway.peers import CAPABILITIES_KEY, CLIENT_KEY, LOG_LEVEL_KEY, MODERN, NOVEMBER, SUBSCRIPTION_KEY
+from handraise.gateway.upstreams import Source
+
+ELICIT: Final = "elicitation/create"
+COMPLETE: Final = "notifications/elicitation/complete"
+URL_REQUIRED: Final = -32042
+_HELLO: Final = "handraise-initialize"
+_SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
+_INPUTS: Final = (ELICIT, "sampling/createMessage", "roots/list")
+_ASKING: Final = ("tools/call", "prompts/get", "resources/read")
+_CACHEABLE: Final = (
+    "tools/list",
+    "prompts/list",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "server/discover",
+)
+_LISTS: Final = {
+    "notifications/tools/list_changed": "toolsListChanged",
+    "notifications/prompts/list_changed": "promptsListChanged",
+    "notifications/resources/list_changed": "resourcesListChanged",
+}
+_STATES: Final = 1024
+_BROWSING: Final = 25.0
+"""Seconds for which a retry waits for a browser flow before the call is tried again."""
+
+
+@dataclass(slots=True, eq=False)
+class _Call:
+    """An upstream call, and the request of the client's that waits for it now."""
+
+    first: Message
+    key: Id
+    waiting: list[Message] = field(default_factory=list)
+    """The requests that get its next outcome; none while the client has the turn."""
+    questions: list[Message] = field(default_factory=list)
+    """What the server asks and the client was not told yet."""
+    token: str | None = None
+
+    @property
+    def about(self) -> Id | None:
+        return self.waiting[0].id if self.waiting else None
+
+
+@dataclass(slots=True, eq=False)
+class _Turn:
+    """A round that the client has: the questions by key, and how it went on."""
+
+    call: _Call
+    questions: dict[str, Message]
+    links: tuple[str, ...] = ()
+    """The elicitation ids of a -32042: after them the call is made anew."""
+    answers: str | None = None
+    """The canonical answers with which it was used up."""
+    outcome: Message | None = None
+
+
+class AsModern:
+    """The bridge from a client without a handshake."""
+
+    durable = False
+
+    def __init__(self, link: Link) -> None:
+        self.on_message: Callable[[Message], None] = lambda message: None
+        self.on_closed: Callable[[], None] = lambda: None
+        self._link = link
+        self._hello: Mapping[str, Any] | None = None
+        """The result of `initialize`."""
+        self._before: list[Message] = []
+        self._calls: dict[Id, _Call] = {}
+        self._turns: OrderedDict[str, _Turn] = OrderedDict()
+        self._listening: dict[Id, Mapping[str, Any]] = {}
+        self._finished: dict[str, asyncio.Event] = {}
+        self._level: object = None
+        self._fresh = count(1)
+        self._tasks: set[asyncio.Task[None]] = set()
+        link.on_message = self._from_server
+        link.on_closed = lambda: self.on_closed()
+
+    def source_of(self, message: Message) -> Source:
+        return self._link.source_of(message)
+
+    async def aclose(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await self._link.aclose()
+
+    def send(self, message: Message) -> None:
+        if self._hello is None:
+            if not self._before:
+                self._initialize(message)
+            self._before.append(message)
+            return
+        match message.method:
+            case "server/discover":
+                self._answer(message, {"supportedVersions": [MODERN], **_discovery(self._hello)})
+            case "subscriptions/listen":
+                self._listen(message)
+            case "notifications/cancelled":
+                self._cancel(message)
+            case None:
+                pass  # a client of 2026-07-28 is sent no requests
+            case _ if message.id is None:
+                self._link.send(message)
+            case _ if "requestState" in message.params:
+                self._take_turn(message)
+            case _:
+                self._set_level(message)
+                self._call(_Call(message, message.id, [message]))
+
+    def _initialize(self, message: Message) -> None:
+        meta = message.params.get("_meta") or {}
+        params = {
+            "protocolVersion": NOVEMBER,
+            "capabilities": meta.get(CAPABILITIES_KEY) or {},
+            "clientInfo": meta.get(CLIENT_KEY) or {"name": "unknown", "version": ""},
+        }
+        self._link.send(request(_HELLO, "initialize", params))
+
+    def _initialized(self, message: Message) -> None:
+        before, self._before = self._before, []
+        if message.result is None:
+            for each in before:
+                if each.id is not None:
+                    self.on_message(message.with_(id=each.id))
+            return
+        self._hello = message.result
+        self._link.send(notice("notifications/initialized", {}))
+        for each in before:
+            self.send(each)
+
+    def _call(self, call: _Call) -> None:
+        self._calls[call.key] = call
+        params = {name: value for name, value in call.first.params.items() if name not in ("_meta", *_ROUND)}
+        meta = call.first.params.get("_meta") or {}
+        kept = {name: value for name, value in meta.items() if not name.startswith("io.modelcontextprotocol/")}
+        call.token = kept.get("progressToken")
+        self._link.send(call.first.with_(id=call.key, params={**params, "_meta": kept} if kept else params))
+
+    def _set_level(self, message: Message) -> None:
+        """The level of the log comes with each request; the server is told when it changes."""
+        level = (message.params.get("_meta") or {}).get(LOG_LEVEL_KEY)
+        has_log = self._hello is not None and "logging" in (self._hello.get("capabilities") or {})
+        if has_log and level is not None and level != self._level:
+            self._level = level
+            self._link.send(request(f"handraise-{next(self._fresh)}", "logging/setLevel", {"level": level}))
+
+    def _from_server(self, message: Message) -> None:
+        if message.is_request:
+            self._asked(message)
+        elif message.is_notice:
+            self._noticed(message)
+        elif message.id == _HELLO:
+            self._initialized(message)
+        elif (call := self._calls.pop(message.id or "", None)) is not None:
+            self._finish(call, message)
+
+    def _finish(self, call: _Call, message: Message) -> None:
+        error = message.body.get("error") if message.result is None else None
+        if isinstance(error, dict) and error.get("code") == URL_REQUIRED:
+            self._require_links(call, message, error)
+            return
+        if message.result is not None:
+            message = message.with_(result={**self._stamp(call.first.method), **message.result})
+        self._outcome(call, message)
+
+    def _stamp(self, method: str | None) -> dict[str, Any]:
+        """What every result has on 2026-07-28. Whether it may be kept nobody said, so that it may not."""
+        kept = {"ttlMs": 0, "cacheScope": "private"} if method in _CACHEABLE else {}
+        return {"resultType": "complete", **kept}
+
+    def _answer(self, message: Message, result: Mapping[str, Any]) -> None:
+        answer = response(message.id, {**self._stamp(message.method), **result})
+        answer.source = self.source_of(message)
+        self.on_message(answer)
+
+    def _outcome(self, call: _Call, message: Message) -> None:
+        """How a call went on, for all who wait: a result, an error, or the next round."""
+        waiting, call.waiting = call.waiting, []
+        for turn in self._turns.values():
+            if turn.call is call and turn.answers is not None and turn.outcome is None:
+                turn.outcome = message
+        for each in waiting:
+            self.on_message(message.with_(id=each.id))
+
+    def _asked(self, message: Message) -> None:
+        """A request of the server's. On a shared pipe nothing says because of which call; the newest is likeliest."""
+        if message.method == "ping":
+            self._link.send(response(message.id, {}))
+            return
+        if message.method not in _INPUTS:
+            self._link.send(fault(message.id, -32601, "Method not found"))
+            return
+        calls = [call for call in self._calls.values() if call.first.method in _ASKING]
+        call = self._calls.get(message.about or "") or (calls[-1] if calls else None)
+        if call is None:
+            self._link.send(fault(message.id, -32600, "Nobody can be asked outside a call."))
+            return
+        call.questions.append(message)
+        self._tell(call)
+
+    def _tell(self, call: _Call) -> None:
+        """End the client's round with what the server asks, if it is the client's turn to wait."""
+        if not call.questions or not call.waiting:
+            return
+        questions = {f"q{number}": each for number, each in enumerate(call.questions, 1)}
+        call.questions = []
+        self._end_round(call, _Turn(call, questions))
+
+    def _end_round(self, call: _Call, turn: _Turn) -> None:
+        state = secrets.token_urlsafe(18)
+        self._turns[state] = turn
+        while len(self._turns) > _STATES:
+            self._turns.popitem(last=False)
+        requests = {key: _input_request(each) for key, each in turn.questions.items()}
+        ended = response(
+            call.about, {"resultType": "input_required", "inputRequests": requests, "requestState": state}
+        )
+        ended.source = self._link.source_of(call.first)
+        self._outcome(call, ended)
+
+    def _take_turn(self, message: Message) -> None:
+        """A retry: its answers go to the server, once; the same retry again gets the same outcome again."""
+        turn = self._turns.get(str(message.params.get("requestState")))
+        if turn is None or not _same_call(turn.call.first, message):
+            self.on_message(fault(message.id, -32602, "Invalid or expired requestState."))
+            return
+        given = message.params.get("inputResponses")
+        answers = given if isinstance(given, dict) else {}
+        canonical = json.dumps(answers, sort_keys=True)
+        if turn.answers is not None and turn.answers != canonical:
+            self.on_message(fault(message.id, -32602, "Invalid or expired requestState."))
+        elif turn.outcome is not None:
+            self.on_message(turn.outcome.with_(id=message.id))
+        elif turn.answers is not None:
+            turn.call.waiting.append(message)
+        else:
+            turn.answers = canonical
+            turn.call.waiting.append(message)
+            self._pass_on(turn, answers)
+
+    def _pass_on(self, turn: _Turn, answers: Mapping[str, Any]) -> None:
+        call = turn.call
+        if turn.links:
+            self._run(self._after_links(turn, answers))
+            return
+        for key, question in turn.questions.items():
+            if isinstance(answer := answers.get(key), dict):
+                self._link.send(response(question.id, answer))
+            else:
+                call.questions.append(question)  # not answered: it is asked again
+        self._tell(call)
+
+    def _require_links(self, call: _Call, message: Message, error: Mapping[str, Any]) -> None:
+        """A -32042, which 2026-07-28 does not know, becomes a round; the call is made anew after it."""
+        data = error.get("data")
+        listed = data.get("elicitations") if isinstance(data, dict) else None
+        links = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+        if not links:
+            self._outcome(call, message)
+            return
+        ids = tuple(str(each.get("elicitationId")) for each in links)
+        for id in ids:
+            self._finished.setdefault(id, asyncio.Event())
+        questions = {f"q{number}": request(0, ELICIT, each) for number, each in enumerate(links, 1)}
+        self._end_round(call, _Turn(call, questions, ids))
+
+    async def _after_links(self, turn: _Turn, answers: Mapping[str, Any]) -> None:
+        call = turn.call
+        accepted = [answers.get(key, {}).get("action") == "accept" for key in turn.questions]
+        if not all(accepted):
+            text = "The user did not open what is needed first. Nothing was done."
+            self._outcome(call, fault(call.about, -32603, text))
+            return
+        try:
+            async with asyncio.timeout(_BROWSING):
+                for id in turn.links:
+                    await self._finished[id].wait()
+        except TimeoutError:
+            pass  # the server says again what is missing, if anything is
+        again = _Call(call.first, f"handraise-{next(self._fresh)}", call.waiting)
+        call.waiting = []
+        turn.call = again
+        self._call(again)
+
+    def _noticed(self, message: Message) -> None:
+        method = message.method or ""
+        if method == COMPLETE:
+            if (finished := self._finished.get(str(message.params.get("elicitationId")))) is not None:
+                finished.set()
+        elif method in _LISTS or method == "notifications/resources/updated":
+            self._publish(message)
+        elif method == "notifications/progress":
+            self._progress(message)
+        elif method == "notifications/message" and self._level is None:
+            pass  # nobody asked for the log
+        else:
+            if (call := self._calls.get(message.about or "")) is not None:
+                message.about = call.about
+            self.on_message(message)
+
+    def _progress(self, message: Message) -> None:
+        token = message.params.get("progressToken")
+        call = next((each for each in self._calls.values() if each.token == token), None)
+        if call is None or not call.waiting:
+            return  # the client has the turn: there is no request that could be told
+        now = (call.waiting[0].params.get("_meta") or {}).get("progressToken")
+        if now is not None:
+            told = message if now == token else message.with_(params={**message.params, "progressToken": now})
+            told.about = call.about
+            self.on_message(told)
+
+    def _listen(self, message: Message) -> None:
+        assert message.id is not None
+        wanted = message.params.get("notifications")
+        wanted = wanted if isinstance(wanted, dict) else {}
+        self._listening[message.id] = wanted
+        for uri in wanted.get("resourceSubscriptions") or ():
+            self._link.send(request(f"handraise-{next(self._fresh)}", "resources/subscribe", {"uri": uri}))
+        told = {"notifications": wanted, "_meta": {SUBSCRIPTION_KEY: message.id}}
+        acknowledged = notice("notifications/subscriptions/acknowledged", told)
+        acknowledged.about = message.id
+        self.on_message(acknowledged)
+
+    def _publish(self, message: Message) -> None:
+        uri = message.params.get("uri")
+        kind = _LISTS.get(message.method or "")
+        for id, wanted in self._listening.items():
+            if wanted.get(kind) if kind else uri in (wanted.get("resourceSubscriptions") or ()):
+                meta = {**(message.params.get("_meta") or {}), SUBSCRIPTION_KEY: id}
+                told = message.with_(params={**message.params, "_meta": meta})
+                told.about = id
+                self.on_message(told)
+
+    def _cancel(self, message: Message) -> None:
+        wanted = message.params.get("requestId")
+        self._listening.pop(wanted or "", None)
+        for call in list(self._calls.values()):
+            if any(each.id == wanted for each in call.waiting):
+                del self._calls[call.key]
+                self._link.send(message.with_(params={**message.params, "requestId": call.key}))
+
+    def _run(self, work: Any) -> None:
+        task: asyncio.Task[None] = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+_ROUND: Final = ("inputResponses", "requestState")
+
+
+def _same_call(first: Message, again: Message) -> bool:
+    """Whether a retry repeats the call that it claims to."""
+    names = ("name", "uri", "arguments")
+    return first.method == again.method and all(first.params.get(n) == again.params.get(n) for n in names)
+
+
+def _input_request(question: Message) -> dict[str, Any]:
+    params = {name: value for name, value in question.params.items() if name not in ("elicitationId", "_meta", "task")}
+    return {"method": question.method, "params": params} if params else {"method": question.method}
+
+
+def _discovery(hello: Mapping[str, Any]) -> dict[str, Any]:
+    told: dict[str, Any] = {"capabilities": hello.get("capabilities") or {}}
+    if "instructions" in hello:
+        told["instructions"] = hello["instructions"]
+    if "serverInfo" in hello:
+        told["serverInfo"] = hello["serverInfo"]
+        told["_meta"] = {_SERVER_INFO: hello["serverInfo"]}
+    return told

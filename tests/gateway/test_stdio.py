@@ -1,0 +1,166 @@
+"""The command itself, between real processes over real pipes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import StdioServerParameters
+from tests.gateway.peers import connect
+from tests.server.peers import REVISIONS, Person, accept, text_of
+
+from handraise.revisions import Revision
+
+ROOT = Path(__file__).parents[2]
+HANDRAISE = [sys.executable, "-c", "from handraise.cli import main; main()"]
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {"form": {}, "url": {}}}},
+}
+
+ECHO = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" in message:
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"got": message}}), flush=True)
+"""
+
+
+@contextmanager
+def started(script: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A gateway in front of a server that is a few lines of Python."""
+    command = [*HANDRAISE, "gateway", *options, "--", sys.executable, "-c", script]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def send(process: subprocess.Popen[bytes], *messages: Any) -> None:
+    assert process.stdin is not None
+    for message in messages:
+        process.stdin.write(json.dumps(message).encode() + b"\n")
+    process.stdin.flush()
+
+
+def receive(process: subprocess.Popen[bytes]) -> Any:
+    assert process.stdout is not None
+    return json.loads(process.stdout.readline())
+
+
+@pytest.mark.shows("W3")
+def test_what_is_no_question_passes_unchanged() -> None:
+    strange = {"jsonrpc": "2.0", "id": "x-1", "method": "vendor/odd", "params": {"a": [1, {"é": None}]}, "extra": 1.50}
+    with started(ECHO) as process:
+        send(process, HELLO, strange)
+        receive(process)
+        assert receive(process)["result"]["got"] == strange
+
+
+def test_lines_in_pieces_and_long_ones_arrive_whole() -> None:
+    long = {"jsonrpc": "2.0", "id": 2, "method": "long", "params": {"text": "ü" * 3_000_000}}
+    with started(ECHO) as process:
+        assert process.stdin is not None
+        raw = json.dumps(HELLO).encode() + b"\n"
+        for start in range(0, len(raw), 7):
+            process.stdin.write(raw[start : start + 7])
+            process.stdin.flush()
+        receive(process)
+        send(process, long)
+        assert receive(process)["result"]["got"] == long
+
+
+def test_a_slow_client_slows_the_server_down_and_not_us() -> None:
+    """The server writes sixty megabytes at once; the gateway may not take them all before they are read."""
+    flood = """
+import json, sys
+json.loads(sys.stdin.readline())
+line = json.dumps({"jsonrpc": "2.0", "method": "notifications/x", "params": {"t": "x" * 60000}})
+for number in range(1000):
+    print(line, flush=True)
+print(json.dumps({"jsonrpc": "2.0", "id": 1, "result": {}}), flush=True)
+sys.stdin.readline()
+"""
+    with started(flood) as process:
+        send(process, HELLO)
+        receive(process)
+        held = Path(f"/proc/{process.pid}/statm").read_text().split()[1]
+        assert int(held) * os.sysconf("SC_PAGE_SIZE") < 60_000_000
+        for _ in range(999):
+            receive(process)
+        assert receive(process)["id"] == 1
+
+
+def test_standard_error_and_the_exit_status_are_the_servers() -> None:
+    with started("import sys; print('oh no', file=sys.stderr); sys.stdin.readline(); sys.exit(42)") as process:
+        send(process, HELLO)
+        assert process.wait(10) == 42
+        assert process.stderr is not None
+        assert process.stderr.read() == b"oh no\n"
+
+
+def test_the_end_of_the_input_ends_the_server_in_good_order() -> None:
+    with started(ECHO + "print('bye', file=sys.stderr)") as process:
+        send(process, HELLO)
+        assert process.stdin is not None
+        process.stdin.close()
+        assert receive(process)["id"] == 1
+        assert process.wait(10) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == b"bye\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["TERM", "INT"])
+def test_signals_reach_the_server(number: signal.Signals) -> None:
+    server = "import signal, sys; signal.signal({0}, lambda *_: sys.exit(9)); print('{{}}', flush=True); sys.stdin.read()"
+    with started(server.format(int(number))) as process:
+        send(process, HELLO)
+        receive(process)
+        process.send_signal(number)
+        assert process.wait(10) == 9
+
+
+def test_a_command_that_cannot_be_started_is_named() -> None:
+    done = subprocess.run(
+        [*HANDRAISE, "gateway", "--", "/no/such/server"], cwd=ROOT, capture_output=True, check=False, timeout=20
+    )
+    assert done.returncode == 2
+    assert b"/no/such/server cannot be started" in done.stderr
+
+
+def test_nothing_heavy_is_loaded_before_a_question_comes() -> None:
+    probe = (
+        "import sys; import handraise.gateway.quick, handraise.gateway.serve; "
+        "print(sorted({'mcp', 'typer', 'pydantic', 'uvicorn', 'httpcore2', 'handraise.forms'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, check=True)
+    assert done.stdout == b"[]\n"
+
+
+@pytest.mark.slow
+@pytest.mark.anyio
+@pytest.mark.parametrize("revision", REVISIONS, ids=str)
+async def test_the_sdks_client_is_served_through_the_command(revision: Revision) -> None:
+    target = StdioServerParameters(
+        command=HANDRAISE[0],
+        args=[*HANDRAISE[1:], "gateway", "--", sys.executable, "-m", "tests.gateway.notes", "stdio"],
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT), "HOME": "/nonexistent"},
+    )
+    async with connect(target, revision, Person(accept(answer="old"))) as client:
+        assert text_of(await client.call_tool("echo", {"text": "plain"})) == "plain"
+        assert text_of(await client.call_tool("delete", {"title": "a"})) == "deleted a: old"
