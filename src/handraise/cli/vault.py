@@ -1,0 +1,169 @@
+"""`handraise vault`: what people's secrets a store keeps, and the keys that protect them. Never the secrets."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias, TypeVar
+
+import typer
+
+from handraise.cli.check import AsJson
+from handraise.display import for_line
+from handraise.errors import HandraiseError
+
+if TYPE_CHECKING:
+    from handraise.vault import Kept, Vault
+
+T = TypeVar("T")
+
+app = typer.Typer(
+    help="The secrets that people entered on a server's pages: list them, forget one, change the key.\n\n"
+    "No command shows a secret.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+InStore: TypeAlias = Annotated[
+    Path,
+    typer.Option(
+        "--store", envvar="HANDRAISE_STORE", metavar="FILE", help="The server's store: Handraise(store=FILE)."
+    ),
+]
+OfOwner: TypeAlias = Annotated[
+    str | None, typer.Option("--owner", metavar="OWNER", help="Whose, as `vault list` writes it.")
+]
+
+_LIST_EXAMPLES = """Examples:
+
+\b
+  handraise vault list --store notes.db
+  handraise vault list --store notes.db --json
+"""
+_FORGET_EXAMPLES = """Examples:
+
+\b
+  handraise vault forget github --store notes.db
+  handraise vault forget github --owner token:https://id.example:ann --store notes.db
+"""
+_ROTATE_EXAMPLES = """Examples:
+
+\b
+  handraise vault rotate --store notes.db
+  HANDRAISE_VAULT_KEY="$NEW $OLD" handraise vault rotate --keep-keys --store notes.db
+"""
+_KEY_EXAMPLES = """Examples:
+
+\b
+  export HANDRAISE_VAULT_KEY=$(handraise vault new-key)
+  handraise vault new-key --file vault.key
+"""
+
+
+@app.command(name="list", epilog=_LIST_EXAMPLES)
+def list_(store: InStore, owner: OfOwner = None, as_json: AsJson = False) -> None:
+    """List what is kept: for which service, whose, since when and until when."""
+    kept = _in_vault(store, lambda vault: vault.list(owner))
+    if as_json:
+        typer.echo(json.dumps([one._asdict() for one in kept]))
+    elif not kept:
+        typer.echo("The vault is empty.")
+    for one in () if as_json else kept:
+        typer.echo(_line(one))
+
+
+@app.command(epilog=_FORGET_EXAMPLES)
+def forget(
+    service: Annotated[
+        str, typer.Argument(metavar="SERVICE", help="The service, as `vault list` writes it.")
+    ],
+    store: InStore,
+    owner: OfOwner = None,
+) -> None:
+    """Forget a secret. The server asks for it again when it needs it."""
+
+    async def work(vault: Vault) -> str:
+        owners = {kept.owner for kept in await vault.list(owner) if kept.service == service}
+        if len(owners) > 1:
+            raise typer.BadParameter(f"{len(owners)} people have one; say whose with --owner")
+        if not owners or not await vault.forget(owners.pop(), service):
+            typer.echo(f"Nothing is kept for {service}.", err=True)
+            raise typer.Exit(1)
+        return f"Forgotten: {service}."
+
+    typer.echo(_in_vault(store, work))
+
+
+@app.command(epilog=_ROTATE_EXAMPLES)
+def rotate(
+    store: InStore,
+    keep_keys: Annotated[
+        bool,
+        typer.Option("--keep-keys", help="Make no new key: wrap everything by the first of those there are."),
+    ] = False,
+) -> None:
+    """Change the vault's key: wrap everything by a new one and drop the old."""
+    changed = _in_vault(store, lambda vault: vault.rotate(new=not keep_keys))
+    typer.echo(f"Wrapped anew: {changed}.")
+
+
+@app.command(name="new-key", epilog=_KEY_EXAMPLES)
+def make_key(
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", metavar="PATH", help="Write it to a private file, not to the screen."),
+    ] = None,
+) -> None:
+    """Make a key for a vault."""
+    from handraise.vault import KeyFile
+    from handraise.vault.keys import new_key
+
+    if file is None:
+        typer.echo(new_key().hex())
+        return
+    if file.exists():
+        raise typer.BadParameter(f"{file} exists already; a key that is lost takes its secrets along")
+    KeyFile(file).save([new_key()])
+    typer.echo(f"Written to {file}. Set HANDRAISE_VAULT_KEY_FILE={file} for the server.")
+
+
+def _in_vault(store: Path, work: Callable[[Vault], Awaitable[T]]) -> T:
+    if not store.is_file():
+        raise typer.BadParameter(f"there is no store at {store}", param_hint="--store")
+    with _telling():
+        return asyncio.run(_open(store, work))
+
+
+async def _open(path: Path, work: Callable[[Vault], Awaitable[T]]) -> T:
+    from handraise.stores import SqliteStore
+    from handraise.vault import Vault, usual_keys
+    from handraise.vault.keys import new_key
+
+    store = SqliteStore(path, keys=[new_key()])  # the vault's own keys count; the store's are not needed
+    try:
+        return await work(Vault(store.secrets, usual_keys))
+    finally:
+        await store.aclose()
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """What goes wrong is told in plain words; then the command ends with status 2."""
+    try:
+        yield
+    except HandraiseError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
+
+
+def _line(kept: Kept) -> str:
+    until = "for good" if kept.until is None else f"until {_day(kept.until)}"
+    return for_line(f"{kept.service}  {kept.owner}  since {_day(kept.kept_at)}, {until}")
+
+
+def _day(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
