@@ -44,10 +44,14 @@ class AskingFirst:
         self._flows: dict[str, asyncio.Event] = {}
 
     async def call(
-        self, name: str, arguments: Mapping[str, Any] | None, request: Callable[[], Awaitable[T]]
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None,
+        request: Callable[[], Awaitable[T]],
+        method: str = "tools/call",
     ) -> T:
         """Make a call; what is required first is asked for, then it is made again."""
-        call = Call(name, arguments or {})
+        call = Call(name, arguments or {}, method)
         self._consent.calls.append(call)
         before = CALL.set(call)
         try:

@@ -17,6 +17,7 @@ class Call:
 
     name: str
     arguments: Mapping[str, Any]
+    method: str = "tools/call"
     id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
     group: str | None = None
     """The round that is being answered, when it asks several questions at once."""

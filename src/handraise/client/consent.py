@@ -244,7 +244,7 @@ class Consent:
         """Which call asks. On the legacy revisions nothing says so: one call under way is it, of several one."""
         call = CALL.get() or (self.calls[0] if len(self.calls) == 1 else None)
         if call is not None:
-            return Cause((call.told,), call_id=call.id)
+            return Cause((call.told,), method=call.method, call_id=call.id)
         return Cause(tuple(call.told for call in self.calls), certain=False) if self.calls else None
 
 

@@ -75,12 +75,14 @@ class FastMCPConsentClient(Client[Any]):
     ) -> Any:
         """Get a prompt; what is required first is asked for, then the request is made again."""
         send = super().get_prompt_mcp
-        return await self._asking.call(name, arguments, lambda: send(name, arguments, *args, **options))
+        return await self._asking.call(
+            name, arguments, lambda: send(name, arguments, *args, **options), "prompts/get"
+        )
 
     async def read_resource_mcp(self, uri: Any, *args: Any, **options: Any) -> Any:
         """Read a resource; what is required first is asked for, then the request is made again."""
         send = super().read_resource_mcp
-        return await self._asking.call(str(uri), None, lambda: send(uri, *args, **options))
+        return await self._asking.call(str(uri), None, lambda: send(uri, *args, **options), "resources/read")
 
     async def _drive_input_required(self, first: Any, retry: Any) -> Any:
         return await super()._drive_input_required(first, self._asking.retrying(first, retry))

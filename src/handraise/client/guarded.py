@@ -51,12 +51,16 @@ class ConsentClient(Client):
     ) -> Any:
         """Get a prompt; what is required first is asked for, then the request is made again."""
         get_prompt = super().get_prompt
-        return await self._asking.call(name, arguments, lambda: get_prompt(name, arguments, *args, **options))
+        return await self._asking.call(
+            name, arguments, lambda: get_prompt(name, arguments, *args, **options), "prompts/get"
+        )
 
     async def read_resource(self, uri: str, *args: Any, **options: Any) -> Any:
         """Read a resource; what is required first is asked for, then the request is made again."""
         read_resource = super().read_resource
-        return await self._asking.call(uri, None, lambda: read_resource(uri, *args, **options))
+        return await self._asking.call(
+            uri, None, lambda: read_resource(uri, *args, **options), "resources/read"
+        )
 
     async def _build_session(self, exit_stack: AsyncExitStack) -> ClientSession:
         session = await super()._build_session(exit_stack)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -20,6 +22,8 @@ from handraise.ledger.sequencer import Later, place_all
 from handraise.ledger.trail import Shown, Trail, new_id
 from handraise.ledger.tree import Tree
 from handraise.stores import SqliteStore
+
+logger = logging.getLogger(__name__)
 
 _DELAY: Final = 1.0
 """Seconds until an event that was committed gets its place."""
@@ -48,6 +52,7 @@ class Ledger:
         self._elsewhere = tuple(elsewhere)
         self._later = Later(self.place, _DELAY)
         self._started = False
+        self._soon: set[asyncio.Future[None]] = set()
 
     @classmethod
     def at(cls, path: str | os.PathLike[str], **options: Any) -> Ledger:
@@ -64,10 +69,19 @@ class Ledger:
     # Writing.
 
     def trail(
-        self, question: str, about: About, shown: Shown, *, until: Literal["decided", "used"] = "decided"
+        self,
+        question: str,
+        about: About,
+        shown: Shown | None,
+        *,
+        until: Literal["decided", "used"] = "decided",
     ) -> Trail:
         """The events of a new question."""
         return Trail(question, about, shown, clock=self.clock, keeping=self.keeping, until=until)
+
+    def new_question(self) -> str:
+        """An id for a question that has none."""
+        return new_id("q_", int(self.clock() * 1000))
 
     def request(self, method: str, target: str | None, arguments: object = None) -> Request:
         """A call as events name it: its arguments as a digest under the ledger's key."""
@@ -90,12 +104,20 @@ class Ledger:
         await self.tables.record(records)
         self._later.call()
 
+    def record_soon(self, *records: Record) -> asyncio.Future[None]:
+        """Write events without waiting for it: for what nobody decides upon. Closing waits."""
+        task = asyncio.ensure_future(self.record(*records))
+        self._soon.add(task)
+        task.add_done_callback(self._recorded)
+        return task
+
     def written(self) -> None:
         """Events were written along with something else in the same store: see to their places."""
         self._later.call()
 
     async def aclose(self) -> None:
         """Give the last events their places, sign a checkpoint, and let go of the store."""
+        await asyncio.gather(*self._soon, return_exceptions=True)
         await self._later.stop()
         try:
             if self._started:
@@ -136,6 +158,11 @@ class Ledger:
             for number, body in rows:
                 yield number, _read(number, body)
             before = rows[-1].number
+
+    def _recorded(self, task: asyncio.Future[None]) -> None:
+        self._soon.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("an event could not be recorded: %s", error)
 
     async def _sign_the_end(self) -> None:
         tree = await self.place()

@@ -69,7 +69,7 @@ class Trail:
         self,
         question: str,
         about: About,
-        shown: Shown,
+        shown: Shown | None,
         *,
         clock: Callable[[], float],
         keeping: Keeping = "none",
@@ -122,7 +122,7 @@ class Trail:
 
     def opened(self) -> Record:
         """Its link was opened in a browser."""
-        return self._record("opened", link=self._shown.link)
+        return self._record("opened", link=None if self._shown is None else self._shown.link)
 
     def completed(self) -> Record:
         """What it led to in the browser was finished."""
@@ -154,6 +154,8 @@ class Trail:
 
     def _asking(self, kind: Kind, **said: Any) -> Record:
         shown = self._shown
+        if shown is None:  # it could not even be read
+            return self._record(kind, **said)
         self._message, kept = self._hide(shown.message.encode(), keeps(self._keeping, "message"))
         return self._record(
             kind,

@@ -1,0 +1,152 @@
+"""What becomes of a host's questions, written to the ledger: before an answer leaves, it is on disk."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Protocol
+
+from handraise.desks import Cause, Decision, Waiting
+from handraise.questions import Accepted, Origin, Person
+from handraise.revisions import Revision
+
+if TYPE_CHECKING:
+    from handraise.ledger import Ledger
+    from handraise.ledger.events import Client, Request
+
+
+class Recording(Protocol):
+    """The record of one question."""
+
+    async def asked(self) -> None:
+        """It goes to a desk."""
+        ...
+
+    def shown(self) -> None:
+        """A desk displays it."""
+        ...
+
+    async def refused(self, reasons: tuple[str, ...]) -> None:
+        """The policy keeps it from the desks."""
+        ...
+
+    async def decided(self, decision: Decision) -> None:
+        """It has been decided."""
+        ...
+
+    def withdrawn(self) -> None:
+        """Its asker went away. Nobody waits for this: the call is over."""
+        ...
+
+    async def failed(self, reason: str) -> None:
+        """It came to nothing."""
+        ...
+
+    async def completed(self) -> None:
+        """What its link led to is finished."""
+        ...
+
+
+class NotRecorded:
+    """For a host without a ledger."""
+
+    async def asked(self) -> None: ...
+    def shown(self) -> None: ...
+    async def refused(self, reasons: tuple[str, ...]) -> None: ...
+    async def decided(self, decision: Decision) -> None: ...
+    def withdrawn(self) -> None: ...
+    async def failed(self, reason: str) -> None: ...
+    async def completed(self) -> None: ...
+
+
+NOT_RECORDED = NotRecorded()
+
+
+class InLedger:
+    """The record of one question in a ledger."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        waiting: Waiting,
+        revision: Revision | None,
+        *,
+        client: Client | None = None,
+        policy: str | None = None,
+        gateway: str | None = None,
+    ) -> None:
+        from handraise.ledger.events import About
+        from handraise.ledger.parties import principal_of, server_of
+        from handraise.ledger.trail import shown_of
+
+        about = About(
+            server_of(waiting.origin),
+            principal_of(waiting.person),
+            request=_request(ledger, waiting.cause),
+            mode=waiting.question.mode,
+            client=client,
+            revision=revision,
+            gateway=gateway,
+            policy=policy,
+        )
+        known = revision or Revision.JULY_2026
+        told = shown_of(waiting.question, known, secrets=waiting.secrets, link=waiting.link)
+        self._ledger = ledger
+        self._trail = ledger.trail(f"q_{waiting.id}", about, told)
+        self._showing: asyncio.Future[None] | None = None
+
+    async def asked(self) -> None:
+        await self._ledger.record(self._trail.asked())
+
+    def shown(self) -> None:
+        self._showing = self._ledger.record_soon(self._trail.shown())
+
+    async def refused(self, reasons: tuple[str, ...]) -> None:
+        await self._ledger.record(self._trail.refused(reasons))
+
+    async def decided(self, decision: Decision) -> None:
+        if self._showing is not None:
+            await self._showing
+        if decision.by == "timeout":
+            await self._ledger.record(self._trail.expired())
+            return
+        answer = decision.answer
+        records = [
+            self._trail.decided(
+                answer.action,
+                decision.by,
+                content=answer.data if isinstance(answer, Accepted) else None,
+                edited=decision.edited,
+                reasons=(decision.reason,) if decision.reason else (),
+            )
+        ]
+        if isinstance(answer, Accepted) and self._trail.about.mode == "url":
+            records.append(self._trail.opened())  # a link that could not be opened is a cancel
+        await self._ledger.record(*records)
+
+    def withdrawn(self) -> None:
+        self._ledger.record_soon(self._trail.withdrawn("the asker went away"))
+
+    async def failed(self, reason: str) -> None:
+        await self._ledger.record(self._trail.failed(reason))
+
+    async def completed(self) -> None:
+        await self._ledger.record(self._trail.completed())
+
+
+async def record_unreadable(
+    ledger: Ledger, origin: Origin, person: Person, revision: Revision, reason: str
+) -> None:
+    """Record a question that could not even be read, or that nobody here can be asked."""
+    from handraise.ledger.events import About
+    from handraise.ledger.parties import principal_of, server_of
+
+    about = About(server_of(origin), principal_of(person), revision=revision)
+    await ledger.record(ledger.trail(ledger.new_question(), about, None).refused((reason,)))
+
+
+def _request(ledger: Ledger, cause: Cause | None) -> Request | None:
+    """The call that asks, when the host can tell which."""
+    if cause is None or not cause.certain or not cause.calls:
+        return None
+    name, arguments = cause.calls[0]
+    return ledger.request(cause.method, name, dict(arguments))

@@ -1,0 +1,220 @@
+"""What becomes of a host's questions is in the ledger before their answers leave."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.client.hosts import ADA, NOTES, OpenGate, Ruled
+
+from handraise.client import Consent
+from handraise.client.browsing import finish_in_browser
+from handraise.client.calls import CALL, Call
+from handraise.desks import Decision, Queue
+from handraise.errors import StoreError
+from handraise.forms import Form, Text
+from handraise.ledger import Event, Ledger
+from handraise.ledger.audit import verify
+from handraise.questions import Accepted, Cancelled, Declined, FormQuestion, Question, UrlQuestion
+from handraise.revisions import Revision
+
+FORM = FormQuestion("Who are you?", Form.by_hand(Text("name", default="Bob")))
+LINK = UrlQuestion("Sign in, please.", "https://mcp.example.com/connect?e=Zk3q", "flow")
+ANSWER = Decision(Accepted({"name": "Ada"}), edited=("name",))
+
+
+class Clock:
+    """Long enough after everything for a person to have read it."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 10
+        return self.now
+
+
+@pytest.fixture
+async def ledger(tmp_path: Path) -> AsyncIterator[Ledger]:
+    ledger = Ledger.at(tmp_path / "ledger.db")
+    yield ledger
+    await ledger.aclose()
+
+
+def consent_with(ledger: Ledger | None, gate: OpenGate | None = None, **options: Any) -> Consent:
+    return Consent(
+        Queue(Clock()),
+        origin=NOTES,
+        person=ADA,
+        gate=gate or OpenGate(),
+        ledger=ledger,
+        policy_version="p1",
+        **options,
+    )
+
+
+async def asked(consent: Consent, question: Question, *decisions: Decision, show: bool = True) -> Decision:
+    """Ask, and decide at a desk as a person would."""
+    asking = asyncio.ensure_future(consent.ask(question, Revision.JULY_2026))
+    given = list(decisions)
+    queue = consent.queue
+    assert isinstance(queue, Queue)
+    async for waiting in queue.changes():
+        for each in waiting:
+            if show:
+                queue.show(each.id)
+            if given:
+                queue.decide(each.id, given.pop(0))
+        if not given:
+            break
+    return await asyncio.wait_for(asking, 10)
+
+
+async def events_of(ledger: Ledger) -> list[Event]:
+    await asyncio.gather(*ledger._soon)
+    return [event async for _, event in ledger.events()]
+
+
+@pytest.mark.shows("G1", "G2", "G5")
+async def test_an_accepted_question_leaves_asked_shown_and_decided(ledger: Ledger) -> None:
+    before = CALL.set(Call("greet", {"greeting": "Hi"}))
+    try:
+        assert await asked(consent_with(ledger), FORM, ANSWER) == ANSWER
+    finally:
+        CALL.reset(before)
+    first, shown, decided = await events_of(ledger)
+    assert [first.kind, shown.kind, decided.kind] == ["asked", "shown", "decided"]
+    assert len({event.question for event in (first, shown, decided)}) == 1
+    about = decided.about
+    assert (about.server.id, about.server.target, about.server.claims) == (
+        "notes",
+        "python notes.py",
+        "Notes Server 1.0",
+    )
+    assert (about.principal, about.mode, about.revision, about.policy) == (
+        about.principal,
+        "form",
+        "2026-07-28",
+        "p1",
+    )
+    assert about.principal is not None
+    assert about.principal.key == ADA.key
+    assert about.request is not None
+    assert (about.request.method, about.request.target) == ("tools/call", "greet")
+    assert (decided.action, decided.decided_by, decided.edited) == ("accept", "human", ("name",))
+    assert decided.answer is not None
+    assert [field.name for field in first.fields] == ["name"]
+    assert (await verify(ledger)).sound
+
+
+@pytest.mark.shows("G1", "O1")
+@pytest.mark.parametrize(
+    ("decision", "action", "by"),
+    [
+        (Decision(Declined()), "decline", "human"),
+        (Decision(Cancelled()), "cancel", "human"),
+        (Decision(Cancelled(), by="policy", reason="Nobody is here."), "cancel", "policy"),
+    ],
+)
+async def test_every_decision_is_recorded_as_what_it_was(
+    ledger: Ledger, decision: Decision, action: str, by: str
+) -> None:
+    await asked(consent_with(ledger), FORM, decision, show=False)
+    first, decided = await events_of(ledger)
+    assert first.kind == "asked"  # and nothing was shown
+    assert (decided.kind, decided.action, decided.decided_by) == ("decided", action, by)
+    assert decided.answer is None
+    assert decided.reasons == ((decision.reason,) if decision.reason else ())
+
+
+@pytest.mark.shows("G7")
+async def test_a_refusal_is_recorded_with_its_reasons_and_was_never_asked(ledger: Ledger) -> None:
+    gate = OpenGate(Ruled("refuse", ("You blocked this server.",)))
+    await consent_with(ledger, gate).ask(FORM, Revision.JULY_2026)
+    (refused,) = await events_of(ledger)
+    assert (refused.kind, refused.decided_by) == ("refused", "policy")
+    assert refused.reasons == ("You blocked this server.",)
+    assert refused.message is not None
+
+
+@pytest.mark.shows("G1", "O2")
+async def test_a_question_that_nobody_answers_in_time_expires_in_the_ledger(ledger: Ledger) -> None:
+    decision = await consent_with(ledger, timeout=0.01).ask(FORM, Revision.JULY_2026)
+    assert decision.by == "timeout"
+    assert [event.kind for event in await events_of(ledger)] == ["asked", "expired"]
+
+
+@pytest.mark.shows("G1", "O7")
+async def test_a_question_whose_asker_goes_away_is_withdrawn_in_the_ledger(ledger: Ledger) -> None:
+    consent = consent_with(ledger)
+    queue = consent.queue
+    assert isinstance(queue, Queue)
+    asking = asyncio.ensure_future(consent.ask(FORM, Revision.JULY_2026))
+    async for waiting in queue.changes():
+        if waiting:
+            queue.show(waiting[0].id)
+            break
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    assert [event.kind for event in await events_of(ledger)] == ["asked", "shown", "withdrawn"]
+
+
+@pytest.mark.shows("G1", "G2")
+async def test_a_link_is_opened_and_completed_in_the_ledger_without_its_parameters(ledger: Ledger) -> None:
+    consent = consent_with(ledger)
+    await asked(consent, LINK, Decision(Accepted(None)))
+
+    async def notice() -> None:
+        return None
+
+    assert await finish_in_browser(consent, LINK, notice())
+    events = await events_of(ledger)
+    assert [event.kind for event in events] == ["asked", "shown", "decided", "opened", "completed"]
+    assert events[3].link is not None
+    assert (events[3].link.domain, events[3].link.host) == ("example.com", "mcp.example.com")
+    assert not any(b"Zk3q" in row.body for row in await ledger.tables.rows(0, 99))
+
+
+async def test_the_persons_own_word_completes_a_link_too(ledger: Ledger) -> None:
+    consent = consent_with(ledger)
+    await asked(consent, LINK, Decision(Accepted(None)))
+    queue = consent.queue
+    assert isinstance(queue, Queue)
+    waiting = asyncio.ensure_future(consent.wait_in_browser(LINK))
+    async for offered in queue.changes():
+        if offered:
+            queue.show(offered[0].id)
+            queue.decide(offered[0].id, Decision(Accepted(None)))
+            break
+    assert await waiting
+    assert [event.kind for event in await events_of(ledger)][-1] == "completed"
+
+
+@pytest.mark.shows("G5")
+@pytest.mark.parametrize("fails_at", [1, 2, 3])
+async def test_an_answer_that_cannot_be_recorded_does_not_leave(ledger: Ledger, fails_at: int) -> None:
+    write: Any = ledger.tables.record
+    calls = 0
+
+    async def fail(records: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls >= fails_at:
+            raise StoreError("the disk is full")
+        await write(records)
+
+    ledger.tables.record = fail  # type: ignore[method-assign]
+    consent = consent_with(ledger)
+    if fails_at == 1:
+        decision = await consent.ask(FORM, Revision.JULY_2026)
+    else:
+        decision = await asked(consent, FORM, ANSWER)
+    ledger.tables.record = write  # type: ignore[method-assign]
+    assert decision.answer == Cancelled()
+    assert decision.by == "agent"
+
+
+async def test_a_host_without_a_ledger_records_nothing() -> None:
+    assert await asked(consent_with(None), FORM, ANSWER) == ANSWER
