@@ -92,7 +92,8 @@ def _refused_first(subject: Subject) -> Refusal | None:
         return Refusal(
             "read_only",
             "It only reads. A wrong call costs another call, and nothing that a person has to decide.",
-            "Return what was found, and let the model read on. Set readOnlyHint, so that hosts know.",
+            "Return what was found, and let the model read on."
+            + ("" if subject.read_only else " Set readOnlyHint, so that hosts know."),
         )
     return None
 

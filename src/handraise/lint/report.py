@@ -12,6 +12,7 @@ from handraise.lint.finding import Finding, Rule
 from handraise.lint.rules import RULES
 
 _WIDTH = 78
+_EXCERPT = 74
 
 
 def as_text(findings: Sequence[Finding]) -> str:
@@ -90,15 +91,22 @@ def explained(rule: Rule) -> str:
 
 
 def _shown(finding: Finding) -> str:
-    """The source is someone's file: it is shown inert, cut around the place when it is long."""
-    start = max(0, finding.column - 1 - _WIDTH // 2) if len(finding.excerpt) > _WIDTH else 0
-    excerpt = finding.excerpt[start : start + _WIDTH].replace("\t", " ")
+    """Where and what, the line with a caret below the place, and the sentence.
+
+    The source is someone's file: it is shown inert, and cut around the place when it is long.
+    """
+    start = max(0, finding.column - 1 - _EXCERPT // 2) if len(finding.excerpt) > _EXCERPT else 0
+    excerpt = finding.excerpt[start : start + _EXCERPT].replace("\t", " ")
     left = excerpt[: finding.column - 1 - start]
-    width = max(1, min(finding.end_column, start + len(excerpt)) - finding.column + 1)
     stripped = len(left) - len(left.lstrip())
-    where = f"{for_line(finding.path)}:{finding.line}:{finding.column}"
-    caret = f"{' ' * (len(for_line(left[stripped:])))}{'^' * width}"
-    return f"{where}: {finding.code} {for_line(finding.message)}\n    {for_line(excerpt[stripped:])}\n    {caret}\n"
+    width = max(1, min(finding.end_column, start + len(excerpt)) - finding.column + 1)
+    lines = [
+        f"{for_line(finding.path)}:{finding.line}:{finding.column}: {finding.code} {RULES[finding.code].title}",
+        f"    {for_line(excerpt[stripped:])}",
+        f"    {' ' * len(for_line(left[stripped:]))}{'^' * width}",
+        textwrap.indent(_wrapped(for_line(finding.message), _EXCERPT), "    "),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _sarif_result(finding: Finding) -> dict[str, Any]:
@@ -116,8 +124,8 @@ def _sarif_result(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _wrapped(text: str) -> str:
-    return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
+def _wrapped(text: str, width: int = _WIDTH) -> str:
+    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def _number(count: int, thing: str) -> str:
