@@ -42,9 +42,10 @@ def add_tools(server: MCPServer, shelf: Shelf) -> None:
 
     @server.tool(annotations=ToolAnnotations(destructive_hint=True))
     @says_when_unanswered("Nothing was written.")
-    async def notes_write(title: str, text: str) -> str:
-        """Write a note. The person is asked before another one is replaced."""
-        path = await shelf.home() / (await load(shelf)).folder / file_name(title)
+    async def notes_write(title: str, text: str, folder: str | None = None) -> str:
+        """Write a note, in a folder of the notes. The person is asked before another one is replaced."""
+        chosen = folder if folder is not None else (await load(shelf)).folder
+        path = await shelf.home() / chosen / file_name(title)
         content = f"# {title}\n\n{text}\n"
         try:
             await shelf.write(path, content, overwrite=False)

@@ -20,9 +20,11 @@ from handraise import Handraise
 from handraise.server import Boundary
 
 
-def make_server(folders: Iterable[Path] | None = None, *, timeout: float = 300) -> MCPServer:
-    """The notes server, with `folders` for clients that have no roots."""
-    server = Handraise(timeout=timeout).install(MCPServer("notes", version="1"))
+def make_server(
+    folders: Iterable[Path] | None = None, *, timeout: float = 300, public_url: str | None = None
+) -> MCPServer:
+    """The notes server, with `folders` for clients that have no roots and `public_url` for its pages over HTTP."""
+    server = Handraise(timeout=timeout, public_url=public_url).install(MCPServer("notes", version="1"))
     shelf = Shelf(Boundary(server, folders))
     for tools in (reading, deleting, first_run, schedule):
         tools.add_tools(server, shelf)
@@ -42,11 +44,12 @@ def main() -> None:
         "--timeout", type=float, default=300, help="seconds that a person has to answer (300)"
     )
     given = parser.parse_args()
-    server = make_server(given.folder, timeout=given.timeout)
     if given.http is None:
-        server.run("stdio")
-    else:
-        server.run("streamable-http", host="127.0.0.1", port=given.http)
+        make_server(given.folder, timeout=given.timeout).run("stdio")
+        return
+    url = f"http://127.0.0.1:{given.http}"
+    server = make_server(given.folder, timeout=given.timeout, public_url=url)
+    server.run("streamable-http", host="127.0.0.1", port=given.http)
 
 
 def _folder(text: str) -> Path:

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from handraise import Answer, ask
+from handraise.vault import Secret
 
-PAGE = "https://sync.example.com/connect"
+SERVICE = "notes-sync"
 
 
-async def ask_for_sync_key() -> Answer[None]:
-    """Have the person enter their key in the browser."""
-    return await ask.open("Enter the key of your sync service on its page.", PAGE)
+async def ask_for_sync_key() -> Answer[Secret]:
+    """The person's key: from the vault when they entered it before, else from a page in their browser."""
+    return await ask.secret(
+        "Key of your sync service",
+        service=SERVICE,
+        hint="The service shows it under Settings.",
+        because="Your notes are sent to your other computers with it.",
+        if_declined="Your notes stay on this computer.",
+    )

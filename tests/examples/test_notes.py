@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +20,11 @@ from tests.client.hosts import Host, OpenGate, host
 from tests.server.peers import ROOT, free_port, text_of
 
 from handraise.client import Roots
+from handraise.demo.visitor import fill_in
 from handraise.desks import Decision, Waiting
 from handraise.desks.scripted import Line
 from handraise.forms import Choice
-from handraise.questions import Accepted, FormQuestion
+from handraise.questions import Accepted, FormQuestion, UrlQuestion
 from handraise.revisions import Revision
 from server import make_server
 
@@ -71,7 +74,8 @@ async def call(
     """Call one tool in a client whose only root is the folder; what it said, and the host that it happened in."""
     roots = None if folder is None else Roots([folder], allowed=True)
     async with host(make_server(), revision, script, roots=roots, **options) as here:
-        return text_of(await here.client.call_tool(tool, arguments or {})), here
+        with anyio.fail_after(20):
+            return text_of(await here.client.call_tool(tool, arguments or {})), here
 
 
 def asked(here: Host) -> list[str]:
@@ -309,6 +313,70 @@ async def test_set_up_keeps_preferences_and_new_notes_follow_them(notes: Path, r
     assert "Give a folder inside your notes" in asked(here)[1]
     said, _ = await call("notes_write", notes, revision, [], {"title": "Idea", "text": "!"})
     assert said == f"Written to {notes}/Inbox/new/Idea.md."
+
+
+SYNC = Line("accept", {"folder": "Inbox", "week_starts": "monday", "sync": True}, fields=("sync",))
+KEY = "sk-not-for-the-model-4711"
+
+
+class Visiting(OpenGate):
+    """A person who does something on the page once they agreed to open it."""
+
+    def __init__(self, do: str) -> None:
+        super().__init__()
+        self._do = do
+        self.visits: list[asyncio.Future[str]] = []
+
+    def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:
+        if isinstance(waiting.question, UrlQuestion) and isinstance(decision.answer, Accepted):
+            visit = partial(fill_in, waiting.question.url, KEY, do=self._do)
+            self.visits.append(asyncio.get_running_loop().run_in_executor(None, visit))
+
+
+@pytest.mark.parametrize(
+    ("do", "ending"),
+    [("enter", "Sync is on."), ("decline", "Sync is off: the person did not enter the key.")],
+)
+@pytest.mark.shows("S1", "S5", "L1")
+async def test_the_sync_key_is_entered_on_a_page_and_seen_by_nobody_else(
+    do: str, ending: str, notes: Path, revision: Revision, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    gate = Visiting(do)
+    page = "Key of your sync service"
+    script = [SYNC, Line("accept", message=page), Line("leave", message=page, repeat=True)]
+    async with host(make_server(), revision, script, gate=gate, roots=Roots([notes], allowed=True)) as here:
+        with anyio.fail_after(20):
+            said = text_of(await here.client.call_tool("notes_setup", {}))
+            pages = [await visit for visit in gate.visits]  # read to their end before the server goes
+    assert said.startswith(f"New notes go to {notes}/Inbox.")
+    if revision.url_mode:
+        assert ending in said
+        assert KEY not in pages[0]
+    else:
+        assert "Sync is off: this client cannot open the page" in said
+    seen = repr([here.events, here.desk.seen, caplog.records])
+    assert KEY not in said + seen + caplog.text + (notes / ".notes.json").read_text()
+
+
+async def test_the_sync_key_stays_off_when_the_page_is_not_wanted(notes: Path, revision: Revision) -> None:
+    script = [SYNC, Line("decline", message="Key of your sync service")]
+    said, _ = await call("notes_setup", notes, revision, script)
+    assert "Sync is off" in said
+
+
+@pytest.mark.shows("B2", "B4")
+async def test_a_folder_outside_of_the_notes_is_refused_and_the_boundary_named(
+    notes: Path, revision: Revision
+) -> None:
+    (notes.parent / "Notes-evil").mkdir()
+    (notes / "link").symlink_to("../Notes-evil")
+    for folder in ("../Notes-evil", f"{notes}-evil", "link", "/tmp"):
+        arguments = {"title": "Plan", "text": "x", "folder": folder}
+        said, here = await call("notes_write", notes, revision, [], arguments)
+        assert f"the boundary ({notes})" in said
+        assert here.desk.seen == []
+    assert files(notes.parent / "Notes-evil") == set()
 
 
 @pytest.mark.shows("B2", "B4")
