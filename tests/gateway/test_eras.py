@@ -38,8 +38,12 @@ async def test_two_rounds(front: Revision, behind: Revision) -> None:
         assert text_of(await client.call_tool("rename", {"title": "a"})) == "a is b because short"
 
 
-@pytest.mark.parametrize(("answer", "action"), [(DECLINE, "decline"), (CANCEL, "cancel")], ids=["declined", "cancelled"])
-async def test_no_is_carried_as_it_was_meant(front: Revision, behind: Revision, answer: Any, action: str) -> None:
+@pytest.mark.parametrize(
+    ("answer", "action"), [(DECLINE, "decline"), (CANCEL, "cancel")], ids=["declined", "cancelled"]
+)
+async def test_no_is_carried_as_it_was_meant(
+    front: Revision, behind: Revision, answer: Any, action: str
+) -> None:
     async with gateway(only=behind) as (_, connect), connect(front, Person(answer)) as client:
         assert text_of(await client.call_tool("delete", {"title": "a"})) == f"kept: {action}"
 

@@ -64,7 +64,13 @@ def receive(process: subprocess.Popen[bytes]) -> Any:
 
 @pytest.mark.shows("W3")
 def test_what_is_no_question_passes_unchanged() -> None:
-    strange = {"jsonrpc": "2.0", "id": "x-1", "method": "vendor/odd", "params": {"a": [1, {"é": None}]}, "extra": 1.50}
+    strange = {
+        "jsonrpc": "2.0",
+        "id": "x-1",
+        "method": "vendor/odd",
+        "params": {"a": [1, {"é": None}]},
+        "extra": 1.50,
+    }
     with started(ECHO) as process:
         send(process, HELLO, strange)
         receive(process)
@@ -106,7 +112,9 @@ sys.stdin.readline()
 
 
 def test_standard_error_and_the_exit_status_are_the_servers() -> None:
-    with started("import sys; print('oh no', file=sys.stderr); sys.stdin.readline(); sys.exit(42)") as process:
+    with started(
+        "import sys; print('oh no', file=sys.stderr); sys.stdin.readline(); sys.exit(42)"
+    ) as process:
         send(process, HELLO)
         assert process.wait(10) == 42
         assert process.stderr is not None
@@ -126,8 +134,8 @@ def test_the_end_of_the_input_ends_the_server_in_good_order() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["TERM", "INT"])
 def test_signals_reach_the_server(number: signal.Signals) -> None:
-    server = "import signal, sys; signal.signal({0}, lambda *_: sys.exit(9)); print('{{}}', flush=True); sys.stdin.read()"
-    with started(server.format(int(number))) as process:
+    server = "signal.signal(NUMBER, lambda *_: sys.exit(9)); print('{}', flush=True); sys.stdin.read()"
+    with started("import signal, sys; " + server.replace("NUMBER", str(int(number)))) as process:
         send(process, HELLO)
         receive(process)
         process.send_signal(number)
@@ -136,7 +144,11 @@ def test_signals_reach_the_server(number: signal.Signals) -> None:
 
 def test_a_command_that_cannot_be_started_is_named() -> None:
     done = subprocess.run(
-        [*HANDRAISE, "gateway", "--", "/no/such/server"], cwd=ROOT, capture_output=True, check=False, timeout=20
+        [*HANDRAISE, "gateway", "--", "/no/such/server"],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+        timeout=20,
     )
     assert done.returncode == 2
     assert b"/no/such/server cannot be started" in done.stderr

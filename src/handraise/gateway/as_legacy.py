@@ -27,8 +27,16 @@ from handraise.gateway.peers import (
 from handraise.gateway.upstreams import Source
 
 _SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
-_LISTS: Final = {"tools": "toolsListChanged", "prompts": "promptsListChanged", "resources": "resourcesListChanged"}
-_ENDED_HERE: Final = ("notifications/initialized", "notifications/roots/list_changed", "notifications/progress")
+_LISTS: Final = {
+    "tools": "toolsListChanged",
+    "prompts": "promptsListChanged",
+    "resources": "resourcesListChanged",
+}
+_ENDED_HERE: Final = (
+    "notifications/initialized",
+    "notifications/roots/list_changed",
+    "notifications/progress",
+)
 _PAUSES: Final = (0.05, 0.1, 0.25, 0.5, 1.0)
 
 
@@ -131,8 +139,12 @@ class AsLegacy:
     def _finish(self, call: _Call, message: Message) -> None:
         changes: dict[str, Any] = {"id": call.message.id}
         if message.result is not None and "resultType" in message.result:
-            changes["result"] = {name: value for name, value in message.result.items() if name != "resultType"}
-        self.on_message(message.with_(**changes) if len(changes) > 1 or message.id != call.message.id else message)
+            changes["result"] = {
+                name: value for name, value in message.result.items() if name != "resultType"
+            }
+        self.on_message(
+            message.with_(**changes) if len(changes) > 1 or message.id != call.message.id else message
+        )
 
     def _discovered(self, call: _Call, message: Message) -> None:
         result = message.result
@@ -168,7 +180,9 @@ class AsLegacy:
         call.idle = 0
         for id, key in call.missing.items():
             self._asked[id] = call
-            asked = request(id, str(requests[key].get("method")), self._question(requests[key].get("params") or {}))
+            asked = request(
+                id, str(requests[key].get("method")), self._question(requests[key].get("params") or {})
+            )
             asked.about, asked.source = call.message.id, message.source
             self.on_message(asked)
 

@@ -16,7 +16,14 @@ from typing import Any, Final
 
 from handraise.gateway.links import Link
 from handraise.gateway.messages import Id, Message, fault, notice, request, response
-from handraise.gateway.peers import CAPABILITIES_KEY, CLIENT_KEY, LOG_LEVEL_KEY, MODERN, NOVEMBER, SUBSCRIPTION_KEY
+from handraise.gateway.peers import (
+    CAPABILITIES_KEY,
+    CLIENT_KEY,
+    LOG_LEVEL_KEY,
+    MODERN,
+    NOVEMBER,
+    SUBSCRIPTION_KEY,
+)
 from handraise.gateway.upstreams import Source
 
 ELICIT: Final = "elicitation/create"
@@ -152,7 +159,9 @@ class AsModern:
         self._calls[call.key] = call
         params = {name: value for name, value in call.first.params.items() if name not in ("_meta", *_ROUND)}
         meta = call.first.params.get("_meta") or {}
-        kept = {name: value for name, value in meta.items() if not name.startswith("io.modelcontextprotocol/")}
+        kept = {
+            name: value for name, value in meta.items() if not name.startswith("io.modelcontextprotocol/")
+        }
         call.token = kept.get("progressToken")
         self._link.send(call.first.with_(id=call.key, params={**params, "_meta": kept} if kept else params))
 
@@ -375,7 +384,11 @@ def _same_call(first: Message, again: Message) -> bool:
 
 
 def _input_request(question: Message) -> dict[str, Any]:
-    params = {name: value for name, value in question.params.items() if name not in ("elicitationId", "_meta", "task")}
+    params = {
+        name: value
+        for name, value in question.params.items()
+        if name not in ("elicitationId", "_meta", "task")
+    }
     return {"method": question.method, "params": params} if params else {"method": question.method}
 
 

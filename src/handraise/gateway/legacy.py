@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from handraise.gateway.calls import Call
+from handraise.gateway.links import Port
 from handraise.gateway.messages import Id, Message, fault, response
 from handraise.gateway.peers import JUNE, LEGACY, NOVEMBER, Peer, peer_of_initialize, union
 from handraise.gateway.relay import CANCELLED, Relay
@@ -65,8 +66,7 @@ class LegacyRelay(Relay):
             task = self.run(self._ask(message, calls), calls[0] if len(calls) == 1 else None)
             self._questions[message.id] = task
             return
-        call = self._call_of(message)
-        (self.port if call is None or call.port is None else call.port).send(message)
+        self._port_of(self._concerned(message)).send(message)
 
     def _take_server_notice(self, message: Message) -> None:
         if message.method == CANCELLED and (task := self._questions.get(message.params.get("requestId", ""))):
@@ -134,7 +134,7 @@ class LegacyRelay(Relay):
         deciding = asyncio.ensure_future(asking.decide(question, revision, asker, calls, at_client))
         try:
             if await at_client.is_shown(deciding):
-                self._show(message, question, at_client)
+                self._show(message, question, at_client, calls)
             decision = await deciding
         finally:
             deciding.cancel()
@@ -144,7 +144,7 @@ class LegacyRelay(Relay):
         )
         return decision, reply if as_sent else None
 
-    def _show(self, message: Message, question: Question, at_client: AtClient) -> None:
+    def _show(self, message: Message, question: Question, at_client: AtClient, calls: list[Call]) -> None:
         """Send a question to the client, in words of its own revision."""
         from handraise.gateway.asking import redump
 
@@ -153,5 +153,8 @@ class LegacyRelay(Relay):
         self._asked[message.id] = at_client
         if self.peer.revision != message.source.revision and self.peer.revision == JUNE:
             message = message.with_(params=redump(question, JUNE))
-        call = self._call_of(message)
-        (self.port if call is None or call.port is None else call.port).send(message)
+        self._port_of(calls).send(message)
+
+    def _port_of(self, calls: list[Call]) -> Port:
+        """Where a request of the server's goes: with a call because of which it may come, if there is one."""
+        return next((call.port for call in reversed(calls) if call.port is not None), self.port)

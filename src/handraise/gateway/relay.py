@@ -12,7 +12,7 @@ from handraise.gateway.holding import RESUME, Holding, with_resume_tool
 from handraise.gateway.links import Link, Port
 from handraise.gateway.messages import Id, Message, notice
 from handraise.gateway.parked import Binding, sameness
-from handraise.gateway.peers import Peer
+from handraise.gateway.peers import SUBSCRIPTION_KEY, Peer
 
 if TYPE_CHECKING:
     from handraise.gateway.home import BeforeCall, Home
@@ -164,24 +164,17 @@ class Relay:
         if call is None:
             self.port.send(message)
         elif call.port is not None:
-            call.port.send(self._progress(call, message) if message.method == PROGRESS else message)
-
-    def _progress(self, call: Call, message: Message) -> Message:
-        progress = message.params.get("progress")
-        if isinstance(progress, int | float):
-            call.progress = max(call.progress, progress)
-        if call.key == call.message.id or call.token is None:
-            return message
-        return message.with_(params={**message.params, "progressToken": call.token})
+            call.port.send(_addressed(call, message))
 
     def _call_of(self, message: Message) -> Call | None:
         """The call to which a message of the server's belongs, where that can be told."""
         if message.about is not None:
             return self.calls.get(message.about)
-        if message.method != PROGRESS:
-            return None
-        token = message.params.get("progressToken")
-        return next((call for call in self.calls.values() if _token(call) == token), None)
+        if message.method == PROGRESS:
+            token = message.params.get("progressToken")
+            return next((call for call in self.calls.values() if _token(call) == token), None)
+        meta = message.params.get("_meta")
+        return self.calls.get(meta.get(SUBSCRIPTION_KEY, "")) if isinstance(meta, dict) else None
 
     def _take_response(self, message: Message) -> None:
         call = self.calls.pop(message.id, None) if message.id is not None else None
@@ -218,6 +211,20 @@ class Relay:
 def _token(call: Call) -> Id | None:
     """The progress token that the server knows."""
     return call.token if call.key == call.message.id else call.key
+
+
+def _addressed(call: Call, message: Message) -> Message:
+    """A notice under the token or the id that the client knows."""
+    params = message.params
+    if message.method == PROGRESS:
+        if isinstance(progress := params.get("progress"), int | float):
+            call.progress = max(call.progress, progress)
+        known = call.key == call.message.id or call.token is None
+        return message if known else message.with_(params={**params, "progressToken": call.token})
+    meta = params.get("_meta")
+    if call.key == call.message.id or not isinstance(meta, dict) or meta.get(SUBSCRIPTION_KEY) != call.key:
+        return message
+    return message.with_(params={**params, "_meta": {**meta, SUBSCRIPTION_KEY: call.message.id}})
 
 
 def _renamed(message: Message, key: Id) -> Message:

@@ -1,4 +1,4 @@
-"""Run a gateway between the client at our standard streams and one server."""
+"""Run a gateway: the client at our standard streams or over HTTP, the servers behind it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import asyncio
 import contextlib
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 
 from handraise.gateway.eras import EraLink
 from handraise.gateway.front import Front
 from handraise.gateway.home import Home
+from handraise.gateway.links import Link
 from handraise.gateway.options import Options
 from handraise.gateway.process import ProcessLink
 from handraise.gateway.stdio import StdioPort
@@ -18,17 +19,15 @@ from handraise.gateway.upstreams import Source, Upstream
 
 
 def run(upstream: Upstream, process: subprocess.Popen[bytes], options: Options) -> int:
-    """Serve until the client or the server is gone; the server's exit status."""
+    """Serve a process to the client at our standard streams; the process's exit status."""
     return asyncio.run(serve_process(upstream, process, options))
 
 
-async def serve_process(
-    upstream: Upstream, process: subprocess.Popen[bytes], options: Options, home: Home | None = None
-) -> int:
+async def serve_process(upstream: Upstream, process: subprocess.Popen[bytes], options: Options) -> int:
     """Stand between the client at our standard streams and a process."""
     link = ProcessLink(Source(upstream), process, on_noise=lambda line: port.writer.write(line))
     port = StdioPort(lambda message: front.from_client(message), lambda line: link.writer.write(line))
-    front = Front(EraLink(link), home or Home(options), port)
+    front = Front(EraLink(link), Home(options), port)
     port.writer.on_full, port.writer.on_ready = link.reader.pause, link.reader.resume
     link.writer.on_full, link.writer.on_ready = port.reader.pause, port.reader.resume
     with _passing_signals_to(process):
@@ -40,6 +39,37 @@ async def serve_process(
         return await link.status()
 
 
+async def serve_stdio(open_link: Callable[[], Awaitable[Link]], options: Options) -> int:
+    """Stand between the client at our standard streams and a server that is no process of ours, or several."""
+    front = Front(
+        await open_link(), Home(options), port := StdioPort(lambda message: front.from_client(message))
+    )
+    stopped = asyncio.Event()
+    with _on_signals(lambda number: stopped.set()):
+        await port.open()
+        await _first(port.ended, front.lost, stopped)
+        await front.aclose()
+        await port.aclose()
+    return 0
+
+
+async def serve_http(open_link: Callable[[], Awaitable[Link]], options: Options, host: str, port: int) -> int:
+    """Serve clients over streamable HTTP until we are told to end."""
+    import uvicorn
+
+    from handraise.gateway.http_server import HttpGateway
+
+    gateway = HttpGateway(Home(options), open_link)
+    config = uvicorn.Config(
+        gateway, host=host, port=port, log_level="warning", lifespan="off", timeout_graceful_shutdown=2
+    )
+    try:
+        await uvicorn.Server(config).serve()
+    finally:
+        await gateway.aclose()
+    return 0
+
+
 async def _first(*events: asyncio.Event) -> None:
     waits = [asyncio.ensure_future(event.wait()) for event in events]
     await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -47,13 +77,19 @@ async def _first(*events: asyncio.Event) -> None:
         wait.cancel()
 
 
+def _passing_signals_to(process: subprocess.Popen[bytes]) -> contextlib.AbstractContextManager[None]:
+    return _on_signals(lambda number: process.send_signal(number))
+
+
 @contextlib.contextmanager
-def _passing_signals_to(process: subprocess.Popen[bytes]) -> Iterator[None]:
+def _on_signals(act: Callable[..., object]) -> Iterator[None]:
+    """Have something done when we are told to end."""
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    for number in numbers:
         with contextlib.suppress(NotImplementedError):
-            loop.add_signal_handler(number, process.send_signal, number)
+            loop.add_signal_handler(number, act, number)
     yield
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in numbers:
         with contextlib.suppress(NotImplementedError):
             loop.remove_signal_handler(number)

@@ -13,7 +13,9 @@ from handraise.gateway.pipes import LineReader, LineWriter
 class StdioPort:
     """Messages to and from the client that started us."""
 
-    def __init__(self, took: Callable[[Message], None], on_noise: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, took: Callable[[Message], None], on_noise: Callable[[bytes], None] | None = None
+    ) -> None:
         self._took_message = took
         self._on_noise = on_noise
         self.reader = LineReader(self._took, self._ended)
@@ -33,7 +35,7 @@ class StdioPort:
         for message in read(line):
             found = True
             self._took_message(message)
-        if not found:
+        if not found and self._on_noise is not None:
             self._on_noise(line)
 
     def _ended(self) -> None:

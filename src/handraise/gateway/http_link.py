@@ -1,0 +1,185 @@
+"""A server that is reached over streamable HTTP, on any revision."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any, Final
+
+import httpcore2
+
+from handraise.gateway.http_headers import headers_for, mirrored_headers
+from handraise.gateway.messages import Id, Message, fault, read
+from handraise.gateway.sse import Event, Events
+from handraise.gateway.upstreams import Source
+
+logger = logging.getLogger(__name__)
+
+UNREACHABLE: Final = -32000
+_RETRY: Final = 1.0
+_RETRIES: Final = 30
+
+
+class HttpLink:
+    """The link to a URL. Every message is a request of its own; what comes back says what it belongs to."""
+
+    durable = True
+
+    def __init__(self, source: Source, pool: httpcore2.AsyncConnectionPool | None = None) -> None:
+        self.on_message: Callable[[Message], None] = lambda message: None
+        self.on_closed: Callable[[], None] = lambda: None
+        self.source = source
+        self._url = source.upstream.url or ""
+        self._pool = pool or httpcore2.AsyncConnectionPool(max_connections=None, max_keepalive_connections=50)
+        self._session: str | None = None
+        self._version: str | None = None
+        self._hello: Id | None = None
+        self._mirrored: dict[str, Any] = {}
+        self._posting: dict[Id, asyncio.Task[None]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def source_of(self, message: Message) -> Source:
+        return self.source
+
+    def send(self, message: Message) -> None:
+        if message.method == "notifications/cancelled" and self._version is None:
+            task = self._posting.get(message.params.get("requestId", ""))
+            if task is not None:  # on 2026-07-28 closing the stream is how a request is cancelled
+                task.cancel()
+            return
+        if message.method == "initialize":
+            self._hello = message.id
+        task = self._run(self._post(message))
+        if message.is_request and message.id is not None:
+            self._posting[message.id] = task
+        if message.method == "notifications/initialized":
+            self._run(self._follow())
+
+    async def aclose(self) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._session is not None:
+            try:
+                async with asyncio.timeout(2):
+                    await self._pool.request(b"DELETE", self._url, headers=self._headers(None))
+            except (TimeoutError, httpcore2.NetworkError, httpcore2.ProtocolError):
+                logger.debug("the session could not be ended")
+        await self._pool.aclose()
+
+    def _headers(self, message: Message | None) -> list[tuple[bytes, bytes]]:
+        return headers_for(
+            message, self.source.upstream.headers, self._session, self._version, self._mirrored
+        )
+
+    async def _post(self, message: Message) -> None:
+        answered = not message.is_request
+        try:
+            async with self._pool.stream(
+                b"POST", self._url, headers=self._headers(message), content=message.raw
+            ) as reply:
+                answered = await self._take(reply, message) or answered
+        except (
+            httpcore2.NetworkError,
+            httpcore2.ProtocolError,
+            httpcore2.TimeoutException,
+            OSError,
+        ) as error:
+            logger.warning("%s cannot be reached: %s", self.source.upstream.name, type(error).__name__)
+        finally:
+            if message.id is not None and message.is_request:
+                self._posting.pop(message.id, None)
+        if not answered:
+            self._deliver(
+                fault(message.id, UNREACHABLE, "The server could not be reached, or did not answer."), None
+            )
+
+    async def _take(self, reply: httpcore2.Response, message: Message) -> bool:
+        """Hand on what a response holds; whether the request was answered."""
+        headers = {name.lower(): value.decode("latin-1") for name, value in reply.headers}
+        if message.id is not None and message.id == self._hello and b"mcp-session-id" in headers:
+            self._session = headers[b"mcp-session-id"]
+        kind = headers.get(b"content-type", "")
+        if kind.startswith("text/event-stream"):
+            return await self._take_stream(reply, message)
+        body = await reply.aread()
+        found = False
+        for each in read(body) if body else ():
+            each.status = reply.status
+            found = found or each.id == message.id
+            self._deliver(each, message)
+        if not found and message.is_request:
+            told = fault(message.id, UNREACHABLE, f"The server answered with HTTP status {reply.status}.")
+            told.status = reply.status
+            self._deliver(told, message)
+        return True
+
+    async def _take_stream(self, reply: httpcore2.Response, message: Message) -> bool:
+        """Hand on the events of a stream; where a server ends one early, go on where it ended."""
+        events, last = Events(), Event(b"")
+        answered = False
+        async for chunk in reply.aiter_stream():
+            for event in events.feed(chunk):
+                last = Event(b"", event.id or last.id, event.retry or last.retry)
+                answered = self._take_event(event, message) or answered
+        for _ in range(_RETRIES):
+            if answered or last.id is None or not message.is_request:
+                break
+            await asyncio.sleep(last.retry or _RETRY)
+            last, answered = await self._go_on(last, message)
+        return answered
+
+    async def _go_on(self, last: Event, message: Message | None) -> tuple[Event, bool]:
+        """Take a stream up again behind its last event."""
+        headers = [*self._headers(None), (b"accept", b"text/event-stream")]
+        if last.id is not None:
+            headers.append((b"last-event-id", last.id.encode()))
+        answered = False
+        async with self._pool.stream(b"GET", self._url, headers=headers) as reply:
+            if reply.status != 200:
+                return Event(b""), False
+            events = Events()
+            async for chunk in reply.aiter_stream():
+                for event in events.feed(chunk):
+                    last = Event(b"", event.id or last.id, event.retry or last.retry)
+                    answered = self._take_event(event, message) or answered
+        return Event(b"again", last.id, last.retry), answered
+
+    def _take_event(self, event: Event, message: Message | None) -> bool:
+        answered = False
+        for each in read(event.data) if event.data else ():
+            answered = answered or (message is not None and each.method is None and each.id == message.id)
+            self._deliver(each, message)
+        return answered
+
+    async def _follow(self) -> None:
+        """Hear what the server says by itself, where it offers that."""
+        last = Event(b"")
+        for _ in range(_RETRIES):
+            try:
+                last, _ = await self._go_on(last, None)
+            except (httpcore2.NetworkError, httpcore2.ProtocolError, OSError):
+                last = Event(b"again", last.id)
+            if not last.data:
+                return
+            await asyncio.sleep(last.retry or _RETRY)
+
+    def _deliver(self, message: Message, about: Message | None) -> None:
+        message.source = self.source
+        if about is not None and about.is_request:
+            message.about = about.id
+            self._learn(message, about)
+        self.on_message(message)
+
+    def _learn(self, message: Message, about: Message) -> None:
+        if about.method == "initialize" and message.id == about.id and message.result is not None:
+            self._version = str(message.result.get("protocolVersion", ""))
+        elif about.method == "tools/list" and b"x-mcp-header" in message.raw:
+            self._mirrored.update(mirrored_headers(message.result or {}))
+
+    def _run(self, work: Any) -> asyncio.Task[None]:
+        task: asyncio.Task[None] = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task

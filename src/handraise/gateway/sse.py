@@ -1,0 +1,53 @@
+"""Server-sent events, as far as streamable HTTP uses them: out of bytes, and into bytes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Event(NamedTuple):
+    """One event."""
+
+    data: bytes
+    id: str | None = None
+    retry: float | None = None
+    """Seconds."""
+
+
+class Events:
+    """Makes events of the bytes of a stream, however they are cut."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._data: list[bytes] = []
+        self._id: str | None = None
+        self._retry: float | None = None
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        """The events that this chunk completes."""
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        events = []
+        for line in lines:
+            line = line.removesuffix(b"\r")
+            if line:
+                self._take(line)
+            elif self._data or self._id is not None:
+                events.append(Event(b"\n".join(self._data), self._id, self._retry))
+                self._data, self._id, self._retry = [], None, None
+        return events
+
+    def _take(self, line: bytes) -> None:
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"data":
+            self._data.append(value)
+        elif name == b"id" and b"\0" not in value:
+            self._id = value.decode("utf-8", "replace")
+        elif name == b"retry" and value.isdigit():
+            self._retry = int(value) / 1000
+
+
+def dump_event(data: bytes) -> bytes:
+    """A message as an event. JSON has no line feeds outside of strings, but it may be laid out in lines."""
+    lines = data.splitlines() or [b""]
+    return b"event: message\r\n" + b"".join(b"data: " + line + b"\r\n" for line in lines) + b"\r\n"

@@ -1,0 +1,120 @@
+"""Streamable HTTP in front of the gateway, behind it, and on both sides."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import uvicorn
+from tests.client.hosts import OpenGate
+from tests.gateway.notes import make_notes
+from tests.gateway.peers import connect
+from tests.gateway.test_stdio import ROOT
+from tests.server.peers import REVISIONS, Person, accept, free_port, text_of
+
+from handraise.client.gate import Gate
+from handraise.desks import Queue
+from handraise.desks.scripted import Line, ScriptedDesk
+from handraise.gateway.asking import Asking
+from handraise.gateway.connect import open_link
+from handraise.gateway.home import Home
+from handraise.gateway.http_server import HttpGateway
+from handraise.gateway.options import Options
+from handraise.gateway.upstreams import Upstream
+from handraise.revisions import Revision
+
+pytestmark = [pytest.mark.anyio, pytest.mark.shows("W1")]
+
+
+class _Server(uvicorn.Server):
+    def install_signal_handlers(self) -> None:
+        pass
+
+
+@asynccontextmanager
+async def served(app: Any, lifespan: str) -> AsyncIterator[str]:
+    """An application on a port of this computer; its URL."""
+    port = free_port()
+    server = _Server(
+        uvicorn.Config(app, port=port, log_level="error", lifespan=lifespan, timeout_graceful_shutdown=1)  # type: ignore[arg-type]
+    )
+    serving = asyncio.create_task(server.serve())
+    while not server.started:
+        assert not serving.done()
+        await asyncio.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        server.should_exit = True
+        await serving
+
+
+@asynccontextmanager
+async def gateway_to(upstream: Upstream, script: list[Line], gate: Gate | None = None) -> AsyncIterator[str]:
+    """A gateway over HTTP in front of a server."""
+    queue = Queue()
+    home = Home(Options(hold=30), lambda: Asking(queue, gate or OpenGate(), timeout=30))
+    app = HttpGateway(home, lambda: open_link(upstream))
+    desk = asyncio.create_task(ScriptedDesk(queue, script).serve())
+    async with served(app, "off") as url:
+        yield url
+        await app.aclose()
+    desk.cancel()
+    await asyncio.gather(desk, return_exceptions=True)
+
+
+@asynccontextmanager
+async def behind(transport: str) -> AsyncIterator[Upstream]:
+    if transport == "stdio":
+        command = (sys.executable, "-m", "tests.gateway.notes", "stdio")
+        yield Upstream("my notes", command, directory=str(ROOT), environment={"PYTHONPATH": str(ROOT)})
+    else:
+        async with served(make_notes().streamable_http_app(), "on") as url:
+            yield Upstream("my notes", url=url)
+
+
+@pytest.fixture(params=REVISIONS, ids=str)
+def revision(request: pytest.FixtureRequest) -> Revision:
+    return Revision(request.param)
+
+
+@pytest.mark.parametrize("transport", ["http", pytest.param("stdio", marks=pytest.mark.slow)])
+async def test_questions_pass_over_http(revision: Revision, transport: str) -> None:
+    person = Person(accept(answer="b"), accept(answer="short"))
+    async with (
+        behind(transport) as upstream,
+        gateway_to(upstream, []) as url,
+        connect(url, revision, person) as client,
+    ):
+        assert text_of(await client.call_tool("echo", {"text": "plain"})) == "plain"
+        assert text_of(await client.call_tool("rename", {"title": "a"})) == "a is b because short"
+
+
+@pytest.mark.parametrize("transport", ["http"])
+async def test_who_cannot_be_asked_answers_at_our_desk(revision: Revision, transport: str) -> None:
+    script = [Line("accept", {"answer": "old"})]
+    async with (
+        behind(transport) as upstream,
+        gateway_to(upstream, script) as url,
+        connect(url, revision) as client,
+    ):
+        assert text_of(await client.call_tool("delete", {"title": "a"})) == "deleted a: old"
+
+
+async def test_progress_goes_to_the_request_it_belongs_to(revision: Revision) -> None:
+    told: list[float] = []
+
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        told.append(progress)
+
+    async with (
+        behind("http") as upstream,
+        gateway_to(upstream, []) as url,
+        connect(url, revision, Person()) as client,
+    ):
+        assert text_of(await client.call_tool("work", {"steps": 3}, progress_callback=note)) == "3 steps"
+    assert told == [1, 2, 3]
