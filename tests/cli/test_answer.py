@@ -113,7 +113,7 @@ CAPTURED = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": su
 @pytest.mark.shows("D9", "G4")
 def test_a_model_with_a_shell_cannot_answer_and_the_person_can(shell: Shell, tmp_path: Path) -> None:
     with at_terminal(shell, *CALL, *KITCHEN, **CAPTURED) as (screen, call):
-        code = screen.sees(r"The code to answer with is (\w{4}-\w{4})")[1]
+        code = screen.sees(r"the code to answer with is (\w{4}-\w{4})")[1]
         question = shell.first_pending()
         listed = shell.run("pending").stdout + json.dumps(question)
         assert code not in listed

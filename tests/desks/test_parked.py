@@ -67,7 +67,7 @@ async def test_a_question_is_told_with_its_id_and_as_json_and_how_it_ended() -> 
         waiting = form_question("Who?", NAME)
         asked = asyncio.create_task(desk.queue.put(waiting))
         printed = await desk.prints(lambda text: "handraise answer" in text)
-        assert f"a question of notes waits under the id {waiting.id}" in printed
+        assert f"question {waiting.id} waits, asked by notes" in printed
         described = json.loads(printed.splitlines()[1])
         assert (described["id"], described["answerable"]) == (waiting.id, True)
         assert described["question"]["message"] == "Who?"
@@ -80,7 +80,7 @@ async def test_a_question_is_told_with_its_id_and_as_json_and_how_it_ended() -> 
 async def test_the_code_is_shown_once_at_the_terminal_and_never_printed() -> None:
     async with parked() as desk:
         asked = [asyncio.create_task(desk.queue.put(form_question(f"{n}?", NAME))) for n in (1, 2)]
-        printed = await desk.prints(lambda text: text.count("waits under the id") == 2)
+        printed = await desk.prints(lambda text: text.count("waits, asked by") == 2)
         [shown] = desk.screen
         assert desk.code.shown() in shown
         assert desk.code.shown() not in printed

@@ -96,11 +96,12 @@ class Clerk:
             said.append(short_left(shown.deadline - time.time()))
         return " · ".join(said)
 
-    def elsewhere(self, shown: Waiting) -> tuple[str, ...]:
+    def elsewhere(self, *shown: Waiting) -> tuple[str, ...]:
         """How to answer from another terminal. The code is for this screen only."""
         if self._code is None:
             return ()
-        return (f"From another terminal: handraise answer {for_line(shown.id)}, code {self._code.shown()}",)
+        command = f"answer {for_line(shown[0].id)}" if len(shown) == 1 else "pending"
+        return (f"From another terminal: handraise {command}, code {self._code.shown()}",)
 
     def decide(
         self,

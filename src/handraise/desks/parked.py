@@ -72,10 +72,10 @@ class ParkedDesk:
             self._say(described)
             return
         asker = for_line(waiting.origin.name)
-        self._say(f"handraise: a question of {asker} waits under the id {waiting.id}", described)
+        self._say(f"handraise: question {waiting.id} waits, asked by {asker}", described)
         if self._answerable:
-            accept = "--accept '{…}'" if waiting.question.mode == "form" else "--accept"
-            self._say(f"handraise: handraise answer {waiting.id} {accept} (or --decline, --cancel)")
+            content = "{…}" if waiting.question.mode == "form" else "{}"
+            self._say(f"  handraise answer {waiting.id} --accept '{content}' | --decline | --cancel")
         else:
             self._say(f"handraise: there is no terminal to show the code on, {_in_vain(waiting)}")
 
@@ -91,8 +91,8 @@ class ParkedDesk:
 
 def _about_the_code(code: Code) -> str:
     return (
-        f"\nhandraise: a question waits. The code to answer with is {code.shown()}\n"
-        "handraise: answer from another terminal: handraise pending, then handraise answer ID\n\n"
+        f"\nhandraise: the code to answer with is {code.shown()}\n"
+        "handraise: see what waits, from another terminal: handraise pending\n\n"
     )
 
 

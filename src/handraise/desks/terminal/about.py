@@ -35,9 +35,9 @@ def warnings(sheet: Sheet) -> Iterator[Widget]:
     yield Vertical(*rows, classes="warnings" if sheet.warnings else "nothing")
 
 
-def elsewhere(clerk: Clerk, shown: Waiting) -> Iterator[Widget]:
+def elsewhere(clerk: Clerk, *shown: Waiting) -> Iterator[Widget]:
     """How to answer from another terminal, after everything else."""
-    yield from (Plain(line, classes="says elsewhere") for line in clerk.elsewhere(shown))
+    yield from (Plain(line, classes="says elsewhere") for line in clerk.elsewhere(*shown))
 
 
 def _cause(sheet: Sheet) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ class FormScreen(FrameScreen):
         yield from about(self.sheet)
         for number, part in enumerate(self.parts, 1):
             yield from part.content(f"Question {number} of {len(self.parts)}" if len(self.parts) > 1 else "")
-        yield from elsewhere(self.clerk, self.waiting)
+        yield from elsewhere(self.clerk, *self.together)
 
     def acts(self) -> tuple[Act, ...]:
         first = Act("F2", "Review", "review") if self._is_reviewed else Act("F5", "Accept", "accept")
