@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import re
+import socket
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx2 as httpx
@@ -13,14 +17,15 @@ from mcp.server.mcpserver import MCPServer
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.routing import Mount
+from tests.client.hosts import over_http
 from tests.server.filling import SECRET, AtTheBrowser, fill
-from tests.server.peers import Person, connect, text_of
+from tests.server.peers import DECLINE, Person, connect, text_of
 from tests.server.rounds import Rounds, by_hand, sign_in
 
 from handraise import Handraise, ask
 from handraise import Person as Somebody
 from handraise.errors import SetupError, UsageError
-from handraise.pages import OwnSessions, Pages
+from handraise.pages import OwnSessions, Pages, peers
 from handraise.revisions import Revision
 from handraise.server.install import _RUNTIMES
 
@@ -173,3 +178,44 @@ async def test_the_listener_ends_with_the_server() -> None:
     async with httpx.AsyncClient() as browser:
         with pytest.raises(httpx.ConnectError):
             await browser.get(link)
+
+
+@pytest.mark.shows("L7")
+async def test_callers_whom_nothing_tells_apart_never_share_a_page() -> None:
+    """Both are nobody, and their JSON-RPC ids are the same; the secret of one is not for the other."""
+    server = with_tool(Handraise(public_url="http://127.0.0.1:1").install(MCPServer("notes")))
+    one, other = asyncio.Event(), asyncio.Event()
+    links: set[str] = set()
+
+    def asked(own: asyncio.Event, others: asyncio.Event) -> Callable[[Any], Any]:
+        async def answer(params: Any) -> Any:
+            links.add(params.url)
+            own.set()
+            await others.wait()  # both pages wait at the same time
+            return DECLINE
+
+        return answer
+
+    async with (
+        over_http(server.streamable_http_app()) as url,
+        connect(url, Revision.JULY_2026, Person(asked(one, other))) as first,
+        connect(url, Revision.JULY_2026, Person(asked(other, one))) as second,
+        asyncio.timeout(10),
+    ):
+        await asyncio.gather(first.call_tool("issue"), second.call_tool("issue"))
+    assert len(links) == 2
+
+
+@pytest.mark.shows("L10")
+@pytest.mark.parametrize("revision", [Revision.NOVEMBER_2025, Revision.JULY_2026], ids=str)
+async def test_where_the_system_does_not_tell_the_question_shows_a_code_and_the_link_does_not(
+    revision: Revision, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peers, "_TABLES", ((Path("/nowhere"), socket.AF_INET),))
+    server = with_tool(Handraise().install(MCPServer("notes")))
+    person = Person(DECLINE)
+    async with connect(server, revision, person) as client:
+        await client.call_tool("issue")
+    found = re.search(r"If the page asks for a code, type: (\w{5}-\w{5})", person.messages[0])
+    assert found is not None
+    assert found[1] not in person.asked[0].url  # type: ignore[union-attr]

@@ -14,7 +14,7 @@ class Loopback:
     """Listens from the first page on, until none has waited for `idle` seconds."""
 
     def __init__(self, app: Callable[[], ASGIApp], is_needed: Callable[[], bool], idle: float) -> None:
-        self.listener = Listener("The pages of this server")
+        self.listener = _new_listener()
         self._app = app
         self._is_needed = is_needed
         self._idle = idle
@@ -25,6 +25,7 @@ class Loopback:
         """Be reachable, on return."""
         async with self._lock:
             if not self.listener.is_running:
+                self.listener = _new_listener()  # the old port may be somebody else's by now
                 await self.listener.start(self._app())
             if self._watch is None or self._watch.done():
                 self._watch = asyncio.create_task(self._stop_when_idle(), name="handraise: idle pages")
@@ -43,3 +44,7 @@ class Loopback:
                 if not self._is_needed():
                     await self.listener.stop()
                     return
+
+
+def _new_listener() -> Listener:
+    return Listener("The pages of this server")

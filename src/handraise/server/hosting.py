@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -43,14 +44,16 @@ class PageHost:
         from handraise.pages.identity import new_code
         from handraise.pages.peers import can_tell_peers
 
-        site, local = await self._site_for(call.person)
+        site, local = self._site_for(call.person)
         if _is_kept(page, call.person):
             await self.vault.require_key()
         code = new_code() if local and not can_tell_peers() else None
+        if not call.person.subject:  # nobody can be told from anybody: two callers never share a page
+            key = secrets.token_urlsafe(16)
         about = self._about(call, why)
         visit = self.visits.open(page, call.person, about, key=key, seconds=seconds, code=code)
-        if local and self._loopback is not None:
-            await self._loopback[0].ensure()
+        if call.person.how == "system":
+            await self._loopback_site()[0].ensure()
         return visit, site.link(visit)
 
     def app(self) -> ASGIApp:
@@ -62,12 +65,10 @@ class PageHost:
         if self._loopback is not None:
             await self._loopback[0].close()
 
-    async def _site_for(self, person: Person) -> tuple[Site, bool]:
+    def _site_for(self, person: Person) -> tuple[Site, bool]:
         """The site that knows this person's browser, and whether it is on this computer."""
         if person.how == "system":
-            loopback, site = self._loopback_site()
-            await loopback.ensure()
-            return site, True
+            return self._loopback_site()[1], True
         if self._public_url is None:
             raise SetupError('Pages of a server on HTTP need its address: Handraise(public_url="https://…").')
         if person.how == "anonymous" and not is_loopback(self._public_url):
