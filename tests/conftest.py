@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Iterator
+
 import pytest
 from tests.requirements import REQUIREMENTS, claims
 
@@ -9,6 +13,15 @@ from tests.requirements import REQUIREMENTS, claims
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_ledger_elsewhere() -> Iterator[None]:
+    """What commands under test record does not go to the ledger of whoever runs the tests."""
+    with tempfile.TemporaryDirectory(prefix="handraise-ledger-") as folder:
+        os.environ["HANDRAISE_LEDGER"] = os.path.join(folder, "ledger.db")
+        yield
+        del os.environ["HANDRAISE_LEDGER"]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -194,9 +194,12 @@ async def _call(
     from mcp_types import Implementation
 
     from handraise.cli.at_desk import at_desk
+    from handraise.cli.ledger_file import recorded
     from handraise.client import Consent, ConsentClient, Roots
     from handraise.desks import Queue
     from handraise.desks.gate import PolicyGate
+    from handraise.ledger.events import Client
+    from handraise.ledger.home import policy_version
     from handraise.policy import load_policy
     from handraise.server.person import local_person
 
@@ -204,8 +207,13 @@ async def _call(
         Roots(folders, allowed=True) if folders else None
     )  # named for this very server, on its command line
     queue = Queue()
-    gate = PolicyGate(load_policy())
-    async with beside.holding(queue), at_desk(desk, queue, gate, as_json=as_json) as modes:
+    settings = (policy := load_policy()).settings
+    gate = PolicyGate(policy)
+    async with (
+        recorded(settings) as ledger,
+        beside.holding(queue),
+        at_desk(desk, queue, gate, as_json=as_json) as modes,
+    ):
         consent = Consent(
             queue,
             origin=server.origin,
@@ -213,10 +221,13 @@ async def _call(
             gate=gate,
             modes=modes,
             roots=roots,
+            ledger=ledger,
+            policy_version=policy_version(settings),
             transport=server.transport,
             server_host=server.host,
         )
         this = Implementation(name="handraise", version=version("handraise"))
+        consent.client = Client(this.name, this.version)
         async with ConsentClient(server.target(tell), consent, mode=mode, client_info=this) as client:
             result = await client.call_tool(tool, arguments, progress_callback=beside.progress)
     _show(result, as_json)

@@ -94,6 +94,19 @@ class Sentence:
         return value
 
 
+class FileName:
+    """The full path of a file, or nothing."""
+
+    allowed = 'the full path of a file, or ""'
+
+    def take(self, value: object) -> str:
+        if not isinstance(value, str) or not value.isprintable() or len(value) > 1000:
+            raise ValueError(self.allowed)
+        if value and not (value.startswith("~/") or _is_full_path(value)):
+            raise ValueError(self.allowed)
+        return value
+
+
 class Domains:
     """A list of domain names."""
 
@@ -117,9 +130,13 @@ class Command:
             isinstance(each, str) and "\0" not in each for each in value
         ):
             raise ValueError(self.allowed)
-        if value and not (PurePosixPath(value[0]).is_absolute() or PureWindowsPath(value[0]).is_absolute()):
+        if value and not _is_full_path(value[0]):
             raise ValueError(self.allowed)
         return tuple(value)
+
+
+def _is_full_path(text: str) -> bool:
+    return PurePosixPath(text).is_absolute() or PureWindowsPath(text).is_absolute()
 
 
 def _is_domain(text: str) -> bool:

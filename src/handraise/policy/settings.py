@@ -12,7 +12,17 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeVar
 
-from handraise.policy.accepts import Accepts, Choice, Command, Domains, Seconds, Sentence, Switch, Whole
+from handraise.policy.accepts import (
+    Accepts,
+    Choice,
+    Command,
+    Domains,
+    FileName,
+    Seconds,
+    Sentence,
+    Switch,
+    Whole,
+)
 from handraise.policy.headless import CancelIt, Headless, Park, RunHook
 
 Asking = Literal["allow", "mute", "block"]
@@ -126,6 +136,31 @@ class HeadlessSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class LedgerSettings:
+    """How the record of what was asked and decided is kept. That there is one goes without saying."""
+
+    keep: Literal["none", "message", "fields", "all"] = _setting(
+        "none",
+        Choice("none", "message", "fields", "all"),
+        "Which contents are kept, encrypted and erasable: none, what people were asked, what they answered, or both.",
+        own_file_only=True,
+    )
+    checkpoint_file: str = _setting(
+        "",
+        FileName(),
+        "A file, best on another disk or machine, to which every signed checkpoint is appended too.",
+        own_file_only=True,
+    )
+    checkpoint_command: tuple[str, ...] = _setting(
+        (),
+        Command(),
+        "A command that gets every signed checkpoint on standard input, run without a shell.",
+        own_file_only=True,
+    )
+    unsafe_no_ledger: bool = _unsafe("Keep no record of what is asked and decided.")
+
+
+@dataclass(frozen=True, slots=True)
 class ServerSettings:
     """What one server may do."""
 
@@ -156,6 +191,7 @@ class Settings:
     links: LinkSettings = field(default_factory=LinkSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
     headless: HeadlessSettings = field(default_factory=HeadlessSettings)
+    ledger: LedgerSettings = field(default_factory=LedgerSettings)
     servers: Mapping[str, ServerSettings] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
@@ -182,6 +218,7 @@ GROUPS: Final[Mapping[str, type[Any]]] = MappingProxyType(
         "links": LinkSettings,
         "limits": LimitSettings,
         "headless": HeadlessSettings,
+        "ledger": LedgerSettings,
     }
 )
 FORMS_BY_PRESET: Final[Mapping[Preset, FormSettings]] = MappingProxyType(
