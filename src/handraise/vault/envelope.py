@@ -1,8 +1,8 @@
 """Envelope encryption: each row has a data key of its own, and the vault's key wraps that.
 
 AES-256-GCM twice. Owner, service and row are authenticated in both, so that whoever can write to the store can
-neither hand one person's secret to another nor put an old row in place of a new one's key. Changing the vault's
-key re-wraps data keys and touches no contents.
+neither hand one person's secret to another nor mix the parts of two rows. Changing the vault's key re-wraps data
+keys and touches no contents.
 """
 
 from __future__ import annotations
