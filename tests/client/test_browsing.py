@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import anyio
 import mcp_types as types
 import pytest
+from mcp import ClientSession
 from mcp.server.mcpserver import MCPServer
 from tests.client.hosts import Host, host, over_http
 from tests.client.test_consent import until
@@ -140,19 +142,32 @@ async def test_a_call_that_is_cancelled_leaves_nothing_at_the_desk(connector: Co
         await until(lambda: not here.queue.waiting())
 
 
+@pytest.mark.slow
 @pytest.mark.shows("L4")
-async def test_done_is_taken_a_few_times_and_then_the_call_just_waits(connector: Connector) -> None:
+async def test_done_sends_a_few_retries_and_then_the_call_just_waits(
+    connector: Connector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[None] = []
+    retry = ClientSession.call_tool
+
+    async def counted(*args: Any, **options: Any) -> Any:
+        sent.append(None)
+        return await retry(*args, **options)
+
+    monkeypatch.setattr(ClientSession, "call_tool", counted)
     async with host(connector.server, MODERN, SCRIPT) as here, anyio.create_task_group() as tasks:
 
-        async def finish() -> None:
-            for _ in range(MAX_RETRIES):
+        async def never_tire() -> None:
+            for _ in range(MAX_RETRIES + 2):
                 say(here, await browsing(here), Accepted(None))
-            await until(lambda: len(here.desk.seen) == 1 + MAX_RETRIES)
-            await complete("flow", person=local_person())
+            say(here, await browsing(here), Cancelled())
 
-        tasks.start_soon(finish)
-        assert text_of(await here.client.call_tool("connect")) == "connected"
-        assert connector.steps == ["began", "connected", "ended"]
+        tasks.start_soon(never_tire)
+        with pytest.raises(Stopped):
+            await here.client.call_tool("connect")
+        assert len(sent) == 2 + MAX_RETRIES
+        assert connector.steps[0] == "began"
+        assert connector.steps.count("began") == 1
 
 
 async def test_the_questions_of_one_round_are_one_group_and_those_of_one_call_have_its_id() -> None:

@@ -92,6 +92,14 @@ async def test_what_is_asked_is_answered_at_the_desk(transport: str, mode: str) 
         assert cause.calls == (("greet", {"greeting": "Hi"}),)
 
 
+async def test_a_new_client_is_guarded_by_the_same_consent() -> None:
+    async with desk([Line("accept", {"answer": "Ada"}), Line("accept", {"answer": "Bob"})]) as here:
+        first = FastMCPConsentClient(server(), here.consent, mode="legacy")
+        async with first, first.new() as second:
+            assert (await second.call_tool("greet")).data == "Hello Ada"
+            assert (await first.call_tool("greet")).data == "Hello Bob"
+
+
 @pytest.mark.shows("N4")
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("transport", TRANSPORTS)

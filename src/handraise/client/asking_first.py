@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from copy import copy
 from typing import Any, Final, Protocol, TypeVar
 
 import mcp_types as types
@@ -42,6 +43,12 @@ class AskingFirst:
         self._client = client
         self._observer = observer
         self._flows: dict[str, asyncio.Event] = {}
+
+    def serving(self, client: Connected) -> AskingFirst:
+        """The same, for another client of the same server."""
+        other = copy(self)
+        other._client = client
+        return other
 
     async def call(
         self,

@@ -39,17 +39,22 @@ async def retry_while_browsing(
     The person may have it sent again ("done"), or end the call. What is no longer waited for is cancelled first:
     two retries under way at once could run a careless server's tool twice.
     """
-    for _ in range(MAX_RETRIES):
+    for left in range(MAX_RETRIES, -1, -1):
         async with _started(send()) as sent:
-            await asyncio.wait({sent}, timeout=PATIENCE)
-            if sent.done() or not await _said_done(consent, links, sent):
+            again = await _said_done(consent, links, sent)
+            while again and not left:  # nothing is sent any more, but the person can still give up
+                again = await _said_done(consent, links, sent)
+            if not again:
                 return sent.result()
-    return await send()
+    raise AssertionError("the last retry is waited for")
 
 
 async def _said_done(consent: Consent, links: Sequence[UrlQuestion], sent: asyncio.Task[Any]) -> bool:
     """Offer "done" until the retry comes back by itself; True when the person says so, once for each link."""
+    await asyncio.wait({sent}, timeout=PATIENCE)
     for link in links:
+        if sent.done():
+            return False
         async with _started(consent.wait_in_browser(link)) as said:
             await asyncio.wait({sent, said}, return_when=asyncio.FIRST_COMPLETED)
             if sent.done():

@@ -57,6 +57,13 @@ class FastMCPConsentClient(Client[Any]):
         self._session_kwargs["list_roots_callback"] = consent.list_roots
         self._transport_options = TransportOptions(session_class=_declaring(consent))
 
+    def new(self) -> FastMCPConsentClient:
+        """Another client of the same server, with the same person."""
+        fresh = super().new()
+        assert isinstance(fresh, FastMCPConsentClient)
+        fresh._asking = self._asking.serving(fresh)
+        return fresh
+
     async def change_roots(self, folders: Folders, *, allowed: bool = False) -> bool:
         """Have another set of roots; True when the server was told. `allowed`: the user named them for this server."""
         return await self._asking.change_roots(folders, allowed=allowed)
