@@ -9,7 +9,6 @@ from handraise.lint.sites import Site, our_method
 from handraise.lint.source import Source
 
 _DATA = ("data", "content", "value")
-_LOOKS = ("action", "or_stop")
 _KINDS = {"Accepted": "accept", "Declined": "decline", "Cancelled": "cancel", "Fallback": "fallback"}
 
 
@@ -42,13 +41,8 @@ def follow(source: Source, site: Site) -> Followed:
 
 
 def looks(source: Source, node: ast.AST) -> bool:
-    """Whether an expression that gives an answer is looked at here: matched, compared, tested, passed on."""
-    parent = source.parents.get(node)
-    match parent:
-        case ast.Attribute(attr=attr):
-            return attr in _LOOKS or attr not in _DATA
-        case _:
-            return True
+    """Whether an answer is looked at here: matched, compared, tested, passed on. Taking its data is not that."""
+    return reads_data(source, node) is None
 
 
 def reads_data(source: Source, node: ast.AST) -> ast.Attribute | None:

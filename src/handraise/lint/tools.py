@@ -20,24 +20,26 @@ class Tool:
     destructive: bool | None
     guarded: bool
 
-    @property
-    def parameters(self) -> list[ast.arg]:
-        """What the model fills in, and what the framework does."""
-        given = self.function.args
-        return [*given.posonlyargs, *given.args, *given.kwonlyargs]
-
 
 def tools(source: Source) -> Iterator[Tool]:
-    """The functions with a decorator `@….tool`, called or not."""
+    """The functions with a decorator `@….tool`, called or not, and those that are handed to `….add_tool`."""
     for function in source.functions:
-        for decorator in function.decorator_list:
-            if source.last_name(decorator) == "tool":
-                yield _tool(source, function, decorator)
-                break
+        made = next(_makers(source, function), None)
+        if made is not None:
+            yield _tool(source, function, made)
 
 
-def _tool(source: Source, function: Function, decorator: ast.expr) -> Tool:
-    call = decorator if isinstance(decorator, ast.Call) else None
+def _makers(source: Source, function: Function) -> Iterator[ast.expr]:
+    """What makes a function a tool."""
+    yield from (each for each in function.decorator_list if source.last_name(each) == "tool")
+    for call in source.calls():
+        handed = call.args and isinstance(call.args[0], ast.Name) and call.args[0].id == function.name
+        if handed and source.last_name(call.func) in ("tool", "add_tool"):
+            yield call
+
+
+def _tool(source: Source, function: Function, maker: ast.expr) -> Tool:
+    call = maker if isinstance(maker, ast.Call) else None
     name = written_text(source, _keyword(call, "name")) or function.name
     hints = _keyword(call, "annotations")
     return Tool(

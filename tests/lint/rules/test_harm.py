@@ -10,6 +10,7 @@ FIRES = {
     "a name given to the tool": "@server.tool(name='send-mail')\ndef post(to: str): ...",
     "a name in camel case": "@mcp.tool\nasync def dropTable(): ...",
     "a hint": "@server.tool(annotations={'destructiveHint': True})\ndef tidy(): ...",
+    "a function that is added": "def tidy(path):\n    path.unlink()\nserver.add_tool(tidy, name='tidy')",
     "SQL": "@mcp.tool\ndef tidy(db):\n    db.execute('DELETE FROM notes')",
     "a method of a path": "@mcp.tool\ndef tidy(path):\n    path.unlink()",
     "what a method of the same class does": (
@@ -22,6 +23,7 @@ FIRES = {
 }
 SILENT = {
     "no tool": "def delete_note(): ...",
+    "a function that is handed to something else": "def delete_note(): ...\nrun(delete_note)",
     "a tool that reads": "@server.tool()\ndef list_deleted(): ...",
     "a read-only tool with a loud name": (
         "@server.tool(annotations=ToolAnnotations(readOnlyHint=True))\ndef delete_preview(): ..."
