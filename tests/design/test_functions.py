@@ -1,7 +1,9 @@
 """A tool from its function: what the signature and the file say."""
 
 from __future__ import annotations
+import __future__
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,14 @@ from tests.design import project
 from handraise.design import load_function, subject_of_function
 from handraise.errors import UsageError
 from handraise.forms import Choice, Flag, Text
+
+FUTURE = __future__.annotations.compiler_flag
+
+
+@pytest.fixture(autouse=True)
+def own_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test makes importable is forgotten after it."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
 
 
 def test_the_signature_gives_the_arguments_and_leaves_the_context_out() -> None:
@@ -36,8 +46,7 @@ def test_who_calls_it_in_a_loop_is_known() -> None:
     assert subject_of_function(project.remove_several).called_in_loop_by is None
 
 
-def test_a_function_is_found_by_module_and_by_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(tmp_path))
+def test_a_function_is_found_by_module_and_by_file(tmp_path: Path) -> None:
     (tmp_path / "design_me.py").write_text("def send(to: str) -> None:\n    'Send it.'\n")
     for target in ("design_me:send", "design_me.py:send"):
         assert load_function(target, tmp_path)("x") is None
@@ -50,3 +59,23 @@ def test_a_function_is_found_by_module_and_by_file(tmp_path: Path, monkeypatch: 
 def test_what_is_no_function_is_wrong_use(target: str) -> None:
     with pytest.raises(UsageError):
         load_function(target, Path.cwd())
+
+
+def test_types_that_only_a_type_checker_sees_count_as_text() -> None:
+    space: dict[str, object] = {}
+    exec(compile("def send(to: Nowhere, count: int = 1) -> None: ...", "x.py", "exec", FUTURE), space)
+    function = space["send"]
+    assert callable(function)
+    arguments = subject_of_function(function).arguments
+    assert [(each.name, each.required, type(each.field)) for each in arguments] == [
+        ("to", True, Text),
+        ("count", False, Text),
+    ]
+
+
+@pytest.mark.parametrize("text", ["raise SystemExit(3)", "import nowhere_at_all", "def broken(:", "1 / 0"])
+def test_a_module_that_cannot_be_imported_is_wrong_use(text: str, tmp_path: Path) -> None:
+    name = f"broken_{abs(hash(text))}"
+    (tmp_path / f"{name}.py").write_text(text)
+    with pytest.raises(UsageError, match="cannot be imported"):
+        load_function(f"{name}.py:send", tmp_path)

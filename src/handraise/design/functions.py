@@ -77,13 +77,23 @@ def _schema(function: Callable[..., object]) -> dict[str, Any]:
     """The arguments that the model fills in, as the SDK would list them."""
     properties: dict[str, Any] = {}
     required: list[str] = []
-    for parameter in inspect.signature(function, eval_str=True).parameters.values():
+    for parameter in _signature(function).parameters.values():
         if getattr(parameter.annotation, "__name__", "") == "Context" or parameter.name in ("self", "cls"):
             continue
         properties[parameter.name] = _property(parameter.annotation)
         if parameter.default is parameter.empty:
             required.append(parameter.name)
     return {"properties": properties, "required": required}
+
+
+def _signature(function: Callable[..., object]) -> inspect.Signature:
+    """The signature with its types; without them where they exist for type checkers only."""
+    try:
+        return inspect.signature(function, eval_str=True)
+    except NameError:
+        bare = inspect.signature(function)
+        untyped = [each.replace(annotation=each.empty) for each in bare.parameters.values()]
+        return bare.replace(parameters=untyped)
 
 
 def _property(annotation: Any) -> dict[str, Any]:
@@ -103,8 +113,8 @@ def _module(place: str, folder: Path) -> ModuleType:
         sys.path.insert(0, str(folder))
     try:
         return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        raise UsageError(f"{place} cannot be imported: {error}") from None
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - somebody's own code; whatever it raises is said
+        raise UsageError(f"{place} cannot be imported: {type(error).__name__}: {error}") from None
 
 
 def _first_line(function: Callable[..., object]) -> str:
