@@ -25,8 +25,8 @@ $(NPM): tests/strangers/package.json
 setup: $(READY) $(NPM) ## make .venv and install what tests and benchmarks need
 	@sh tests/strangers/chromium.sh
 
-demo: $(READY) ## run the newest example
-	$(BIN)/python examples/transfer.py
+demo: $(READY) ## a tour of a few minutes, in a temporary folder
+	$(BIN)/handraise demo
 
 test: setup lint types ## everything: style, types, every test, strangers included
 	$(BIN)/python -m pytest

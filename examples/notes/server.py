@@ -24,7 +24,9 @@ def make_server(
     folders: Iterable[Path] | None = None, *, timeout: float = 300, public_url: str | None = None
 ) -> MCPServer:
     """The notes server, with `folders` for clients that have no roots and `public_url` for its pages over HTTP."""
-    server = Handraise(timeout=timeout, public_url=public_url).install(MCPServer("notes", version="1"))
+    server = Handraise(timeout=timeout, public_url=public_url).install(
+        MCPServer("notes", version="1", log_level="WARNING")
+    )
     shelf = Shelf(Boundary(server, folders))
     for tools in (reading, deleting, first_run, schedule):
         tools.add_tools(server, shelf)

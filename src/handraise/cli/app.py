@@ -6,7 +6,20 @@ from typing import Annotated
 
 import typer
 
-from handraise.cli import answer, call, check, check_url, design, lint, pending, policy, trace, vault
+from handraise.cli import (
+    answer,
+    call,
+    check,
+    check_url,
+    demo,
+    design,
+    ledger,
+    lint,
+    pending,
+    policy,
+    trace,
+    vault,
+)
 
 app = typer.Typer(
     name="handraise",
@@ -19,7 +32,9 @@ app = typer.Typer(
 check.app.command(epilog=check_url.EXAMPLES)(check_url.url)
 app.add_typer(check.app, name="check")
 app.add_typer(policy.app, name="policy")
+app.add_typer(ledger.app, name="ledger")
 app.add_typer(vault.app, name="vault")
+app.command(epilog=demo.EXAMPLES)(demo.demo)
 app.command(epilog=call.EXAMPLES)(call.call)
 app.command()(call.tools)
 app.command(epilog=trace.EXAMPLES)(trace.trace)

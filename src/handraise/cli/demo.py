@@ -1,0 +1,84 @@
+"""`handraise demo`: the tour, with you or a scripted person as the one who answers."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from handraise.cli.call import Revision, run, spoken_revision
+
+if TYPE_CHECKING:
+    from handraise.demo.stage import OpenDesk
+    from handraise.desks import Queue
+    from handraise.desks.gate import PolicyGate
+
+EXAMPLES = """Examples:
+
+\b
+  handraise demo                            you answer, in the terminal
+  handraise demo --desk web                 you answer, in a browser
+  handraise demo --desk script              a scripted person answers, and you read
+  handraise demo --revision legacy --wire   what crosses the wire, before 2026-07-28
+
+Exit status: 0 when every step did what it should, 1 when one did not.
+"""
+
+
+def demo(
+    desk: Annotated[
+        str | None,
+        typer.Option(
+            "--desk",
+            metavar="terminal|web|script",
+            help="Who answers. Without it: you, if there is a terminal.",
+        ),
+    ] = None,
+    revision: Revision = "auto",
+    wire: Annotated[
+        bool, typer.Option("--wire", help="Show the messages that cross, secrets masked.")
+    ] = False,
+) -> None:
+    """Take a tour of a few minutes: a server that asks, in a temporary folder of notes.
+
+    Nothing outside of that folder is touched, and nothing is left behind.
+    """
+    chosen = desk or ("terminal" if sys.stdin.isatty() and sys.stdout.isatty() else "script")
+    if chosen not in ("terminal", "web", "script"):
+        raise typer.BadParameter("the desk is terminal, web or script")
+    run(_tour(chosen, spoken_revision(revision), wire))
+
+
+async def _tour(chosen: str, mode: str, wire: bool) -> int:
+    from handraise.demo.telling import Telling
+    from handraise.demo.tour import tour
+
+    logging.getLogger("handraise").addHandler(logging.NullHandler())  # the transcript tells it all
+    telling = Telling(sys.stdout.write, colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+    scripted = chosen == "script"
+    broken = await tour(
+        telling,
+        open_desk=None if scripted else _desk(chosen),
+        mode=mode,
+        wire=wire,
+        between=sys.stdout.flush if scripted else _wait,
+    )
+    typer.echo(f"\n{broken} promises were not kept." if broken else "\nEvery step did what it should.")
+    return 1 if broken else 0
+
+
+def _desk(chosen: str) -> OpenDesk:
+    def opened(queue: Queue, gate: PolicyGate) -> AbstractAsyncContextManager[Any]:
+        from handraise.cli.at_desk import at_desk
+
+        return at_desk(chosen, queue, gate)
+
+    return opened
+
+
+def _wait() -> None:
+    typer.prompt("\nEnter goes on", default="", show_default=False, prompt_suffix=" ")

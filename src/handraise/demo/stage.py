@@ -1,0 +1,165 @@
+"""Where a tour takes place: one call at a time, by a real client, with a person at a desk."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from mcp import StdioServerParameters, stdio_client
+
+from handraise.client import Consent, ConsentClient, Roots
+from handraise.client.gate import Ruling
+from handraise.client.tap import tapped
+from handraise.demo.telling import Telling
+from handraise.demo.visitor import fill_in
+from handraise.desks import Decision, Queue, Waiting
+from handraise.desks.gate import PolicyGate
+from handraise.desks.scripted import Line, ScriptedDesk
+from handraise.ledger import Ledger
+from handraise.policy import Policy
+from handraise.questions import Accepted, Origin, UrlQuestion
+from handraise.server.person import local_person
+from handraise.trace import Trace
+
+OpenDesk: TypeAlias = Callable[[Queue, PolicyGate], AbstractAsyncContextManager[Any]]
+"""Opens the desk at which a person answers, as long as a call takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A server that the tour starts, and what the user would call it."""
+
+    name: str
+    arguments: tuple[str, ...]
+
+    @property
+    def origin(self) -> Origin:
+        """Who asks."""
+        return Origin(self.name, f"python {' '.join(Path(word).name for word in self.arguments)}")
+
+
+@dataclass
+class Outcome:
+    """What a call came to."""
+
+    text: str = ""
+    asked: list[Waiting] = field(default_factory=list)
+    refused: list[tuple[str, ...]] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the person agreed to everything they were asked."""
+        return bool(self.decisions) and all(isinstance(each.answer, Accepted) for each in self.decisions)
+
+
+@dataclass
+class Stage:
+    """The folder, the ledger and the transcript of a tour, and who answers: a script, or somebody at a desk."""
+
+    notes: Path
+    ledger: Ledger
+    telling: Telling
+    open_desk: OpenDesk | None = None
+    mode: str = "auto"
+    wire: bool = False
+
+    @property
+    def outside(self) -> Path:
+        """A folder beside the notes, whose name only looks alike."""
+        return self.notes.with_name("Notes-evil")
+
+    async def call(
+        self,
+        server: Program,
+        tool: str,
+        arguments: Mapping[str, Any] | None = None,
+        script: Iterable[Line] = (),
+        entry: str = "",
+    ) -> Outcome:
+        """Have a tool called; `script` and `entry` (on a page) are what a scripted person answers."""
+        given, outcome, queue = dict(arguments or {}), Outcome(), Queue()
+        gate = _Watched(
+            PolicyGate(Policy()), outcome, self.telling, entry if self.open_desk is None else None
+        )
+        self.telling.call(tool, given)
+        async with self._desk(queue, gate, script):
+            consent = Consent(
+                queue,
+                origin=server.origin,
+                person=local_person(),
+                gate=gate,
+                roots=Roots([self.notes], allowed=True),
+                ledger=self.ledger,
+            )
+            async with ConsentClient(self._target(server), consent, mode=self.mode) as client:
+                result = await client.call_tool(tool, given)
+                await gate.visited()
+        outcome.text = "".join(block.text for block in result.content if block.type == "text")
+        self.telling.result(outcome.text)
+        return outcome
+
+    @asynccontextmanager
+    async def _desk(self, queue: Queue, gate: _Watched, script: Iterable[Line]) -> AsyncIterator[None]:
+        if self.open_desk is not None:
+            self.telling.hold()
+            try:
+                async with self.open_desk(queue, gate.inner):
+                    yield
+            finally:
+                self.telling.release()
+            return
+        desk = asyncio.create_task(ScriptedDesk(queue, list(script)).serve())
+        try:
+            yield
+        finally:
+            desk.cancel()
+            await asyncio.gather(desk, return_exceptions=True)
+
+    def _target(self, server: Program) -> Any:
+        started = StdioServerParameters(command=sys.executable, args=list(server.arguments))
+        if not self.wire:
+            return started
+        trace = Trace(self.telling.wire)
+        return tapped(stdio_client(started), trace.message)
+
+
+class _Watched:
+    """A gate that tells what passes it, and sends a scripted person to the pages that they agreed to open."""
+
+    def __init__(self, inner: PolicyGate, outcome: Outcome, telling: Telling, entry: str | None) -> None:
+        self.inner = inner
+        self._outcome = outcome
+        self._telling = telling
+        self._entry = entry
+        self._visits: list[asyncio.Future[str]] = []
+
+    def admit(self, waiting: Waiting, now: float) -> Ruling:
+        ruling = self.inner.admit(waiting, now)
+        if ruling.verdict == "refuse":
+            self._outcome.refused.append(ruling.reasons)
+            self._telling.refused(waiting, ruling.reasons)
+        else:
+            self._outcome.asked.append(waiting)
+            self._telling.question(waiting)
+        return ruling
+
+    def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:
+        self.inner.decided(waiting, decision, now)
+        self._outcome.decisions.append(decision)
+        self._telling.decision(decision)
+        agreed = isinstance(decision.answer, Accepted)
+        if agreed and self._entry is not None and isinstance(waiting.question, UrlQuestion):
+            self._telling.note("in a browser", "the person enters the key on the page")
+            visit = partial(fill_in, waiting.question.url, self._entry)
+            self._visits.append(asyncio.get_running_loop().run_in_executor(None, visit))
+
+    async def visited(self) -> None:
+        """When the pages have been read to their end."""
+        await asyncio.gather(*self._visits)

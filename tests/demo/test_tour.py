@@ -1,0 +1,75 @@
+"""The tour keeps its promises without a person too, and says so when one is broken."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from handraise.demo import tour as touring
+from handraise.demo.folder import make_notes
+from handraise.demo.stage import Stage
+from handraise.demo.steps import KEY, STEPS, NotKept, Step, notes_server
+from handraise.demo.telling import Telling
+
+COMMAND = Path(sysconfig.get_path("scripts")) / "handraise"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("revision", ["legacy", "2026-07-28"])
+def test_without_a_terminal_a_scripted_person_takes_the_tour(revision: str) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", COMMAND, "demo", "--revision", revision],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+    assert ran.stderr == ""
+    assert ran.returncode == 0, ran.stdout
+    assert ran.stdout.count("\n  ok  ") == len(STEPS)
+    assert "Every step did what it should." in ran.stdout
+    assert '( ) "Meeting" (2024,' in ran.stdout
+    assert KEY not in ran.stdout
+    assert "\x1b" not in ran.stdout
+    assert max(map(len, ran.stdout.splitlines())) <= 100
+
+
+async def test_a_broken_promise_is_counted_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def breaks(_stage: Stage) -> str:
+        raise NotKept("It should be so that it holds.")
+
+    async def keeps(stage: Stage) -> str:
+        assert stage.notes.is_dir()
+        return "It holds."
+
+    monkeypatch.setattr(touring, "STEPS", (Step("One", "Why.", keeps), Step("Two", "Why.", breaks)))
+    told: list[str] = []
+    assert await touring.tour(Telling(told.append, colour=False)) == 1
+    assert "  ok  It holds.\n" in told
+    assert "  NOT AS IT SHOULD BE  It should be so that it holds.\n" in told
+
+
+def test_the_folder_has_notes_to_choose_from_and_a_neighbour_that_looks_alike(tmp_path: Path) -> None:
+    notes = make_notes(tmp_path)
+    assert len(list(notes.rglob("meeting.md"))) == 3
+    assert [path.name for path in tmp_path.iterdir() if path.name != "Notes"] == ["Notes-evil"]
+
+
+def test_the_notes_server_is_found() -> None:
+    assert notes_server().is_file()
+
+
+def test_what_is_told_while_a_desk_has_the_screen_comes_afterwards() -> None:
+    told: list[str] = []
+    telling = Telling(told.append, colour=True)
+    telling.hold()
+    telling.note("ledger", "one event")
+    assert told == []
+    telling.release()
+    assert "one event" in told[0]
+    assert "\x1b[2m" in told[0]
