@@ -66,6 +66,7 @@ async def host(
     gate: OpenGate | None = None,
     modes: Any = ("form", "url"),
     roots: Any = None,
+    ledger: Any = None,
     **options: Any,
 ) -> AsyncIterator[Host]:
     """A connected host whose person answers from a script."""
@@ -79,6 +80,7 @@ async def host(
         modes=modes,
         roots=roots,
         record=events.append,
+        ledger=ledger,
         timeout=10,
     )
     desk = ScriptedDesk(queue, list(script))

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from tests.client.hosts import Host, host
 from tests.server.peers import ROOT, free_port, text_of
 
 from handraise.desks.scripted import Line
+from handraise.ledger import Ledger
 from handraise.questions import UrlQuestion
 from handraise.revisions import Revision
 from handraise.vault.keys import new_key
@@ -101,8 +102,9 @@ async def test_a_typed_secret_reaches_the_tool_and_appears_nowhere_else(
     browser: Browser, tmp_path: Path, transport: str, revision: Revision
 ) -> None:
     async with (
+        aclosing(Ledger.at(tmp_path / "ledger.db", keeping="all")) as ledger,
         notebook(transport, tmp_path) as target,
-        host(target, revision, OPENS) as here,
+        host(target, revision, OPENS, ledger=ledger) as here,
         anyio.create_task_group() as calls,
         tab(browser) as page,
     ):
@@ -145,11 +147,12 @@ async def test_a_typed_secret_reaches_the_tool_and_appears_nowhere_else(
 
 
 def assert_nowhere(folder: Path) -> None:
-    """Not on the wire, in the log, in the store, or among the arguments of a process."""
+    """Not on the wire, in the log, in the store, in the ledger, or among the arguments of a process."""
     written = {file.name: file.read_bytes() for file in folder.iterdir()}
     assert b"Created" in written["wire"]
     assert b"created with Secret(" in written["log"]
     assert b"github" in written["store.db"] + written.get("store.db-wal", b"")
+    assert written["ledger.db"]
     arguments = b"".join(_arguments(entry) for entry in Path("/proc").iterdir() if entry.name.isdigit())
     for typed in (SECRET, WRONG):
         for name, content in written.items():

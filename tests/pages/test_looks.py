@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
+import anyio
 import pytest
 from playwright.async_api import Browser, Page, expect
 from tests.desks.web.browsing import Person as AtKeyboard
@@ -99,6 +102,24 @@ async def test_everything_works_without_javascript(browser: Browser) -> None:
         await person.type("#s0", "hunter2")
         await page.keyboard.press("Enter")
         await person.heading("Done")
+
+
+@pytest.mark.shows("L7", "L10")
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+async def test_a_program_of_another_user_gets_nothing_from_a_page_that_it_knows_of() -> None:
+    async with open_house() as house:
+        visit = house.ask(TOKEN, ME)
+        code = (
+            "import os, socket; os.setuid(65534); one = socket.socket()\n"
+            f"one.connect(('127.0.0.1', {urlsplit(house.url).port}))\n"
+            f"one.sendall(b'GET /{visit.id} HTTP/1.1\\r\\nHost: {urlsplit(house.url).netloc}\\r\\n"
+            "Connection: close\\r\\n\\r\\n')\n"
+            "while got := one.recv(4096): print(got.decode())"
+        )
+        result = await anyio.run_process([sys.executable, "-c", code])
+        assert b"HTTP/1.1 403" in result.stdout
+        assert b"GitHub" not in result.stdout
+        assert house.recorded == [("refused", "another person")]
 
 
 async def test_another_site_cannot_frame_a_page(browser: Browser) -> None:

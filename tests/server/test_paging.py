@@ -15,6 +15,7 @@ from tests.server.peers import CANCEL, DECLINE, Person, connect, text_of
 from tests.server.rounds import by_hand
 
 from handraise import Accepted, Expired, Fallback, Handraise, NotSupported, SqliteStore, ask, replayable
+from handraise.errors import UsageError
 from handraise.pages import Pages, SecretField, SecretPage
 from handraise.pages.secret_page import ONE
 from handraise.revisions import Revision
@@ -258,3 +259,53 @@ async def test_a_secret_outlives_the_process_that_asked_for_it(tmp_path: Any) ->
             await person.done()
         await store.aclose()
     assert len(person.links) == 1
+
+
+@pytest.mark.parametrize("revision", WITH_URL, ids=str)
+async def test_two_pages_are_asked_for_at_once_and_each_has_its_own_answer(revision: Revision) -> None:
+    server, person = MCPServer("both"), AtTheBrowser()
+    known: list[Any] = []
+    Handraise().install(server)
+
+    @server.tool()
+    async def both() -> str:
+        answers = await ask.all(
+            one=ask.secret("One", service="one", timeout=20), two=ask.secret("Two", timeout=20)
+        )
+        known.extend(answers.values())
+        return " ".join(answer.action for answer in answers.values())
+
+    async with connect(server, revision, person) as client:
+        assert text_of(await client.call_tool("both")) == "accept accept"
+        await person.done()
+    assert len(set(person.links)) == 2
+    assert known == [Accepted(Secret(SECRET))] * 2
+
+
+@pytest.mark.shows("X4")
+async def test_the_same_request_dispatched_twice_has_one_page() -> None:
+    async with by_hand(office()) as rounds:
+        first, again = [await rounds.call("issue", {}, request_id="twice") for _ in range(2)]
+        deliberate = await rounds.call("issue", {}, request_id="another")
+        (one,), (same,), (other,) = (
+            {request["params"]["url"] for request in call["inputRequests"].values()}
+            for call in (first, again, deliberate)
+        )
+        assert one == same
+        assert one != other
+
+
+async def test_a_page_cannot_be_prepared_before_it_has_a_link() -> None:
+    server = MCPServer("early")
+    Handraise().install(server)
+
+    @server.tool()
+    async def early() -> str:
+        try:
+            ask.secret("GitHub token").prepare()
+        except UsageError as error:
+            return str(error)
+        return "prepared"
+
+    async with connect(server, Revision.JULY_2026, Person()) as client:
+        assert "await it" in text_of(await client.call_tool("early"))

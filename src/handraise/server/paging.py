@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from handraise.errors import Expired, HandraiseError, Mode, SetupError
+from handraise.errors import Expired, HandraiseError, Mode, SetupError, UsageError
 from handraise.questions import Accepted, Answer, Cancelled, Declined, UrlQuestion
 from handraise.revisions import Revision
 from handraise.server.asking import Asking, pose
@@ -105,6 +105,12 @@ class PageAsking(Asking[R]):
     """Asks for what a page obtains, unless the vault has it already."""
 
     __slots__ = ()
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """Nothing to look at before it is asked: the page has no link yet."""
+        self.use()
+        raise UsageError("a page has a link only once it is asked for: await it, without prepare()")
 
     async def _ask(self, name: str | None = None) -> R:
         inquiry, manner = self.use()
