@@ -11,7 +11,7 @@ from tests.desks.questions import form_question, link_question
 from handraise.desks import Cause, Decision
 from handraise.desks.gate import PolicyGate
 from handraise.forms import Form, Text
-from handraise.policy import Limits, OwnRule, Policy, Settings
+from handraise.policy import OwnRule, Policy, Settings
 from handraise.policy.settings import LimitSettings
 from handraise.questions import Accepted, Cancelled, Declined
 from handraise.urls import inspect_url
@@ -31,7 +31,7 @@ def test_what_the_rules_refuse_costs_the_server_nothing_of_its_limits() -> None:
 
 @pytest.mark.shows("D6")
 def test_three_thousand_questions_of_one_call_become_a_handful_and_a_refusal() -> None:
-    gate, cause = PolicyGate(Policy()), Cause((("delete_note", {}),))
+    gate, cause = PolicyGate(Policy()), Cause((("delete_note", {}),), call_id="call")
     rulings = [gate.admit(form_question(f"Number {n}?", cause=cause), 0.0) for n in range(3000)]
     assert [ruling.verdict for ruling in rulings].count("allow") == 5
     assert rulings[-1].verdict == "refuse"
@@ -39,7 +39,7 @@ def test_three_thousand_questions_of_one_call_become_a_handful_and_a_refusal() -
 
 @pytest.mark.shows("D6")
 def test_the_same_question_of_the_same_call_is_told_to_be_the_one_that_waits() -> None:
-    gate, cause = PolicyGate(Policy()), Cause((("delete_note", {}),))
+    gate, cause = PolicyGate(Policy()), Cause((("delete_note", {}),), call_id="call")
     first = form_question(cause=cause)
     assert gate.admit(first, 0.0).same_as is None
     assert gate.admit(form_question(cause=cause), 0.0).same_as == first.id
@@ -48,11 +48,9 @@ def test_the_same_question_of_the_same_call_is_told_to_be_the_one_that_waits() -
 @pytest.mark.shows("X4")
 def test_the_same_question_of_an_equal_call_stays_its_own() -> None:
     gate = PolicyGate(Policy())
-    for _ in range(2):
-        assert (
-            gate.admit(form_question(cause=Cause((("delete_note", {"title": "Plans"}),))), 0.0).same_as
-            is None
-        )
+    for call in ("first", "second"):
+        cause = Cause((("delete_note", {"title": "Plans"}),), call_id=call)
+        assert gate.admit(form_question(cause=cause), 0.0).same_as is None
 
 
 @pytest.mark.shows("X4")
@@ -119,12 +117,3 @@ def test_the_worse_of_two_looks_at_a_link_counts() -> None:
     seen_from_afar = inspect_url("http://127.0.0.1:1/", transport="http")
     waiting = replace(link_question("http://127.0.0.1:1/"), link=seen_from_afar)
     assert PolicyGate(Policy()).admit(waiting, 0.0).verdict == "refuse"
-
-
-def test_calls_that_ended_long_ago_are_forgotten() -> None:
-    gate = PolicyGate(Policy(), Limits(Settings(limits=LimitSettings(per_minute=1000, per_hour=10_000))))
-    for number in range(600):
-        waiting = form_question(f"Number {number}?")
-        gate.admit(waiting, 0.0)
-        gate.decided(waiting, Decision(Cancelled()), 0.0)
-    assert len(gate._calls) <= 256

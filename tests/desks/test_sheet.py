@@ -58,3 +58,10 @@ def test_a_link_is_shown_with_what_is_odd_about_it() -> None:
     assert sheet.link.verdict != "ok"
     assert sheet.warnings
     assert sheet.fields == ()
+
+
+@pytest.mark.shows("L5")
+def test_what_is_only_worth_knowing_about_a_link_is_no_warning() -> None:
+    sheet = lay_out(link_question("https://bücher.example/"))
+    assert sheet.warnings == ()
+    assert sheet.notes == ("The name uses letters beyond a to z.",)

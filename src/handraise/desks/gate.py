@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import replace
-from typing import Final
 
 from handraise.desks.waiting import Cause, Decision, Waiting
 from handraise.policy import (
@@ -22,8 +20,6 @@ from handraise.policy import (
 from handraise.policy.rulings import refuse
 from handraise.urls import Inspection
 
-_CALLS: Final = 256
-
 
 class PolicyGate:
     """Judges a question by the rules, then by the limits; hears how it ended."""
@@ -31,8 +27,6 @@ class PolicyGate:
     def __init__(self, policy: Policy, limits: Limits | None = None) -> None:
         self.policy = policy
         self.limits = limits or Limits(policy.settings)
-        self._calls: OrderedDict[int, tuple[object, str]] = OrderedDict()
-        self._numbered = 0
 
     def admit(self, waiting: Waiting, now: float) -> Ruling:
         """May it wait at a desk? What the rules refuse costs the server nothing of its limits."""
@@ -68,22 +62,15 @@ class PolicyGate:
             waiting.origin.name,
             waiting.person.key,
             sameness_of(waiting.question),
-            self._call(waiting.cause),
+            _call(waiting.cause),
             lasts,
             waiting.origin.target,
         )
 
-    def _call(self, cause: Cause | None) -> str | None:
-        """A name for the call that asks. Two equal calls stay two: they are told apart by identity."""
-        if cause is None or not cause.certain or not cause.calls:
-            return None
-        call = cause.calls[0]
-        if id(call) not in self._calls:
-            self._numbered += 1
-            self._calls[id(call)] = (call, str(self._numbered))  # kept, so that its id stays its own
-            while len(self._calls) > _CALLS:
-                self._calls.popitem(last=False)
-        return self._calls[id(call)][1]
+
+def _call(cause: Cause | None) -> str | None:
+    """The name of the call that asks, when it is known which. Two equal calls stay two."""
+    return cause.call_id if cause is not None and cause.certain else None
 
 
 def _tool(cause: Cause | None) -> str | None:

@@ -156,7 +156,7 @@ class LineDesk:
                 return 1
 
     async def _link(self, waiting: Waiting, sheet: Sheet, url: str) -> None:
-        self._say(*describe_link(sheet.link, url))
+        self._say(*describe_link(sheet.link, url), *sheet.notes)
         if waiting.browsing:
             await self._consent(waiting, "done", Accepted(None))
         if sheet.link is None or sheet.link.verdict == "danger" or sheet.link.href is None:

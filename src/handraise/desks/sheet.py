@@ -15,7 +15,7 @@ from handraise.display import UntrustedText
 from handraise.forms import UNSET, Choice, Choices, Field, Flag, Form, Integer, Number, Text
 from handraise.policy.secrets import SecretFinding
 from handraise.questions import FormQuestion, Origin
-from handraise.urls import REASONS, Inspection, inspect_url
+from handraise.urls import REASONS, Inspection, Verdict, inspect_url
 
 Kind = Literal["text", "email", "uri", "date", "date-time", "number", "integer", "flag", "choice", "choices"]
 
@@ -57,6 +57,8 @@ class Sheet:
     message: UntrustedText
     fields: tuple[SheetField, ...]
     link: Inspection | None
+    notes: tuple[str, ...]
+    """What is worth knowing about the link, and no reason to doubt it."""
     warnings: tuple[str, ...]
 
 
@@ -75,7 +77,13 @@ def lay_out(waiting: Waiting) -> Sheet:
         message=UntrustedText(question.message),
         fields=() if form is None else lay_out_fields(form),
         link=link,
-        warnings=(*waiting.warnings, *_about_secrets(waiting.secrets), *_about_link(link)),
+        notes=_about_link(link, "ok"),
+        warnings=(
+            *waiting.warnings,
+            *_about_secrets(waiting.secrets),
+            *_about_link(link, "danger"),
+            *_about_link(link, "warn"),
+        ),
     )
 
 
@@ -129,10 +137,9 @@ def _about_secrets(findings: tuple[SecretFinding, ...]) -> tuple[str, ...]:
     return tuple(finding.reason for finding in findings)
 
 
-def _about_link(link: Inspection | None) -> tuple[str, ...]:
-    """What is odd about a link. What is only worth knowing, and no reason to doubt it, is no warning."""
+def _about_link(link: Inspection | None, severity: Verdict) -> tuple[str, ...]:
     reasons = () if link is None else tuple(REASONS[reason] for reason in link.reasons)
-    return tuple(reason.sentence for reason in reasons if reason.severity != "ok")
+    return tuple(reason.sentence for reason in reasons if reason.severity == severity)
 
 
 def _field(field: Field) -> SheetField:

@@ -46,6 +46,7 @@ class LinkScreen(FrameScreen):
         yield from about(self.sheet)
         yield from message(self.sheet)
         yield from _link(self.sheet.link, self._question.url)
+        yield from (Row("Note", note) for note in self.sheet.notes)
         if not self.may_be_opened and not self.waiting.browsing:
             yield Row("Danger", DANGER, classes="warning danger")
         yield from warnings(self.sheet)
