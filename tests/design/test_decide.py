@@ -30,6 +30,10 @@ ASKS = {
     "a secret": (PAGE, "page"),
     "a secret of a tool that only reads": (tool("get_balance", card_number=TEXT), "page"),
     "a hint against an innocent name": (tool("notes_archive", {"destructiveHint": True}), "confirm"),
+    "a message to people that no argument names": (tool("send_newsletter", subject=TEXT), "confirm_many"),
+    "a message to somebody": (tool("send_message", to=TEXT, subject=TEXT), "confirm"),
+    "all of them": (tool("delete_all_notes"), "confirm_many"),
+    "a new thing, whose title chooses nothing": (tool("publish_post", title=TEXT), "confirm"),
     "a destructive tool that is named like a read": (
         tool("fetch_and_forget", {"destructiveHint": True}, ids=LIST),
         "confirm_many",

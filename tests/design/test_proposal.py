@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from tests.design.subjects import CHOOSE, CONFIRM, MANY, PAGE, REPOSITORY, SEND, TIMEZONE, WORTH_ASKING
+from tests.design.subjects import (
+    CHOOSE,
+    CONFIRM,
+    MANY,
+    PAGE,
+    REPOSITORY,
+    SEND,
+    TEXT,
+    TIMEZONE,
+    WORTH_ASKING,
+    tool,
+)
 
 from handraise.design import Proposal, Subject, propose
 from handraise.forms import Choice, Flag, Text
@@ -19,6 +30,10 @@ def proposed(subject: Subject) -> Proposal:
 MESSAGES = {
     CONFIRM: "Pay the invoice: amount {amount!r}, account {account!r}, memo {memo!r}?",
     MANY: "Purge {count} notes, among them {shown}?",
+    tool("server_restart", {"destructiveHint": True}, zone=TEXT): "Restart the server: zone {zone!r}?",
+    tool("send_newsletter", subject=TEXT): "Send the newsletter to {count}, among them {shown}?",
+    tool("delete_all_notes"): "Delete {count} notes, among them {shown}?",
+    tool("deploy", version=TEXT): "Deploy: version {version!r}?",
     SEND: "Send the mail to {count}, among them {shown}?",
     CHOOSE: "Delete which note? {len(found)} found for {title!r}.",
     TIMEZONE: "In which time zone are you?",

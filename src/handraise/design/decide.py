@@ -36,6 +36,16 @@ _SEVERAL: Final = frozenset(
         "ids",
     }
 )
+SENDING: Final = frozenset({"send", "mail"})
+_MAKING: Final = SENDING | {"publish", "pay", "charge", "buy", "purchase", "transfer", "deploy"}
+"""What makes something new: a title names it, and chooses nothing."""
+_VERBS: Final = frozenset(
+    {
+        "archive", "apply", "cancel", "clean", "close", "disable", "execute", "format", "merge", "move", "push",
+        "rename", "restart", "rotate", "run", "stop", "sync", "tidy", "update", "write",
+    }
+)  # fmt: skip
+_RECIPIENT: Final = frozenset({"to", "recipient", "contact", "user", "email", "phone", "channel"})
 _SELECTOR: Final = frozenset({"title", "name", "label", "subject", "keyword", "contact", "recipient", "note"})
 
 
@@ -70,7 +80,7 @@ def harmful_word(subject: Subject) -> str | None:
     word = None if subject.read_only else promises_harm(subject.name)
     if word is None and (subject.destructive or subject.harms):
         words = words_of(subject.name) or ["change"]
-        return words[-1] if len(words) > 1 and words[0].endswith("s") else words[0]
+        return next((each for each in words if each in _VERBS), words[0])
     return word
 
 
@@ -105,7 +115,9 @@ def _harmful(subject: Subject) -> Plan | None:
     several = _first(subject, _SEVERAL) or next((each for each in subject.arguments if each.many), None)
     if several is not None:
         return Plan("confirm_many", f"`{word}` reaches everything that `{several.name}` stands for.", several)
-    selector = _first(subject, _SELECTOR)
+    if "all" in words_of(subject.name) or (word in SENDING and _first(subject, _RECIPIENT) is None):
+        return Plan("confirm_many", f"`{word}` reaches more than the arguments tell.")
+    selector = None if word in _MAKING else _first(subject, _SELECTOR)
     if selector is not None and isinstance(selector.field, Text):
         return Plan("choose_one", f"`{selector.name}` may mean several, and `{word}` is final.", selector)
     return Plan("confirm", f"`{word}` is final, or reaches other people.")

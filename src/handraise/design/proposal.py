@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from handraise.design.code import CONFIRM_TYPED_ABOVE, write_code
-from handraise.design.decide import Kind, Plan, Refusal, decide
+from handraise.design.decide import SENDING, Kind, Plan, Refusal, decide, harmful_word
 from handraise.design.subject import Argument, Subject
 from handraise.design.words import title_of, words_for
 from handraise.forms import Choice, Field, Flag, Form, Option, Text
@@ -69,8 +69,8 @@ def message_for(subject: Subject, plan: Plan) -> str:
             given = ", ".join(_with_value(each) for each in subject.arguments)
             whole = f"{words.verb} {words.object}".strip()
             return f"{whole}: {given}?" if given else f"{whole}?"
-        case "confirm_many" if words.one == words.many:
-            return f"{words.verb} the {words.one} to {{count}}, among them {{shown}}?"
+        case "confirm_many" if harmful_word(subject) in SENDING:
+            return f"{words.verb} {words.object or 'it'} to {{count}}, among them {{shown}}?"
         case "confirm_many":
             return f"{words.verb} {{count}} {words.many}, among them {{shown}}?"
         case "choose_one":
