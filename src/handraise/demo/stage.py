@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from mcp import StdioServerParameters, stdio_client
 
@@ -59,16 +59,38 @@ class Outcome:
         return bool(self.decisions) and all(isinstance(each.answer, Accepted) for each in self.decisions)
 
 
-@dataclass
 class Stage:
-    """The folder, the ledger and the transcript of a tour, and who answers: a script, or somebody at a desk."""
+    """The folder, the ledger and the transcript of a tour, and who answers: a script, or somebody at a desk.
 
-    notes: Path
-    ledger: Ledger
-    telling: Telling
-    open_desk: OpenDesk | None = None
-    mode: str = "auto"
-    wire: bool = False
+    A context: servers are started when they are first called, and end with it.
+    """
+
+    def __init__(
+        self,
+        notes: Path,
+        ledger: Ledger,
+        telling: Telling,
+        open_desk: OpenDesk | None = None,
+        mode: str = "auto",
+        wire: bool = False,
+    ) -> None:
+        self.notes = notes
+        self.ledger = ledger
+        self.telling = telling
+        self.scripted = open_desk is None
+        self._open_desk = open_desk or self._open_script
+        self._mode = mode
+        self._wire = wire
+        self._queue = Queue()
+        self._script: list[Line] = []
+        self._clients: dict[Program, tuple[ConsentClient, _Watched]] = {}
+        self._running = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._running.aclose()
 
     @property
     def outside(self) -> Path:
@@ -84,38 +106,40 @@ class Stage:
         entry: str = "",
     ) -> Outcome:
         """Have a tool called; `script` and `entry` (on a page) are what a scripted person answers."""
-        given, outcome, queue = dict(arguments or {}), Outcome(), Queue()
-        gate = _Watched(
-            PolicyGate(Policy()), outcome, self.telling, entry if self.open_desk is None else None
-        )
+        client, gate = self._clients.get(server) or await self._connect(server)
+        outcome, given, self._script = Outcome(), dict(arguments or {}), list(script)
         self.telling.call(tool, given)
-        async with self._desk(queue, gate, script):
-            consent = Consent(
-                queue,
-                origin=server.origin,
-                person=local_person(),
-                gate=gate,
-                roots=Roots([self.notes], allowed=True),
-                ledger=self.ledger,
-            )
-            async with ConsentClient(self._target(server), consent, mode=self.mode) as client:
+        if not self.scripted:
+            self.telling.hold()
+        try:
+            async with self._open_desk(self._queue, gate.begin(outcome, entry if self.scripted else None)):
                 result = await client.call_tool(tool, given)
                 await gate.visited()
+        finally:
+            self.telling.release()
         outcome.text = "".join(block.text for block in result.content if block.type == "text")
         self.telling.result(outcome.text)
         return outcome
 
+    async def _connect(self, server: Program) -> tuple[ConsentClient, _Watched]:
+        gate = _Watched(self.telling)
+        consent = Consent(
+            self._queue,
+            origin=server.origin,
+            person=local_person(),
+            gate=gate,
+            roots=Roots([self.notes], allowed=True),
+            ledger=self.ledger,
+        )
+        client = ConsentClient(self._target(server), consent, mode=self._mode)
+        opened: AbstractAsyncContextManager[Any] = client
+        await self._running.enter_async_context(opened)
+        self._clients[server] = client, gate
+        return client, gate
+
     @asynccontextmanager
-    async def _desk(self, queue: Queue, gate: _Watched, script: Iterable[Line]) -> AsyncIterator[None]:
-        if self.open_desk is not None:
-            self.telling.hold()
-            try:
-                async with self.open_desk(queue, gate.inner):
-                    yield
-            finally:
-                self.telling.release()
-            return
-        desk = asyncio.create_task(ScriptedDesk(queue, list(script)).serve())
+    async def _open_script(self, queue: Queue, _gate: PolicyGate) -> AsyncIterator[None]:
+        desk = asyncio.create_task(ScriptedDesk(queue, self._script).serve())
         try:
             yield
         finally:
@@ -124,21 +148,23 @@ class Stage:
 
     def _target(self, server: Program) -> Any:
         started = StdioServerParameters(command=sys.executable, args=list(server.arguments))
-        if not self.wire:
+        if not self._wire:
             return started
-        trace = Trace(self.telling.wire)
-        return tapped(stdio_client(started), trace.message)
+        return tapped(stdio_client(started), Trace(self.telling.wire).message)
 
 
 class _Watched:
     """A gate that tells what passes it, and sends a scripted person to the pages that they agreed to open."""
 
-    def __init__(self, inner: PolicyGate, outcome: Outcome, telling: Telling, entry: str | None) -> None:
-        self.inner = inner
-        self._outcome = outcome
+    def __init__(self, telling: Telling) -> None:
         self._telling = telling
-        self._entry = entry
         self._visits: list[asyncio.Future[str]] = []
+
+    def begin(self, outcome: Outcome, entry: str | None) -> PolicyGate:
+        """A new call, with limits of its own: a tour asks more than a server should."""
+        self._outcome, self._entry, self._visits = outcome, entry, []
+        self.inner = PolicyGate(Policy())
+        return self.inner
 
     def admit(self, waiting: Waiting, now: float) -> Ruling:
         ruling = self.inner.admit(waiting, now)

@@ -79,7 +79,7 @@ async def _page(stage: Stage) -> str:
     done = await stage.call(_NOTES, "notes_setup", None, script, entry=KEY)
     _require(KEY not in done.text, "the model does not see the key")
     _require(not any(KEY in path.read_text() for path in stage.notes.rglob("*.*")), "no file has the key")
-    if stage.open_desk is None:
+    if stage.scripted:
         _require("Sync is on." in done.text, "the page is finished")
     return "The key went from the browser to the server. Client, model and transcript never had it."
 

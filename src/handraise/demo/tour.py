@@ -8,7 +8,7 @@ from pathlib import Path
 
 from handraise.demo.folder import make_notes
 from handraise.demo.stage import OpenDesk, Stage
-from handraise.demo.steps import STEPS, NotKept
+from handraise.demo.steps import STEPS, NotKept, Step
 from handraise.demo.telling import Telling
 from handraise.ledger import Ledger
 
@@ -27,17 +27,22 @@ async def tour(
     telling.opening(f"{who}. Everything happens in a temporary folder of notes, and nothing is left behind.")
     with tempfile.TemporaryDirectory(prefix="handraise-demo-") as place:
         notes, ledger = make_notes(Path(place)), Ledger.at(Path(place) / "ledger.db")
-        stage = Stage(notes, ledger, telling, open_desk, mode, wire)
         try:
-            for number, step in enumerate(STEPS, 1):
-                telling.heading(number, len(STEPS), step.title, step.why)
-                try:
-                    telling.verdict(True, await step.play(stage))
-                except NotKept as problem:
-                    broken += 1
-                    telling.verdict(False, str(problem))
-                if number < len(STEPS):
-                    between()
+            async with Stage(notes, ledger, telling, open_desk, mode, wire) as stage:
+                for number, step in enumerate(STEPS, 1):
+                    telling.heading(number, len(STEPS), step.title, step.why)
+                    broken += not await _kept(step, stage)
+                    if number < len(STEPS):
+                        between()
         finally:
             await ledger.aclose()
     return broken
+
+
+async def _kept(step: Step, stage: Stage) -> bool:
+    try:
+        stage.telling.verdict(True, await step.play(stage))
+    except NotKept as problem:
+        stage.telling.verdict(False, str(problem))
+        return False
+    return True
