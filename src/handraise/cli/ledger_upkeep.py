@@ -1,0 +1,86 @@
+"""`handraise ledger erase` and `retain`: forget what was said, or all of what is too old. The proof stays."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from handraise.cli.ledger_file import Where, opened
+from handraise.cli.ledger_run import run
+
+ERASE_EXAMPLES = """Examples:
+
+\b
+  handraise ledger erase --person alice
+  handraise ledger erase --record 4711
+"""
+RETAIN_EXAMPLES = """Examples:
+
+\b
+  handraise ledger retain --older-than 90d
+"""
+
+
+def erase(
+    ledger: Where = None,
+    person: Annotated[
+        str | None, typer.Option("--person", help="Everything this person was asked and answered.")
+    ] = None,
+    record: Annotated[
+        list[int] | None, typer.Option("--record", help="One record, by its number; may be repeated.")
+    ] = None,
+) -> None:
+    """Erase what was asked and answered, together with the keys that could tell, for good.
+
+    That something was asked and decided stays in the ledger, and so does its proof.
+    """
+    if (person is None) == (not record):
+        raise typer.BadParameter("say whose contents: either --person or --record")
+
+    async def work() -> int:
+        from handraise.ledger.filters import is_person
+        from handraise.ledger.upkeep import erase as forget
+
+        async with opened(ledger) as found:
+            events, contents = await forget(
+                found,
+                lambda number, event: (
+                    number in record
+                    if record
+                    else event.about.principal is not None
+                    and is_person(event.about.principal.key, person or "")
+                ),
+            )
+        typer.echo(f"{events} events; {contents} contents erased.")
+        return 0 if events else 1
+
+    run(work())
+
+
+def retain(
+    ledger: Where = None,
+    older_than: Annotated[
+        str, typer.Option("--older-than", metavar="TIME", help="How old: a number and d, w or h, like 90d.")
+    ] = ...,  # type: ignore[assignment]
+) -> None:
+    """Remove events that are too old, with their contents. Their hashes stay, so that the rest can still be proved.
+
+    A signed note says how far they were removed: nobody without the ledger's key can remove events and call it that.
+    """
+    from handraise.ledger.filters import parse_span
+
+    age = parse_span(older_than)
+    if age is None:
+        raise typer.BadParameter(f"{older_than!r} is no length of time; use 90d, 12w or 48h")
+
+    async def work() -> int:
+        from handraise.ledger.upkeep import retain as keep
+
+        async with opened(ledger) as found:
+            gone = await keep(found, since=int((time.time() - age.total_seconds()) * 1000))
+        typer.echo(f"{gone} events removed.")
+        return 0
+
+    run(work())

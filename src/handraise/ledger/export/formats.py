@@ -1,0 +1,23 @@
+"""Which formats there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Final, Protocol
+
+from handraise.ledger.events import Event
+from handraise.ledger.export.cloudevents import dump_cloudevents
+from handraise.ledger.export.opentelemetry import dump_logs
+from handraise.ledger.export.tables import dump_csv, dump_jsonl
+
+
+class Exporter(Protocol):
+    """Writes events, with their numbers, as lines of text; `origin` is the name of the ledger."""
+
+    def __call__(self, events: Iterable[tuple[int, Event]], origin: str) -> Iterator[str]: ...
+
+
+FORMATS: Final[Mapping[str, Exporter]] = MappingProxyType(
+    {"jsonl": dump_jsonl, "csv": dump_csv, "cloudevents": dump_cloudevents, "otel": dump_logs}
+)

@@ -1,0 +1,210 @@
+"""`handraise ledger`, as somebody at a terminal uses it."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.ledger.examples import ABOUT, a_trail, fill
+from typer.testing import CliRunner, Result
+
+from handraise.cli.app import app
+from handraise.ledger import Ledger, Principal, Server
+
+runner = CliRunner()
+BOB = replace(ABOUT, server=Server("bank\x1b[31m"), principal=Principal("", "bob", "system"))
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A ledger with two questions of notes and one of a bank."""
+    path = tmp_path / "ledger.db"
+    monkeypatch.setenv("HANDRAISE_LEDGER", str(path))
+    monkeypatch.setenv("COLUMNS", "80")
+
+    async def write() -> None:
+        ledger = Ledger.at(path, keeping="all")
+        await fill(ledger, 2)
+        trail = a_trail(ledger, 9, about=BOB)
+        await ledger.record(trail.refused(("You blocked this server.",)))
+        await ledger.aclose()
+
+    asyncio.run(write())
+    return path
+
+
+def handraise(*words: str) -> Result:
+    return runner.invoke(app, ["ledger", *words])
+
+
+@pytest.mark.shows("G6")
+def test_show_is_a_table_of_eighty_columns_with_the_newest_last(path: Path) -> None:
+    lines = handraise("show").output.splitlines()
+    assert len(lines) == 6
+    assert all(len(line) <= 80 for line in lines)
+    assert lines[1].split()[3:] == ["asked", "notes", "delete_no…", "form,", "which"]
+    assert "accept by human" in lines[2]
+    assert "refused" in lines[-1]
+    assert "You blocked" in lines[-1]
+    assert "\x1b" not in "".join(lines)
+
+
+@pytest.mark.shows("G6")
+@pytest.mark.parametrize(
+    ("words", "numbers"),
+    [
+        (["--server", "notes"], [1, 2, 3, 4]),
+        (["--person", "bob"], [5]),
+        (["--person", "token:https://login.example:ada"], [1, 2, 3, 4]),
+        (["--tool", "delete_note", "--kind", "asked"], [1, 3]),
+        (["--action", "accept"], [2, 4]),
+        (["--action", "decline"], []),
+        (["--since", "1h"], [1, 2, 3, 4, 5]),
+        (["--until", "1h"], []),
+        (["--since", "2999-01-01"], []),
+        (["--limit", "2"], [4, 5]),
+    ],
+)
+def test_show_filters(path: Path, words: list[str], numbers: list[int]) -> None:
+    shown = [json.loads(line) for line in handraise("show", "--json", *words).output.splitlines()]
+    assert [event["number"] for event in shown] == numbers
+
+
+def test_show_says_when_there_is_nothing(path: Path) -> None:
+    assert handraise("show", "--server", "nobody").output == "No such events.\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["show", "--kind", "guessed"],
+        ["show", "--action", "shrug"],
+        ["show", "--since", "whenever"],
+        ["show", "--ledger", "/no/such/file"],
+        ["verify", "--checkpoint", "/no/such/file"],
+        ["export", "--format", "pdf"],
+        ["erase"],
+        ["erase", "--person", "a", "--record", "1"],
+        ["retain", "--older-than", "long"],
+        ["retain"],
+    ],
+)
+def test_wrong_use_is_status_2_and_changes_nothing(path: Path, words: list[str]) -> None:
+    before = path.read_bytes()
+    assert handraise(*words).exit_code == 2
+    assert path.read_bytes() == before
+
+
+@pytest.mark.shows("G6", "G4")
+def test_verify_says_sound_or_what_happened(path: Path, tmp_path: Path) -> None:
+    note = tmp_path / "checkpoint.txt"
+    note.write_text(handraise("checkpoint").output)
+    sound = handraise("verify", "--checkpoint", str(note))
+    assert sound.exit_code == 0
+    assert sound.output.startswith("Sound: 5 records, 3 signed checkpoints agree.")
+    assert "looks sound" in handraise("verify").output
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("DELETE FROM events WHERE number = 3")
+    broken = handraise("verify")
+    assert broken.exit_code == 1
+    assert "NOT sound:\n  Record 3 was removed.\n" in broken.output
+    told = json.loads(handraise("verify", "--json").output)
+    assert (told["sound"], told["findings"][0]["record"]) == (False, 3)
+
+
+@pytest.mark.shows("G6")
+def test_every_format_of_export_has_every_event_and_no_contents(path: Path, tmp_path: Path) -> None:
+    lines = handraise("export").output.splitlines()
+    assert [json.loads(line)["kind"] for line in lines] == ["asked", "decided", "asked", "decided", "refused"]
+    rows = list(csv.DictReader(io.StringIO(handraise("export", "--format", "csv").output)))
+    assert [(row["number"], row["kind"]) for row in rows][-1] == ("5", "refused")
+    assert rows[1]["decided_by"] == "human"
+    cloud = [json.loads(line) for line in handraise("export", "--format", "cloudevents").output.splitlines()]
+    assert {event["specversion"] for event in cloud} == {"1.0"}
+    assert cloud[4]["type"] == "handraise.question.refused"
+    assert cloud[0]["source"].startswith("urn:handraise:ledger:handraise-ledger-")
+    (logs,) = (json.loads(line) for line in handraise("export", "--format", "otel").output.splitlines())
+    records = logs["resourceLogs"][0]["scopeLogs"][0]["logRecords"]
+    assert len(records) == 5
+    assert records[4]["severityText"] == "WARN"
+    assert records[0]["traceId"] == ABOUT.trace
+    out = tmp_path / "out.jsonl"
+    assert handraise("export", "-o", str(out), "--kind", "refused").output == ""
+    assert len(out.read_text().splitlines()) == 1
+    for name in ("jsonl", "csv", "cloudevents", "otel"):
+        assert "Which note?" not in handraise("export", "--format", name).output
+
+
+def test_a_servers_words_become_no_formula_in_a_spreadsheet(path: Path) -> None:
+    async def write() -> None:
+        ledger = Ledger.at(path)
+        about = replace(ABOUT, server=Server("=cmd|calc", None, "+1"))
+        await ledger.record(a_trail(ledger, about=about).asked())
+        await ledger.aclose()
+
+    asyncio.run(write())
+    row = list(csv.DictReader(io.StringIO(handraise("export", "--format", "csv").output)))[-1]
+    assert (row["server"], row["server_claims"]) == ("'=cmd|calc", "'+1")
+
+
+@pytest.mark.shows("G3")
+def test_erase_and_retain_leave_a_sound_ledger(path: Path) -> None:
+    assert handraise("erase", "--person", "bob").output == "1 events; 1 contents erased.\n"
+    assert handraise("erase", "--record", "1", "--record", "2").output == "2 events; 2 contents erased.\n"
+    assert handraise("erase", "--person", "nobody").exit_code == 1
+    assert handraise("retain", "--older-than", "90d").output == "0 events removed.\n"
+    assert handraise("retain", "--older-than", "0s").output == "5 events removed.\n"
+    assert "The first 5 were removed" in handraise("verify").output
+    assert handraise("show").output == "The ledger is empty.\n"
+
+
+@pytest.mark.shows("G6")
+def test_the_report_is_one_page(path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "report.html"
+    assert handraise("report", "-o", str(out)).exit_code == 0
+    assert out.read_text().startswith("<!doctype html>")
+
+
+FOLLOW = """
+    import sys
+    from handraise.cli import main
+    sys.argv = ["handraise", "ledger", "show", "--follow", "--json"]
+    main()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.shows("G6")
+def test_follow_goes_on_with_new_events(path: Path) -> None:
+    code = [sys.executable, "-u", "-c", textwrap.dedent(FOLLOW)]
+    following = subprocess.Popen(code, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert following.stdout is not None
+        assert [json.loads(following.stdout.readline())["number"] for _ in range(5)] == [1, 2, 3, 4, 5]
+
+        async def write() -> None:
+            ledger = Ledger.at(path)
+            await fill(ledger, 1)
+            await ledger.aclose()
+
+        asyncio.run(write())
+        assert [json.loads(following.stdout.readline())["number"] for _ in range(2)] == [6, 7]
+    finally:
+        following.kill()
+        following.communicate()
+
+
+@pytest.mark.parametrize("command", ["show", "verify", "checkpoint", "export", "report", "erase", "retain"])
+def test_the_help_of_every_command_teaches_by_example(command: str) -> None:
+    told = handraise(command, "--help").output
+    assert f"handraise ledger {command}" in told.partition("Examples:")[2]

@@ -1,0 +1,44 @@
+"""Which events somebody wants: times as people type them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from handraise.ledger.filters import is_person, parse_span, parse_when
+
+NOW = datetime(2026, 7, 28, 12, tzinfo=timezone(timedelta(hours=2)))
+
+
+@pytest.mark.parametrize(
+    ("text", "when"),
+    [
+        ("2h", datetime(2026, 7, 28, 8, tzinfo=UTC)),
+        ("2026-07-01", datetime(2026, 6, 30, 22, tzinfo=UTC)),
+        ("2026-07-01T09:30", datetime(2026, 7, 1, 7, 30, tzinfo=UTC)),
+        ("2026-07-01T09:30:00Z", datetime(2026, 7, 1, 9, 30, tzinfo=UTC)),
+    ],
+)
+def test_a_time_is_a_date_a_moment_or_how_long_ago(text: str, when: datetime) -> None:
+    assert parse_when(text, NOW) == int(when.timestamp() * 1000)
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "2026-13-01", "5y", "-3d"])
+def test_anything_else_is_no_time(text: str) -> None:
+    with pytest.raises(ValueError):
+        parse_when(text, NOW)
+
+
+def test_a_length_of_time_is_a_number_and_a_unit() -> None:
+    assert parse_span("90d") == timedelta(days=90)
+    assert parse_span("2w") == timedelta(weeks=2)
+    assert parse_span("d") is None
+
+
+def test_a_person_is_named_by_subject_or_key_and_by_nothing_else() -> None:
+    key = "token:https://login.example:ada"
+    assert is_person(key, "ada")
+    assert is_person(key, key)
+    assert not is_person(key, "https://login.example")
+    assert not is_person(key, "da")
