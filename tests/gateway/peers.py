@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 from unittest import mock
@@ -187,6 +187,15 @@ class _ClientSide:
         await self._cm.__aexit__(*error)
 
 
+def opening(asking: Asking) -> Callable[[], Awaitable[Asking]]:
+    """Have questions decided by this."""
+
+    async def opened() -> Asking:
+        return asking
+
+    return opened
+
+
 @asynccontextmanager
 async def connect(
     target: Any, revision: Revision, person: Any = None, modes: str = "form url", **options: Any
@@ -229,7 +238,7 @@ async def gateway(
     events: list[Any] = []
     home = Home(
         options or Options(hold=30.0),
-        lambda: Asking(queue, chosen, timeout=30.0, record=events.append),
+        opening(Asking(queue, chosen, timeout=30.0, record=events.append)),
         **more,
     )
     link = MemoryLink(server or make_notes(), only)

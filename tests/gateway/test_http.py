@@ -12,7 +12,7 @@ import pytest
 import uvicorn
 from tests.client.hosts import OpenGate
 from tests.gateway.notes import make_notes
-from tests.gateway.peers import connect
+from tests.gateway.peers import connect, opening
 from tests.gateway.test_stdio import ROOT
 from tests.server.peers import REVISIONS, Person, accept, free_port, text_of
 
@@ -57,7 +57,7 @@ async def served(app: Any, lifespan: str) -> AsyncIterator[str]:
 async def gateway_to(upstream: Upstream, script: list[Line], gate: Gate | None = None) -> AsyncIterator[str]:
     """A gateway over HTTP in front of a server."""
     queue = Queue()
-    home = Home(Options(hold=30), lambda: Asking(queue, gate or OpenGate(), timeout=30))
+    home = Home(Options(hold=30), opening(Asking(queue, gate or OpenGate(), timeout=30)))
     app = HttpGateway(home, lambda: open_link(upstream))
     desk = asyncio.create_task(ScriptedDesk(queue, script).serve())
     async with served(app, "off") as url:

@@ -134,8 +134,14 @@ def test_the_end_of_the_input_ends_the_server_in_good_order() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["TERM", "INT"])
 def test_signals_reach_the_server(number: signal.Signals) -> None:
-    server = "signal.signal(NUMBER, lambda *_: sys.exit(9)); print('{}', flush=True); sys.stdin.read()"
-    with started("import signal, sys; " + server.replace("NUMBER", str(int(number)))) as process:
+    server = f"""
+import signal, sys, time
+signal.signal({int(number)}, lambda *_: sys.exit(9))
+print("{{}}", flush=True)
+while True:
+    time.sleep(0.01)
+"""
+    with started(server) as process:
         send(process, HELLO)
         receive(process)
         process.send_signal(number)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from handraise.client.calls import CALL
 from handraise.client.calls import Call as Told
 from handraise.client.consent import Consent
 from handraise.client.gate import Desks, Event, Gate
@@ -18,10 +20,15 @@ from handraise.desks import Decision, Queue, Waiting
 from handraise.errors import WireError
 from handraise.gateway.calls import Call
 from handraise.gateway.messages import Message
+from handraise.gateway.peers import Peer
 from handraise.gateway.upstreams import Upstream
+from handraise.ledger.events import Client
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion, Origin, Person, Question
 from handraise.revisions import Revision
 from handraise.wire import WireAnswer, dump_answer, dump_question, parse_answer, parse_question
+
+if TYPE_CHECKING:
+    from handraise.ledger import Ledger
 
 CLIENT = "client"
 """What the client's own dialog is called in decisions."""
@@ -34,6 +41,15 @@ class Asker:
     upstream: Upstream
     claimed: Mapping[str, Any]
     person: Person
+    peer: Peer | None = None
+
+    @property
+    def client(self) -> Client | None:
+        """The client's program, as it calls itself."""
+        if self.peer is None or not isinstance(name := self.peer.info.get("name"), str):
+            return None
+        version = self.peer.info.get("version")
+        return Client(name, version if isinstance(version, str) else None)
 
     @property
     def origin(self) -> Origin:
@@ -57,11 +73,28 @@ class Asking:
         *,
         timeout: float,
         record: Callable[[Event], None] | None = None,
+        ledger: Ledger | None = None,
+        policy_version: str | None = None,
+        call_person: Callable[[str], Awaitable[None]] | None = None,
+        opened: AsyncExitStack | None = None,
     ) -> None:
+        """`call_person` is told which server asks at our desk; `opened` is closed with us."""
         self.queue = queue
         self._gate = gate
         self._timeout = timeout
         self._record = record
+        self._ledger = ledger
+        self._policy_version = policy_version
+        self._call_person = call_person
+        self._opened = opened
+        self._calling: set[asyncio.Task[None]] = set()
+
+    async def aclose(self) -> None:
+        """Close the desks and the ledger."""
+        for task in self._calling:
+            task.cancel()
+        if self._opened is not None:
+            await self._opened.aclose()
 
     async def decide(
         self,
@@ -72,25 +105,60 @@ class Asking:
         desk: Desks | None = None,
     ) -> Decision:
         """The decision about a question, at `desk` or else at ours."""
-        return await self._consent(asker, calls, desk).ask(question, revision)
+        if desk is None:
+            desk = OurDesk(self.queue, lambda: self._call(asker.upstream.name))
+        consent = self._consent(asker, calls, desk)
+        before = CALL.set(_told(calls[0])) if len(calls) == 1 else None
+        try:
+            return await consent.ask(question, revision)
+        finally:
+            if before is not None:
+                CALL.reset(before)
+
+    def _call(self, server: str) -> None:
+        if self._call_person is not None:
+            task: asyncio.Task[None] = asyncio.ensure_future(self._call_person(server))
+            self._calling.add(task)
+            task.add_done_callback(self._calling.discard)
 
     async def wait_in_browser(self, question: Any, asker: Asker, calls: Sequence[Call]) -> bool:
         """Offer "done" and "cancel" at our desk while a browser flow runs; True for "done"."""
-        return await self._consent(asker, calls, None).wait_in_browser(question)
+        return await self._consent(asker, calls, self.queue).wait_in_browser(question)
 
-    def _consent(self, asker: Asker, calls: Sequence[Call], desk: Desks | None) -> Consent:
+    def _consent(self, asker: Asker, calls: Sequence[Call], desk: Desks) -> Consent:
         consent = Consent(
-            self.queue if desk is None else desk,
+            desk,
             origin=asker.origin,
             person=asker.person,
             gate=self._gate,
             timeout=self._timeout,
             record=self._record,
+            ledger=self._ledger,
+            policy_version=self._policy_version,
             transport=asker.upstream.transport,
             server_host=asker.upstream.host,
         )
         consent.calls = [_told(call) for call in calls]
+        consent.client = asker.client
         return consent
+
+
+class OurDesk:
+    """The queue behind our own desks, and a word to the person that something waits in it."""
+
+    def __init__(self, queue: Queue, call_person: Callable[[], None]) -> None:
+        self._queue = queue
+        self._call_person = call_person
+
+    async def put(self, waiting: Waiting) -> Decision:
+        self._call_person()
+        return await self._queue.put(waiting)
+
+    async def join(self, question_id: str) -> Decision | None:
+        return await self._queue.join(question_id)
+
+    def tell(self, waiting: Waiting, decision: Decision) -> None:
+        self._queue.tell(waiting, decision)
 
 
 class AtClient:
@@ -105,6 +173,8 @@ class AtClient:
 
     async def put(self, waiting: Waiting) -> Decision:
         self.shown.set()
+        if waiting.on_shown is not None:
+            waiting.on_shown()
         left = None if waiting.deadline is None else waiting.deadline - time.time()
         try:
             async with asyncio.timeout(left):
@@ -133,6 +203,11 @@ class AtClient:
         finally:
             shown.cancel()
         return self.shown.is_set()
+
+
+def begin_round(call: Call, questions: int) -> None:
+    """Questions that come together are shown together."""
+    _told(call).begin_round(call.rounds, questions)
 
 
 def redump(question: Question, revision: str) -> dict[str, Any]:
@@ -188,6 +263,6 @@ def _decision(question: Question, raw: object) -> Decision:
 
 def _told(call: Call) -> Told:
     if call.cause is None:
-        call.cause = Told(call.name, call.arguments)
+        call.cause = Told(call.name, call.arguments, call.message.method or "tools/call")
     told: Told = call.cause
     return told

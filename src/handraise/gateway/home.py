@@ -28,14 +28,17 @@ class Home:
     def __init__(
         self,
         options: Options,
-        make_asking: Callable[[], Asking] | None = None,
+        open_asking: Callable[[], Awaitable[Asking]] | None = None,
         before_call: BeforeCall | None = None,
+        *,
+        shielded: bool = False,
     ) -> None:
+        """`shielded`: the client started us, and what it starts beside us is not let to our desk."""
         self.options = options
         self.before_call = before_call
         self.parked = ParkedCalls()
         self.on_lost: Callable[[Any], None] = lambda relay: None
-        self._make_asking = make_asking or _make_asking(options)
+        self._open_asking = open_asking or (lambda: _open_asking(options, shielded))
         self._asking: Asking | None = None
         self._loading = asyncio.Lock()
 
@@ -58,9 +61,13 @@ class Home:
         """What decides about questions, loaded when the first one comes and without holding others up."""
         async with self._loading:
             if self._asking is None:
-                await asyncio.to_thread(_load)
-                self._asking = self._make_asking()
+                self._asking = await self._open_asking()
         return self._asking
+
+    async def aclose(self) -> None:
+        """Close our desk."""
+        if self._asking is not None:
+            await self._asking.aclose()
 
     def local_person(self) -> Person:
         """The user of this machine."""
@@ -69,19 +76,9 @@ class Home:
         return local_person()
 
 
-def _load() -> None:
-    import handraise.desks.gate
-    import handraise.gateway.asking
-    import handraise.server.person  # noqa: F401
+async def _open_asking(options: Options, shielded: bool) -> Asking:
+    import importlib
 
-
-def _make_asking(options: Options) -> Callable[[], Asking]:
-    def make() -> Asking:
-        from handraise.desks import Queue
-        from handraise.desks.gate import PolicyGate
-        from handraise.gateway.asking import Asking
-        from handraise.policy import load_policy
-
-        return Asking(Queue(), PolicyGate(load_policy()), timeout=options.wait)
-
-    return make
+    reception = await asyncio.to_thread(importlib.import_module, "handraise.gateway.reception")
+    asking: Asking = await reception.open_asking(options, shielded=shielded)
+    return asking

@@ -214,9 +214,8 @@ async def _stream(
     following = following or asyncio.ensure_future(exchange.next())
     try:
         while True:
-            done, _ = await asyncio.wait(
-                {following, gone}, timeout=HEARTBEAT, return_when=asyncio.FIRST_COMPLETED
-            )
+            both: set[asyncio.Future[Any]] = {following, gone}
+            done, _ = await asyncio.wait(both, timeout=HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
             if gone in done:
                 return False
             if following not in done:

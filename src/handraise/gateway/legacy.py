@@ -105,7 +105,7 @@ class LegacyRelay(Relay):
             question, revision = parse(message.params, message.source.revision)
         except WireError as error:
             return fault(message.id, -32602, f"{error.public} Rule: {error.rule}.")
-        asker = Asker(message.source.upstream, message.source.claimed, self.person)
+        asker = Asker(message.source.upstream, message.source.claimed, self.person, self.peer)
         if self.home.asks_here(self.peer, question.mode):
             with self.holding.holding(calls):
                 decision = await asking.decide(question, revision, asker, calls)

@@ -124,6 +124,9 @@ class ModernRelay(Relay):
     async def _decide(self, call: Call, message: Message, asked: Mapping[str, Any]) -> Round:
         """Have every question admitted or decided."""
         asking, round_ = await self.home.asking(), Round()
+        from handraise.gateway.asking import begin_round
+
+        begin_round(call, len(asked))
         await asyncio.gather(
             *(self._decide_one(asking, call, message, key, request, round_) for key, request in asked.items())
         )
@@ -149,7 +152,7 @@ class ModernRelay(Relay):
                 f"A question of the server was not shown to the user: {error.public} ({error.rule})"
             )
             return
-        asker = Asker(message.source.upstream, message.source.claimed, self.person)
+        asker = Asker(message.source.upstream, message.source.claimed, self.person, call.peer)
         if self.home.asks_here(call.peer, question.mode):
             with self.holding.holding([call]):
                 decision = await asking.decide(question, revision, asker, [call])

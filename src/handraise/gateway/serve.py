@@ -27,7 +27,8 @@ async def serve_process(upstream: Upstream, process: subprocess.Popen[bytes], op
     """Stand between the client at our standard streams and a process."""
     link = ProcessLink(Source(upstream), process, on_noise=lambda line: port.writer.write(line))
     port = StdioPort(lambda message: front.from_client(message), lambda line: link.writer.write(line))
-    front = Front(EraLink(link), Home(options), port)
+    home = Home(options, shielded=True)
+    front = Front(EraLink(link), home, port)
     port.writer.on_full, port.writer.on_ready = link.reader.pause, link.reader.resume
     link.writer.on_full, link.writer.on_ready = port.reader.pause, port.reader.resume
     with _passing_signals_to(process):
@@ -35,20 +36,21 @@ async def serve_process(upstream: Upstream, process: subprocess.Popen[bytes], op
         await port.open()
         await _first(port.ended, front.lost)
         await front.aclose()
+        await home.aclose()
         await port.aclose()
         return await link.status()
 
 
 async def serve_stdio(open_link: Callable[[], Awaitable[Link]], options: Options) -> int:
     """Stand between the client at our standard streams and a server that is no process of ours, or several."""
-    front = Front(
-        await open_link(), Home(options), port := StdioPort(lambda message: front.from_client(message))
-    )
-    stopped = asyncio.Event()
+    home, stopped = Home(options, shielded=True), asyncio.Event()
+    port = StdioPort(lambda message: front.from_client(message))
+    front = Front(await open_link(), home, port)
     with _on_signals(lambda number: stopped.set()):
         await port.open()
         await _first(port.ended, front.lost, stopped)
         await front.aclose()
+        await home.aclose()
         await port.aclose()
     return 0
 
@@ -59,7 +61,8 @@ async def serve_http(open_link: Callable[[], Awaitable[Link]], options: Options,
 
     from handraise.gateway.http_server import HttpGateway
 
-    gateway = HttpGateway(Home(options), open_link)
+    home = Home(options)
+    gateway = HttpGateway(home, open_link)
     config = uvicorn.Config(
         gateway, host=host, port=port, log_level="warning", lifespan="off", timeout_graceful_shutdown=2
     )
@@ -67,6 +70,7 @@ async def serve_http(open_link: Callable[[], Awaitable[Link]], options: Options,
         await uvicorn.Server(config).serve()
     finally:
         await gateway.aclose()
+        await home.aclose()
     return 0
 
 

@@ -1,0 +1,80 @@
+"""Everything that asking needs, opened when the first question comes: policy, ledger, queue, desks and their door."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import AsyncExitStack
+
+from handraise.desks import Queue
+from handraise.desks.counter import Code, Counter
+from handraise.desks.gate import PolicyGate
+from handraise.desks.web import WebDesk
+from handraise.errors import SetupError
+from handraise.gateway.asking import Asking
+from handraise.gateway.door import Door
+from handraise.gateway.notify import notify
+from handraise.gateway.options import Options
+from handraise.ledger.home import own_ledger, policy_version
+from handraise.policy import load_policy
+from handraise.urls import inspect_url
+from handraise.urls.open import open_url
+
+logger = logging.getLogger(__name__)
+
+
+class Reception:
+    """Our desk: the web desk, opened when somebody is asked at it, and the door through which its person comes."""
+
+    def __init__(self, queue: Queue, gate: PolicyGate, options: Options, opened: AsyncExitStack) -> None:
+        self._queue = queue
+        self._desk = WebDesk(queue, gate=gate, code=(code := Code()))
+        self.code = code
+        self._options = options
+        self._opened = opened
+        self._started = asyncio.Lock()
+        self._invited = False
+
+    async def sign_in_url(self) -> str:
+        """A link that signs one browser in, once. Never printed, logged or sent to a client."""
+        async with self._started:
+            if not self._desk.port:
+                await self._opened.enter_async_context(self._desk)
+        return self._desk.sign_in_url()
+
+    async def call_person(self, server: str) -> None:
+        """A question waits: tell the person, as far as they want to be told. The model hears nothing of it."""
+        await asyncio.to_thread(notify, f"{server} asks you something. Open the desk with: handraise inbox")
+        if self._options.browser and not self._invited:
+            self._invited = True
+            link = inspect_url(await self.sign_in_url(), transport="stdio", server_host=None)
+            await asyncio.to_thread(open_url, link)
+
+
+async def open_asking(options: Options, *, shielded: bool) -> Asking:
+    """What decides about questions, with the user's own policy, ledger and desks.
+
+    `shielded`: nobody comes in who was started by the program that started us, as a model's shell is.
+    """
+    policy = load_policy()
+    opened = AsyncExitStack()
+    queue, gate = Queue(), PolicyGate(policy)
+    ledger = own_ledger(policy.settings)
+    if ledger is not None:
+        await ledger.start()
+        opened.push_async_callback(ledger.aclose)
+    reception = Reception(queue, gate, options, opened)
+    try:
+        await opened.enter_async_context(Counter(queue, reception.code))
+        await opened.enter_async_context(Door(queue, reception.sign_in_url, shielded=shielded))
+    except SetupError as error:
+        logger.warning("questions cannot be answered from a terminal here: %s", error)
+    return Asking(
+        queue,
+        gate,
+        timeout=options.wait,
+        ledger=ledger,
+        policy_version=policy_version(policy.settings),
+        call_person=reception.call_person,
+        opened=opened,
+    )
