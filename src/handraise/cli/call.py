@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
 from handraise.cli.beside import Beside
-from handraise.cli.servers import Server, chosen_server
+from handraise.cli.calling import Wanted, list_tools, make_call
+from handraise.cli.servers import chosen_server
 from handraise.errors import HandraiseError, Stopped
-
-if TYPE_CHECKING:
-    from handraise.client.tap import Tell
 
 Url: TypeAlias = Annotated[str | None, typer.Option("--url", help="A server over streamable HTTP.")]
 Name: TypeAlias = Annotated[
@@ -76,12 +74,13 @@ def call(
     server = chosen_server(context.obj or (), url, name)
     given = _parsed(arguments)
     mode = spoken_revision(revision)
+    beside = Beside(full_screen=tool is not None and desk in (None, "terminal") and sys.stderr.isatty())
+    tell = beside.trace(as_json) if trace else None
     if tool is None:
-        run(_list(server, mode, as_json))
+        run(list_tools(server, mode, as_json, tell))
     else:
-        beside = Beside(full_screen=desk in (None, "terminal") and sys.stderr.isatty())
-        told = beside.trace(as_json) if trace else None
-        run(_call(server, mode, desk, tool, given, as_json, root or (), beside, told))
+        wanted = Wanted(tool, given, tuple(root or ()), desk, mode, as_json)
+        run(make_call(server, wanted, beside, tell))
 
 
 def tools(
@@ -92,7 +91,7 @@ def tools(
     as_json: AsJson = False,
 ) -> None:
     """List the tools of a server. Its command stands behind `--`."""
-    run(_list(chosen_server(context.obj or (), url, name), spoken_revision(revision), as_json))
+    run(list_tools(chosen_server(context.obj or (), url, name), spoken_revision(revision), as_json))
 
 
 def _parsed(arguments: str) -> dict[str, Any]:
@@ -156,91 +155,3 @@ def _explain(error: BaseException) -> int:
                 f"handraise: the server cannot be reached: {str(error) or type(error).__name__}", err=True
             )
             return 3
-
-
-async def _list(server: Server, mode: str, as_json: bool) -> int:
-    from mcp import Client
-
-    from handraise.display import for_line
-
-    async with Client(server.target(), mode=mode) as client:
-        listed = (await client.list_tools()).tools
-    if as_json:
-        typer.echo(
-            json.dumps([tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed])
-        )
-        return 0
-    width = max((len(tool.name) for tool in listed), default=0)
-    for tool in listed:
-        typer.echo(
-            f"{for_line(tool.name):{width}}  {for_line((tool.description or '').strip().partition(chr(10))[0])}"
-        )
-    return 0
-
-
-async def _call(
-    server: Server,
-    mode: str,
-    desk: str | None,
-    tool: str,
-    arguments: dict[str, Any],
-    as_json: bool,
-    folders: Sequence[Path],
-    beside: Beside,
-    tell: Tell | None,
-) -> int:
-    from importlib.metadata import version
-
-    from mcp_types import Implementation
-
-    from handraise.cli.at_desk import at_desk
-    from handraise.cli.ledger_file import recorded
-    from handraise.client import Consent, ConsentClient, Roots
-    from handraise.desks import Queue
-    from handraise.desks.gate import PolicyGate
-    from handraise.ledger.events import Client
-    from handraise.ledger.home import policy_version
-    from handraise.policy import load_policy
-    from handraise.server.person import local_person
-
-    roots = (
-        Roots(folders, allowed=True) if folders else None
-    )  # named for this very server, on its command line
-    queue = Queue()
-    settings = (policy := load_policy()).settings
-    gate = PolicyGate(policy)
-    async with (
-        recorded(settings) as ledger,
-        beside.holding(queue),
-        at_desk(desk, queue, gate, as_json=as_json) as modes,
-    ):
-        consent = Consent(
-            queue,
-            origin=server.origin,
-            person=local_person(),
-            gate=gate,
-            modes=modes,
-            roots=roots,
-            ledger=ledger,
-            policy_version=policy_version(settings),
-            transport=server.transport,
-            server_host=server.host,
-        )
-        this = Implementation(name="handraise", version=version("handraise"))
-        consent.client = Client(this.name, this.version)
-        async with ConsentClient(server.target(tell), consent, mode=mode, client_info=this) as client:
-            result = await client.call_tool(tool, arguments, progress_callback=beside.progress)
-    _show(result, as_json)
-    return 1 if result.is_error else 0
-
-
-def _show(result: Any, as_json: bool) -> None:
-    from handraise.display import for_terminal
-
-    if as_json:
-        typer.echo(json.dumps(result.model_dump(by_alias=True, exclude_none=True, mode="json")))
-        return
-    for block in result.content:
-        shown = block.text if block.type == "text" else f"[{block.type}]"
-        for line in for_terminal(shown):
-            typer.echo(line, err=result.is_error)
