@@ -27,13 +27,13 @@ AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON 
 EXAMPLES = """Examples:
 
 \b
-  handraise call -- python server.py                       what tools are there?
+  handraise call -- python server.py               which tools are there?
   handraise call greet '{"name": "Ada"}' -- python server.py
   handraise call greet --desk web --url http://127.0.0.1:8000/mcp
-  handraise call greet --desk parked -- python server.py   answer later: handraise answer
+  handraise call greet --desk parked -- python server.py    answer by id
   handraise call greet --desk script:answers.json --json -- python server.py
-  handraise call sort --root ~/Notes -- python server.py   a folder that it may know
-  handraise call greet --trace -- python server.py         see what crosses the wire
+  handraise call sort --root ~/Notes -- python server.py    it may know this
+  handraise call greet --trace -- python server.py          see the wire
 
 Exit status: 0 when the tool succeeded, 1 when it failed, 2 for wrong use, 3 when the server cannot be reached.
 """
@@ -41,7 +41,9 @@ Exit status: 0 when the tool succeeded, 1 when it failed, 2 for wrong use, 3 whe
 
 def call(
     context: typer.Context,
-    tool: Annotated[str | None, typer.Argument(help="The tool to call; without it they are listed.")] = None,
+    tool: Annotated[
+        str | None, typer.Argument(metavar="TOOL", help="The tool to call; without it they are listed.")
+    ] = None,
     arguments: Annotated[str, typer.Argument(metavar="ARGUMENTS_JSON", help="Its arguments.")] = "{}",
     desk: Annotated[
         str | None,

@@ -11,7 +11,7 @@ import typer
 EXAMPLES = """Examples:
 
 \b
-  handraise trace -- python server.py                      as the command of a client
+  handraise trace -- python server.py              as the command of a client
   handraise trace --output trace.txt -- npx some-server
   handraise trace --json --output trace.jsonl -- python server.py
 
@@ -26,7 +26,9 @@ def trace(
     context: typer.Context,
     output: Annotated[
         Path | None,
-        typer.Option("--output", metavar="FILE", help="Append the trace to a file that only you can read."),
+        typer.Option(
+            "--output", metavar="FILE", help="Append the trace to a file; a new one is yours alone to read."
+        ),
     ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Show every message in full, not only those about asking.")
