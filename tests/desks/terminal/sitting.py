@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 
 from handraise.desks import Decision, Queue, Waiting
 from handraise.desks.clerk import Clerk
+from handraise.desks.counter import Code
 from handraise.desks.terminal.app import DeskApp
 from handraise.urls import Inspection, NotOpened, Opened
 
@@ -115,13 +116,14 @@ async def sitting(
     clock: Callable[[], float] | None = None,
     browser: Browser | None = None,
     queue: Queue | None = None,
+    code: Code | None = None,
 ) -> AsyncIterator[Sitting]:
     """Sit down at a terminal of this size at which these questions wait."""
     clock = clock or Patient()
     queue = queue or Queue(clock)
     asked = [asyncio.create_task(queue.put(question)) for question in questions]
     await asyncio.sleep(0)
-    app = DeskApp(Clerk(queue, clock=clock, opener=browser or Browser()))
+    app = DeskApp(Clerk(queue, clock=clock, opener=browser or Browser(), code=code))
     async with app.run_test(size=size) as pilot:
         here = Sitting(app, pilot, queue, asked)
         await here.sees("asks" if questions and not questions[0].browsing else "")

@@ -10,6 +10,7 @@ from tests.desks.questions import NOTES, form_question, link_question
 from tests.desks.terminal.sitting import Browser, Sitting, sitting
 
 from handraise.desks import Cause, Decision, Waiting
+from handraise.desks.counter import Code
 from handraise.forms import Form, Text
 from handraise.questions import Accepted, Cancelled, Declined
 
@@ -114,3 +115,14 @@ async def test_a_link_of_the_same_call_is_asked_about_by_itself() -> None:
         assert (await here.decision(1)).answer == Accepted({"name": "a1"})
         assert (await here.decision(2)).answer == Accepted({})
     assert browser.opened == []
+
+
+@pytest.mark.shows("D9")
+async def test_the_screen_says_how_to_answer_from_another_terminal() -> None:
+    code = Code()
+    [question, *_] = batch()
+    async with sitting(question, code=code) as here:
+        await here.sees(f"From another terminal: handraise answer {question.id}, code {code.shown()}")
+        here.asked.append(asyncio.create_task(here.queue.put(link_question(cause=CALL))))
+        await here.press("f7")
+        await here.sees(f"code {code.shown()}")
