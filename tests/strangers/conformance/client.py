@@ -50,10 +50,6 @@ def _content(waiting: Waiting) -> dict[str, Any] | None:
     return fill(form, {**flags, **suggest(form)}).content
 
 
-async def roots(_context: Any) -> types.ListRootsResult:
-    return types.ListRootsResult(roots=[])
-
-
 async def sample(_context: Any, _params: Any) -> types.CreateMessageResult:
     text = types.TextContent(type="text", text="Hello")
     return types.CreateMessageResult(role="assistant", content=text, model="fixture")
@@ -81,6 +77,7 @@ async def main(url: str) -> None:
         origin=Origin("suite", url),
         person=Person("", "fixture", "system"),
         gate=Willing(),
+        roots=[],
         transport="http",
     )
     answering = asyncio.create_task(accept_everything(queue))
@@ -88,7 +85,6 @@ async def main(url: str) -> None:
         url,
         consent,
         mode="auto" if modern else "legacy",
-        list_roots_callback=roots,
         sampling_callback=sample,
     )
     async with client:
