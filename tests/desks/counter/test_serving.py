@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 import stat
 import time
@@ -202,6 +203,19 @@ async def test_garbage_is_refused_and_the_counter_goes_on(tmp_path: Path, line: 
             assert not reply or "error" in json.loads(reply)
         writer.close()
         assert len(await office.look()) == 1
+
+
+async def test_the_process_of_another_user_is_not_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_office(tmp_path / "run") as office:
+        [entry] = entries(office.directory)
+        ours = os.getuid()
+        monkeypatch.setattr(os, "getuid", lambda: ours + 1)
+        reader, writer = await asyncio.open_unix_connection(entry)
+        async with asyncio.timeout(5):
+            assert await reader.read() == b""
+        writer.close()
 
 
 async def test_the_socket_is_private_and_gone_afterwards(tmp_path: Path) -> None:
