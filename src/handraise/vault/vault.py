@@ -92,6 +92,7 @@ class Vault:
             changed += more
         if new:
             await asyncio.to_thread(source.save, keys[:1])
+            await self._loaded()
         return changed
 
     async def _rewrap_all(self, ring: KeyRing) -> int:
