@@ -72,6 +72,21 @@ def test_a_folder_that_was_named_is_known_to_the_server(script: Any, tmp_path: P
     assert "no folder that exists" in refused.stderr
 
 
+@pytest.mark.shows("B1")
+def test_folders_of_the_configuration_are_known_to_the_server_that_they_are_named_for(
+    script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "mine.toml"
+    config.write_text(f'[servers.kitchen]\nroots = ["{tmp_path}"]\n')
+    monkeypatch.setenv("HANDRAISE_CONFIG", str(config))
+    answers = script({"action": "accept", "content": {"answer": f"file://{tmp_path}"}})
+    words = ["call", "where", '{"run": "cli"}', "--desk", answers]
+    assert handraise(*words, "--name", "kitchen", *KITCHEN).returncode == 0
+    other = handraise(*words, "--name", "other", *KITCHEN)
+    assert other.returncode == 1
+    assert str(tmp_path) not in other.stdout
+
+
 def test_a_tool_that_fails_is_told_by_the_exit_status(script: Any) -> None:
     called = handraise(
         "call", "structured", '{"run": "x"}', "--desk", script({"action": "decline"}), *KITCHEN

@@ -75,6 +75,9 @@ def test_every_problem_is_told_at_once_with_its_line_its_key_and_what_is_allowed
         ("servers = 3", "this is a table, not a value"),
         ("servers.notes = 'block'", "this is a table, not a value"),
         ('servers."".asking = "block"', "printable"),
+        ('servers.notes.roots = "/home"', "a list of the full paths"),
+        ('servers.notes.roots = ["Notes"]', "a list of the full paths"),
+        ('servers.notes.roots = ["/a\\u0000"]', "a list of the full paths"),
         ("limits.per_call = true", "whole number"),
         ("limits.per_call = 1.0", "whole number"),
         ("limits.per_call = 0", "from 1 to 1000"),
@@ -112,7 +115,12 @@ def test_the_rule_for_runs_without_a_person_is_a_value_to_act_on() -> None:
 
 @pytest.mark.parametrize(
     "setting",
-    ['headless.hook = ["/tmp/evil"]', "forms.unsafe_credentials = true", "links.unsafe_dangerous = true"],
+    [
+        'headless.hook = ["/tmp/evil"]',
+        "forms.unsafe_credentials = true",
+        "links.unsafe_dangerous = true",
+        'servers.evil.roots = ["~/"]',
+    ],
 )
 def test_a_file_that_came_with_a_project_names_no_commands_and_switches_nothing_off(setting: str) -> None:
     [problem] = problems(setting, own_file=False)

@@ -66,10 +66,12 @@ async def make_call(server: Server, wanted: Wanted, beside: Beside, tell: Tell |
     from handraise.policy import load_policy
     from handraise.server.person import local_person
 
-    # They were named for this very server, on its command line: that is the person's consent.
-    roots = Roots(wanted.folders, allowed=True) if wanted.folders else None
     queue = Queue()
     settings = (policy := load_policy()).settings
+    named = settings.named(server.origin.name, server.origin.target)
+    folders: list[str | Path] = [*wanted.folders, *(named.roots if named is not None else ())]
+    # The user named them for this very server: that is the person's consent.
+    roots = Roots(folders, allowed=True) if folders else None
     gate = PolicyGate(policy)
     async with (
         recorded(settings) as ledger,

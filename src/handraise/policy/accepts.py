@@ -107,6 +107,17 @@ class FileName:
         return value
 
 
+class Folders:
+    """A list of folders by their full paths."""
+
+    allowed = 'a list of the full paths of folders, like ["~/Notes"]'
+
+    def take(self, value: object) -> tuple[str, ...]:
+        if not isinstance(value, list) or not all(map(_is_folder, value)):
+            raise ValueError(self.allowed)
+        return tuple(value)
+
+
 class Domains:
     """A list of domain names."""
 
@@ -133,6 +144,10 @@ class Command:
         if value and not _is_full_path(value[0]):
             raise ValueError(self.allowed)
         return tuple(value)
+
+
+def _is_folder(value: object) -> bool:
+    return isinstance(value, str) and value.isprintable() and (value.startswith("~/") or _is_full_path(value))
 
 
 def _is_full_path(text: str) -> bool:

@@ -18,6 +18,7 @@ from handraise.policy.accepts import (
     Command,
     Domains,
     FileName,
+    Folders,
     Seconds,
     Sentence,
     Switch,
@@ -168,6 +169,9 @@ class ServerSettings:
         None,
         Choice("allow", "mute", "block"),
         "Whether this server may ask; without it, `default` says so.",
+    )
+    roots: tuple[str, ...] = _setting(
+        (), Folders(), "The folders that `handraise call` lets this server know.", own_file_only=True
     )
     limits: LimitSettings = field(default_factory=LimitSettings)
 
