@@ -41,7 +41,7 @@ class MemoryLink:
 
     def __init__(self, server: MCPServer, only: Revision | None = None, upstream: Upstream = NOTES) -> None:
         self.on_message: Callable[[Message], None] = lambda message: None
-        self.on_closed: Callable[[], None] = lambda: None
+        self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
         self.source = Source(upstream)
         self.sent: list[Message] = []
         self.received: list[Message] = []
@@ -65,7 +65,7 @@ class MemoryLink:
             ready.set()
             await self._leave.wait()
             tasks.cancel_scope.cancel()
-        self.on_closed()
+        self.on_closed(self.source, True)
 
     async def _send_all(self) -> None:
         while True:
@@ -109,7 +109,7 @@ class MemoryLink:
         """Be gone from one moment to the next."""
         assert self._serving is not None
         self._serving.cancel()
-        self.on_closed()
+        self.on_closed(self.source, True)
 
     async def aclose(self) -> None:
         self._leave.set()

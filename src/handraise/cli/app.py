@@ -13,6 +13,8 @@ from handraise.cli import (
     check_url,
     demo,
     design,
+    gateway,
+    inbox,
     ledger,
     lint,
     pending,
@@ -34,6 +36,8 @@ app.add_typer(check.app, name="check")
 app.add_typer(policy.app, name="policy")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(vault.app, name="vault")
+app.add_typer(gateway.app, name="gateway")
+app.command(epilog=inbox.EXAMPLES)(inbox.inbox)
 app.command(epilog=demo.EXAMPLES)(demo.demo)
 app.command(epilog=call.EXAMPLES)(call.call)
 app.command()(call.tools)

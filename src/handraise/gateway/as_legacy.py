@@ -60,7 +60,7 @@ class AsLegacy:
 
     def __init__(self, link: Link, refusal: Message) -> None:
         self.on_message: Callable[[Message], None] = lambda message: None
-        self.on_closed: Callable[[], None] = lambda: None
+        self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
         self._link = link
         self._refusal = refusal
         """What the server said to `initialize`; the client hears it if the server is not modern, either."""
@@ -73,7 +73,7 @@ class AsLegacy:
         self._listening: Id | None = None
         self._fresh = count(1)
         link.on_message = self._from_server
-        link.on_closed = lambda: self.on_closed()
+        link.on_closed = lambda source, last: self.on_closed(source, last)
 
     def source_of(self, message: Message) -> Source:
         return self._link.source_of(message)

@@ -88,7 +88,7 @@ class AsModern:
 
     def __init__(self, link: Link) -> None:
         self.on_message: Callable[[Message], None] = lambda message: None
-        self.on_closed: Callable[[], None] = lambda: None
+        self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
         self._link = link
         self._hello: Mapping[str, Any] | None = None
         """The result of `initialize`."""
@@ -101,7 +101,7 @@ class AsModern:
         self._fresh = count(1)
         self._tasks: set[asyncio.Task[None]] = set()
         link.on_message = self._from_server
-        link.on_closed = lambda: self.on_closed()
+        link.on_closed = lambda source, last: self.on_closed(source, last)
 
     def source_of(self, message: Message) -> Source:
         return self._link.source_of(message)

@@ -1,6 +1,8 @@
-"""Connect to a server, whatever it is and whatever it speaks."""
+"""Connect to servers, whatever they are and whatever they speak."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from handraise.gateway.eras import EraLink
 from handraise.gateway.links import Link
@@ -19,3 +21,10 @@ async def open_link(upstream: Upstream) -> Link:
     link = ProcessLink(source, start(upstream))
     await link.open()
     return EraLink(link)
+
+
+async def open_switchboard(upstreams: Sequence[Upstream]) -> Link:
+    """One link to several servers."""
+    from handraise.gateway.switchboard import Switchboard
+
+    return Switchboard({upstream.name: await open_link(upstream) for upstream in upstreams})

@@ -28,7 +28,7 @@ class EraLink:
 
     def __init__(self, link: Link) -> None:
         self.on_message: Callable[[Message], None] = _ignore
-        self.on_closed: Callable[[], None] = _nothing
+        self.on_closed: Callable[[Source, bool], None] = _nothing
         self._link = link
         self._to: Link | None = None
         """Where messages go: the link itself, or a bridge over it. None until the server's era is known."""
@@ -37,7 +37,7 @@ class EraLink:
         self._waiting: list[Message] = []
         self._patience: asyncio.TimerHandle | None = None
         link.on_message = self._probed
-        link.on_closed = lambda: self.on_closed()
+        link.on_closed = lambda source, last: self.on_closed(source, last)
 
     @property
     def durable(self) -> bool:
@@ -95,7 +95,7 @@ class EraLink:
         if self._patience is not None:
             self._patience.cancel()
         to.on_message = lambda message: self.on_message(message)
-        to.on_closed = lambda: self.on_closed()
+        to.on_closed = lambda source, last: self.on_closed(source, last)
         waiting, self._waiting, self._first, self._probe = self._waiting, [], None, None
         for message in (*messages, *waiting):
             to.send(message)
@@ -120,5 +120,5 @@ def _ignore(message: Message) -> None:
     pass
 
 
-def _nothing() -> None:
+def _nothing(source: Source, last: bool) -> None:
     pass

@@ -24,7 +24,7 @@ class Front:
         self.lost = asyncio.Event()
         """Set when the server is gone."""
         home.on_lost = lambda relay: self.lost.set()
-        link.on_closed = self.lost.set
+        link.on_closed = lambda source, last: self.lost.set()
         link.on_message = port.send  # until the client's first message
 
     def from_client(self, message: Message) -> None:

@@ -28,7 +28,7 @@ class HttpLink:
 
     def __init__(self, source: Source, pool: httpcore2.AsyncConnectionPool | None = None) -> None:
         self.on_message: Callable[[Message], None] = lambda message: None
-        self.on_closed: Callable[[], None] = lambda: None
+        self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
         self.source = source
         self._url = source.upstream.url or ""
         self._pool = pool or httpcore2.AsyncConnectionPool(max_connections=None, max_keepalive_connections=50)

@@ -13,7 +13,8 @@ class Link(Protocol):
     """The way to a server. Whoever owns it sets the two callbacks before it sends anything."""
 
     on_message: Callable[[Message], None]
-    on_closed: Callable[[], None]
+    on_closed: Callable[[Source, bool], None]
+    """Told which server is gone, and whether it was the last."""
 
     @property
     def durable(self) -> bool:

@@ -28,7 +28,7 @@ class ProcessLink:
         on_noise: Callable[[bytes], None] | None = None,
     ) -> None:
         self.on_message: Callable[[Message], None] = _ignore
-        self.on_closed: Callable[[], None] = _nothing
+        self.on_closed: Callable[[Source, bool], None] = _nothing
         self.source = source
         self.process = process
         self.reader = LineReader(self._took, self._ended)
@@ -62,7 +62,7 @@ class ProcessLink:
 
     def _ended(self) -> None:
         self._over.set()
-        self.on_closed()
+        self.on_closed(self.source, True)
 
     async def aclose(self) -> None:
         """Close its input, wait, then tell it to end, then end it."""
@@ -96,5 +96,5 @@ def _ignore(message: Message) -> None:
     pass
 
 
-def _nothing() -> None:
+def _nothing(source: Source, last: bool) -> None:
     pass

@@ -13,6 +13,7 @@ from handraise.gateway.links import Link, Port
 from handraise.gateway.messages import Id, Message, notice
 from handraise.gateway.parked import Binding, sameness
 from handraise.gateway.peers import SUBSCRIPTION_KEY, Peer
+from handraise.gateway.upstreams import Source
 
 if TYPE_CHECKING:
     from handraise.gateway.home import BeforeCall, Home
@@ -199,13 +200,14 @@ class Relay:
             task.add_done_callback(tasks.discard)
         return task
 
-    def _lost(self) -> None:
-        """The server is gone. A call that waited for a person ends as ambiguous, and is never made again."""
-        for call in list(self.calls.values()):
+    def _lost(self, source: Source, last: bool) -> None:
+        """A server is gone. A call that waited for a person ends as ambiguous, and is never made again."""
+        for call in [each for each in self.calls.values() if self._link.source_of(each.message) is source]:
+            del self.calls[call.key]
             call.withdraw()
             self.holding.settle(call, self.holding.lost(call))
-        self.calls.clear()
-        self.home.on_lost(self)
+        if last:
+            self.home.on_lost(self)
 
 
 def _token(call: Call) -> Id | None:

@@ -1,0 +1,122 @@
+"""`handraise gateway`: stand between a client and its servers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from handraise.errors import HandraiseError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from handraise.gateway.links import Link
+    from handraise.gateway.upstreams import Upstream
+
+app = typer.Typer(
+    help="Stand between a client and its servers, so that whatever a server asks reaches you.\n\n"
+    "Put it where your client has the server's command. A client that cannot ask you is no hindrance: you answer at "
+    "the desk, which `handraise inbox` opens. Your policy applies to every question, and the ledger keeps it.",
+    rich_markup_mode=None,
+)
+
+EXAMPLES = """Examples:
+
+\b
+  handraise gateway -- npx -y some-server
+  handraise gateway --url https://mcp.example.com/mcp
+  handraise gateway --config servers.json
+  handraise gateway --http 127.0.0.1:8765 -- python server.py
+
+Exit status: the server's own over stdio, 0 otherwise; 2 for wrong use or a server that cannot be started.
+"""
+
+
+@app.callback(invoke_without_command=True, epilog=EXAMPLES)
+def gateway(
+    context: typer.Context,
+    url: Annotated[str | None, typer.Option("--url", help="A server over streamable HTTP.")] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", help="A file with `mcpServers`: several servers at once.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="What you call the server; the desk shows it.")
+    ] = None,
+    http: Annotated[
+        str | None,
+        typer.Option("--http", metavar="HOST:PORT", help="Serve clients over streamable HTTP, at /mcp."),
+    ] = None,
+    desk: Annotated[
+        str,
+        typer.Option(
+            "--desk",
+            metavar="fallback|always|none",
+            help="Who is asked at our desk: those whose client cannot ask, everybody, or nobody.",
+        ),
+    ] = "fallback",
+    hold: Annotated[
+        int, typer.Option("--hold", help="Seconds for which a call is held before it is parked.")
+    ] = 45,
+    wait: Annotated[int, typer.Option("--wait", help="Seconds for which a question waits for you.")] = 86400,
+    browser: Annotated[
+        bool, typer.Option("--browser", help="Open the desk in your browser when the first question comes.")
+    ] = False,
+) -> None:
+    """Serve one server, or several, to a client."""
+    if context.invoked_subcommand is not None:
+        return
+    from handraise.gateway.options import Options
+
+    if desk not in ("fallback", "always", "none"):
+        raise typer.BadParameter("the desk is fallback, always or none", param_hint="--desk")
+    options = Options(desk, float(hold), float(wait), browser)  # type: ignore[arg-type]
+    try:
+        upstreams = _upstreams(context.obj or (), url, config, name)
+        status = _serve(upstreams, options, http)
+    except HandraiseError as error:
+        typer.echo(f"handraise: {error}", err=True)
+        status = 2
+    raise typer.Exit(status)
+
+
+def _upstreams(
+    command: tuple[str, ...], url: str | None, config: Path | None, name: str | None
+) -> list[Upstream]:
+    from handraise.gateway.upstreams import Upstream, short_name
+
+    if (url is not None) + (config is not None) + bool(command) != 1:
+        raise typer.BadParameter("name a server: its command behind `--`, or --url, or --config; one of them")
+    if config is not None:
+        from handraise.gateway.config import load_upstreams
+
+        return load_upstreams(config)
+    if url is not None:
+        upstream = Upstream("", url=url)
+        return [Upstream(name or upstream.host or url, url=url)]
+    return [Upstream(name or short_name(command), command)]
+
+
+def _serve(upstreams: list[Upstream], options: object, http: str | None) -> int:
+    import asyncio
+
+    from handraise.gateway import serve
+    from handraise.gateway.options import Options
+
+    assert isinstance(options, Options)
+    opening = _opening(upstreams)
+    if http is None:
+        return asyncio.run(serve.serve_stdio(opening, options))
+    host, _, port = http.rpartition(":")
+    if not port.isdigit():
+        raise typer.BadParameter("give a host and a port, like 127.0.0.1:8765", param_hint="--http")
+    return asyncio.run(serve.serve_http(opening, options, host.strip("[]") or "127.0.0.1", int(port)))
+
+
+def _opening(upstreams: list[Upstream]) -> Callable[[], Awaitable[Link]]:
+    from handraise.gateway.connect import open_link, open_switchboard
+
+    if len(upstreams) == 1:
+        return lambda: open_link(upstreams[0])
+    return lambda: open_switchboard(upstreams)
