@@ -47,7 +47,7 @@ def test_it_type_checks_and_is_formatted(tmp_path: Path) -> None:
         (tmp_path / f"{subject.name}.py").write_text(proposed(subject).code)
     bin_ = Path(sys.executable).parent
     for command in (
-        ["mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), "--follow-imports=silent"],
+        ["mypy", "--strict"],
         ["ruff", "check", "--isolated", "--no-cache"],
         ["ruff", "format", "--isolated", "--no-cache", "--check", "--line-length=100"],
     ):
