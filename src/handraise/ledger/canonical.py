@@ -44,19 +44,22 @@ def parse_value(kind: type[T], data: bytes) -> T:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, str) or value is None:
+    if type(value) is tuple:
+        return [_plain(item) for item in value]
+    if type(value) is str:
         return value
     if type(value) is int:
         if abs(value) > _SAFE:
             raise ValueError(f"{value} is too large")
         return value
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return {
-        name: _plain(part)
-        for name in _members(value.__class__)
-        if (part := getattr(value, name)) is not None and part != ()
-    }
+    plain = {}
+    for name in _members(value.__class__):
+        part = getattr(value, name)
+        if type(part) is str:
+            plain[name] = part
+        elif part is not None and part != ():
+            plain[name] = _plain(part)
+    return plain
 
 
 @cache

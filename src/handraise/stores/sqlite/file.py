@@ -23,7 +23,10 @@ from handraise.stores.seal import Sealer, key_beside, make_private
 T = TypeVar("T")
 
 Work: TypeAlias = Callable[[sqlite3.Connection, Sealer], T]
-"""Something to do in the worker thread, with the connection and with what seals contents."""
+"""Something to do in the worker thread, with the connection and with what seals contents.
+
+What writes may be run twice, the first time rolled back: it changes nothing but the database.
+"""
 
 _VERSION = 1
 _PATIENCE = 10.0
@@ -118,6 +121,7 @@ class _Unit:
         self.error: Exception | None = None
 
     def run(self, db: sqlite3.Connection, sealer: Sealer) -> None:
+        self.error = None
         try:
             self._result = self._work(db, sealer)
         except Exception as error:  # noqa: BLE001 - the caller gets it
@@ -136,23 +140,48 @@ class _Unit:
 
 
 def _commit(db: sqlite3.Connection, sealer: Sealer, units: Sequence[_Unit]) -> None:
-    """Run the units in one transaction. One that fails takes back its own changes and nobody else's."""
+    """Run the units in one transaction. One that fails takes back its own changes and nobody else's.
+
+    Few fail, and a savepoint for each costs as much as its work: they run without, and again with if one did.
+    """
     if not units:
         return
     try:
-        db.execute("BEGIN IMMEDIATE")
-        for unit in units:
-            db.execute("SAVEPOINT unit")
-            unit.run(db, sealer)
-            if unit.error is not None:
-                db.execute("ROLLBACK TO unit")
-            db.execute("RELEASE unit")
-        db.execute("COMMIT")
+        if not _run_together(db, sealer, units) and len(units) > 1:
+            _run_apart(db, sealer, units)
     except Exception as error:  # noqa: BLE001 - everybody who shared the transaction gets it
-        if db.in_transaction:
-            db.execute("ROLLBACK")
+        _roll_back(db)
         for unit in units:
             unit.fail(error)
+
+
+def _run_together(db: sqlite3.Connection, sealer: Sealer, units: Sequence[_Unit]) -> bool:
+    """Commit all of them, or, when one fails, nothing."""
+    db.execute("BEGIN IMMEDIATE")
+    for unit in units:
+        unit.run(db, sealer)
+        if unit.error is not None:
+            _roll_back(db)
+            return False
+    db.execute("COMMIT")
+    return True
+
+
+def _run_apart(db: sqlite3.Connection, sealer: Sealer, units: Sequence[_Unit]) -> None:
+    """Commit those that do not fail."""
+    db.execute("BEGIN IMMEDIATE")
+    for unit in units:
+        db.execute("SAVEPOINT unit")
+        unit.run(db, sealer)
+        if unit.error is not None:
+            db.execute("ROLLBACK TO unit")
+        db.execute("RELEASE unit")
+    db.execute("COMMIT")
+
+
+def _roll_back(db: sqlite3.Connection) -> None:
+    if db.in_transaction:
+        db.execute("ROLLBACK")
 
 
 def _tell(units: Sequence[_Unit]) -> None:
