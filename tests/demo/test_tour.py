@@ -5,9 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 import sysconfig
+import tomllib
 from pathlib import Path
 
 import pytest
+from tests.server.peers import ROOT
 
 from handraise.demo import tour as touring
 from handraise.demo.folder import make_notes
@@ -60,8 +62,10 @@ def test_the_folder_has_notes_to_choose_from_and_a_neighbour_that_looks_alike(tm
     assert [path.name for path in tmp_path.iterdir() if path.name != "Notes"] == ["Notes-evil"]
 
 
-def test_the_notes_server_is_found() -> None:
+def test_the_notes_server_is_found_here_and_travels_with_the_package() -> None:
     assert notes_server().is_file()
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert build["force-include"] == {"examples/notes": "handraise/demo/notes"}
 
 
 def test_what_is_told_while_a_desk_has_the_screen_comes_afterwards() -> None:

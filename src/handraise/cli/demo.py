@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -56,26 +56,40 @@ def demo(
 async def _tour(chosen: str, mode: str, wire: bool) -> int:
     from handraise.demo.telling import Telling
     from handraise.demo.tour import tour
+    from handraise.desks import Queue
 
     logging.getLogger("handraise").addHandler(logging.NullHandler())  # the transcript tells it all
     telling = Telling(sys.stdout.write, colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
-    scripted = chosen == "script"
-    broken = await tour(
-        telling,
-        open_desk=None if scripted else _desk(chosen),
-        mode=mode,
-        wire=wire,
-        between=sys.stdout.flush if scripted else _wait,
-    )
+    scripted, queue = chosen == "script", Queue()
+    async with _all_along(chosen, queue):
+        broken = await tour(
+            telling,
+            queue=queue,
+            open_desk=None if scripted else _for_a_call(chosen),
+            mode=mode,
+            wire=wire,
+            between=sys.stdout.flush if scripted else _wait,
+        )
     typer.echo(f"\n{broken} promises were not kept." if broken else "\nEvery step did what it should.")
     return 1 if broken else 0
 
 
-def _desk(chosen: str) -> OpenDesk:
+def _all_along(chosen: str, queue: Queue) -> AbstractAsyncContextManager[Any]:
+    """A web desk stays open, so that one sign-in is enough."""
+    from handraise.cli.at_desk import at_desk
+    from handraise.desks.gate import PolicyGate
+    from handraise.policy import Policy
+
+    return at_desk("web", queue, PolicyGate(Policy())) if chosen == "web" else nullcontext()
+
+
+def _for_a_call(chosen: str) -> OpenDesk:
+    """The terminal is the desk's while it asks, and the transcript's in between."""
+
     def opened(queue: Queue, gate: PolicyGate) -> AbstractAsyncContextManager[Any]:
         from handraise.cli.at_desk import at_desk
 
-        return at_desk(chosen, queue, gate)
+        return nullcontext() if chosen == "web" else at_desk(chosen, queue, gate)
 
     return opened
 

@@ -70,6 +70,8 @@ class Stage:
         notes: Path,
         ledger: Ledger,
         telling: Telling,
+        *,
+        queue: Queue | None = None,
         open_desk: OpenDesk | None = None,
         mode: str = "auto",
         wire: bool = False,
@@ -81,7 +83,7 @@ class Stage:
         self._open_desk = open_desk or self._open_script
         self._mode = mode
         self._wire = wire
-        self._queue = Queue()
+        self._queue = queue or Queue()
         self._script: list[Line] = []
         self._clients: dict[Program, tuple[ConsentClient, _Watched]] = {}
         self._running = AsyncExitStack()
@@ -173,7 +175,8 @@ class _Watched:
             self._telling.refused(waiting, ruling.reasons)
         else:
             self._outcome.asked.append(waiting)
-            self._telling.question(waiting)
+            if self._entry is not None:  # who answers at a desk has seen it there
+                self._telling.question(waiting)
         return ruling
 
     def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:

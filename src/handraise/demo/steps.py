@@ -40,6 +40,7 @@ class Step:
 async def _happy(stage: Stage) -> str:
     note = stage.notes / "Shopping list.md"
     done = await stage.call(_NOTES, "notes_delete", {"title": "Shopping list"}, [_YES])
+    _require(bool(done.decisions), "the person is asked")
     _require(note.exists() != done.accepted, "the note is gone exactly if the person agreed")
     return "The tool waited for the person, and did what they said."
 
@@ -47,13 +48,15 @@ async def _happy(stage: Stage) -> str:
 async def _which(stage: Stage) -> str:
     before = _count(stage)
     script = [Line("accept", {"note": "1", "confirm": True})]
-    await stage.call(_NOTES, "notes_delete", {"title": "Meeting"}, script)
+    done = await stage.call(_NOTES, "notes_delete", {"title": "Meeting"}, script)
+    _require(bool(done.decisions), "the person is asked")
     _require(_count(stage) >= before - 1, "at most one note is gone")
     return "Three notes have this title. The person was shown year and path of each, and at most one is gone."
 
 
 async def _declined(stage: Stage) -> str:
     done = await stage.call(_NOTES, "notes_archive", {"title": "Diary"}, [Line("decline")])
+    _require(bool(done.decisions), "the person is asked")
     _require((stage.notes / "Diary.md").exists() != done.accepted, "a no leaves everything as it is")
     return "What the person decides is what happens, and the model is told whether to try again."
 

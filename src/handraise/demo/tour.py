@@ -10,12 +10,14 @@ from handraise.demo.folder import make_notes
 from handraise.demo.stage import OpenDesk, Stage
 from handraise.demo.steps import STEPS, NotKept, Step
 from handraise.demo.telling import Telling
+from handraise.desks import Queue
 from handraise.ledger import Ledger
 
 
 async def tour(
     telling: Telling,
     *,
+    queue: Queue | None = None,
     open_desk: OpenDesk | None = None,
     mode: str = "auto",
     wire: bool = False,
@@ -28,7 +30,9 @@ async def tour(
     with tempfile.TemporaryDirectory(prefix="handraise-demo-") as place:
         notes, ledger = make_notes(Path(place)), Ledger.at(Path(place) / "ledger.db")
         try:
-            async with Stage(notes, ledger, telling, open_desk, mode, wire) as stage:
+            async with Stage(
+                notes, ledger, telling, queue=queue, open_desk=open_desk, mode=mode, wire=wire
+            ) as stage:
                 for number, step in enumerate(STEPS, 1):
                     telling.heading(number, len(STEPS), step.title, step.why)
                     broken += not await _kept(step, stage)
