@@ -4,13 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import json
+from json import encoder
+from typing import Any
 
-_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_circular=False).encode
+_plain = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_circular=False)
+
+
+def _made_once() -> Any:
+    """The encoder behind `json.dumps`, which makes a new one for every value; that takes as long as encoding."""
+    make: Any = getattr(encoder, "c_make_encoder", None)
+    if make is None:  # no CPython
+        return _plain.iterencode
+    text, colon, comma = encoder.encode_basestring_ascii, _plain.key_separator, _plain.item_separator
+    made = make(None, _plain.default, text, None, colon, comma, True, False, True)
+    return lambda value: made(value, 0)
+
+
+_chunks = _made_once()
 
 
 def canonical(value: object) -> bytes:
     """One byte string for one JSON value: sorted keys, no spaces, ASCII."""
-    return _encode(value).encode()
+    return "".join(_chunks(value)).encode()
 
 
 def digest(value: object) -> str:

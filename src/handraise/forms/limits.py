@@ -70,10 +70,13 @@ def _require_depth(value: object, limits: Limits) -> None:
     raise WireError("depth", f"The JSON is nested more than {limits.depth} deep.")
 
 
+_compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
 def measure(value: object) -> int:
     """The bytes that a JSON value takes, written compactly; WireError if it cannot be written."""
     try:
-        return len(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode())
+        return len(_compact(value).encode())
     except UnicodeEncodeError:
         raise WireError("unicode", "The text contains half a surrogate pair.") from None
     except (TypeError, ValueError, RecursionError):
