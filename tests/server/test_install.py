@@ -23,6 +23,7 @@ from tests.server.peers import DECLINE, Person, accept, connect, text_of
 from handraise import Accepted, Handraise, UrlQuestion, ask
 from handraise.errors import SetupError
 from handraise.revisions import Revision
+from handraise.server.rebind import SESSION
 
 EFFECTS: list[str] = []
 
@@ -214,6 +215,7 @@ def test_options_that_make_no_sense_are_refused(options: dict[str, Any]) -> None
 def test_the_private_names_of_the_sdk_that_we_touch_are_where_we_expect_them() -> None:
     """When this fails, the SDK has moved something: mend `server/rebind.py` (the body's view of its request),
     `server/express.py` (the short way of a request) or `OwnBoundary`, then the version range in pyproject.toml."""
+    assert set(vars(ServerSession(mock.Mock(), Connection.for_loop(mock.Mock())))) == set(SESSION)
     session = inspect.getsource(ServerSession.__init__)
     assert "self._request_outbound = request_outbound" in session
     assert "self._connection = connection" in session
@@ -222,7 +224,15 @@ def test_the_private_names_of_the_sdk_that_we_touch_are_where_we_expect_them() -
     for name in ("self._security = security", "self._audience =", "def _seal_result(", "self._seal_result("):
         assert name in boundary
     connection = Connection.for_loop(mock.Mock())
-    assert {"client_capabilities", "state", "session_id", "outbound"} <= set(vars(connection))
+    assert {
+        "client_capabilities",
+        "_client_params",
+        "state",
+        "session_id",
+        "outbound",
+        "initialized",
+        "exit_stack",
+    } <= set(vars(connection))
     context = {"_dispatcher", "_request_id"}
     assert context <= set(_JSONRPCDispatchContext.__dataclass_fields__)
     dispatcher = inspect.getsource(JSONRPCDispatcher)

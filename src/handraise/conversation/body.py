@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from handraise.conversation.digest import digest
+from handraise.conversation.eagerness import run_now
 from handraise.conversation.journal import Journal
 from handraise.conversation.records import Binding, Entry, Json, Outcome, RoundRecord
 from handraise.conversation.rounds import TOKEN_PREFIX, Asked, Round
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_NAME = "handraise body"
+_NO_PINS: dict[str, str] = {}
 _FORGOTTEN = "handraise: let go at its question, to be replayed"
 _ELSEWHERE = "the question was answered, and the call goes on in another process"
 
@@ -48,7 +51,6 @@ class Conversation:
         "handler",
         "id",
         "journal",
-        "on_pause",
         "seed",
         "state",
     )
@@ -68,7 +70,6 @@ class Conversation:
         self.current = Round(0)
         self.state: State = "working"
         self.seed = ""
-        self.on_pause: Callable[[], None] | None = None
 
     @property
     def binding(self) -> Binding:
@@ -92,9 +93,10 @@ class Conversation:
                 raise Expired
             return known.value
         asked = self._ask(key, request, timeout)
-        deadline = self._lot.deadlines.add(timeout, lambda: self._expire(asked))
+        deadline = self._lot.deadlines.add(timeout, self._expire, asked)
         try:
-            await self._send_round()
+            if not self._sending and self.state != "asking":
+                await self._send_round()
             answer = await asked.future
         except Expired:
             await self._require_unanswered()
@@ -148,7 +150,7 @@ class Conversation:
 
     def _expire(self, asked: Asked) -> None:
         if self.current.taking and asked.waiting:  # a retry is at the store, which may still take it
-            self._lot.deadlines.add(0, lambda: self._expire(asked))
+            self._lot.deadlines.add(0, self._expire, asked)
         else:
             self._give_up(asked, Expired())
 
@@ -174,14 +176,11 @@ class Conversation:
         self._lot.live.pop(self.current.token, None)
         self.id, self.current = "", Round(self.current.number)
 
-    async def _send_round(self) -> None:
+    def _send_round(self) -> Awaitable[None]:
         """End the round with the open questions. While one is out or on its way, they wait for the next one."""
-        if self._sending or self.state == "asking":
-            return
         if asyncio.current_task() is self._task and not self._lot.store.durable:
-            await self._send()
-        else:
-            await asyncio.shield(self._send_beside())
+            return self._send()
+        return asyncio.shield(self._send_beside())
 
     def _send_beside(self) -> asyncio.Task[None]:
         """Send in a task of its own: questions that sibling tasks ask in the same breath share the round, and
@@ -211,28 +210,28 @@ class Conversation:
         lot, before = self._lot, self.current
         lot.require_room()
         token = TOKEN_PREFIX + secrets.token_urlsafe(18)
-        after = Round(before.number + 1, token, lot.wire(questions, token))
+        after = Round(before.number + 1, token, questions)
         self.id = self.id or token[:16]
         record = self._record(after, questions)
         await lot.store.open_round(record)
-        await self._write_missing(record.journal)
+        if self.journal is not None:
+            await self._write_missing(self.journal, record.journal)
         if self.state == "over":  # the body was stopped meanwhile
             await lot.store.end(self.id, until=time.time() + lot.terms.retry_window)
             return
         self.current, self.state = after, step(self.state, "ask")
         lot.live[token] = (self, after)
-        await self._finish(before, Outcome("round", after.wire))
-        if self.on_pause is not None:
-            self.on_pause()
+        await self._finish(before, Outcome("round", lot.wire(questions, token)))
+        if lot.on_pause is not None and self.context is not None:
+            lot.on_pause(self.context)
         if lot.terms.forget_bodies and self.handler is not None:
             self._let_go()
 
-    async def _write_missing(self, written: tuple[Entry, ...]) -> None:
+    async def _write_missing(self, journal: Journal, written: tuple[Entry, ...]) -> None:
         """Steps of sibling tasks that ended while the round was written, with the journal as it was before."""
-        entries = () if self.journal is None else self.journal.entries
-        if len(entries) != len(written):
+        if len(journal.entries) != len(written):
             known = set(map(id, written))
-            await self._lot.store.append(self.id, [e for e in entries if id(e) not in known])
+            await self._lot.store.append(self.id, [e for e in journal.entries if id(e) not in known])
 
     def _record(self, after: Round, questions: dict[str, Json]) -> RoundRecord:
         return RoundRecord(
@@ -240,9 +239,9 @@ class Conversation:
             conversation=self.id,
             number=after.number,
             binding=self.binding,
-            deadline=max(asked.until for asked in self._open.values()),
+            deadline=max([asked.until for asked in self._open.values()]),
             questions=questions,
-            pins={key: digest(request) for key, request in questions.items()} if self.handler else {},
+            pins={key: digest(request) for key, request in questions.items()} if self.handler else _NO_PINS,
             journal=tuple(self.journal.entries) if self.journal is not None else (),
             handler=self.handler,
             seed=self.seed,
@@ -262,7 +261,8 @@ class Conversation:
     def begin(self, body: Awaitable[Json], context: contextvars.Context) -> None:
         """Run the body in a task of its own."""
         self.context = context
-        self._task = asyncio.get_running_loop().create_task(self._run(body), context=context)
+        loop = asyncio.get_running_loop()
+        self._task = loop.create_task(self._run(body), name=_NAME, context=context)
         self._lot.bodies[self._task] = self
 
     async def _run(self, body: Awaitable[Json]) -> None:
@@ -291,7 +291,7 @@ class Conversation:
             logger.error("the end of a call could not be kept: %s", failure)
         finally:
             self._lot.bodies.pop(self._task, None)  # type: ignore[arg-type]
-            self._task = self.context = self.on_pause = self._binding = None
+            self._task = self.context = self._binding = None
 
     def forget(self) -> None:
         """Let the body go, so that the next retry replays it."""
@@ -338,14 +338,15 @@ class Conversation:
 
     async def wait(self, round_: Round) -> Json:
         """Wait until the round goes on, and give its wire result. Raises what the body raised."""
+        if round_.outcome is None and self._task is not None:
+            run_now(self._task)
         if round_.outcome is None:
             waiter = asyncio.get_running_loop().create_future()
-            round_.waiters.append(waiter)
+            round_.waiters += (waiter,)
             try:
                 await waiter
             except asyncio.CancelledError:
-                if waiter in round_.waiters:
-                    round_.waiters.remove(waiter)
+                round_.waiters = tuple(other for other in round_.waiters if other is not waiter)
                 self._abandoned(round_)
                 raise
         return round_.result()
@@ -357,7 +358,7 @@ class Conversation:
         if round_.number == 0:
             self._cancel()
         else:
-            self._lot.deadlines.add(self._lot.terms.linger, lambda: self._end_if_alone(round_))
+            self._lot.deadlines.add(self._lot.terms.linger, self._end_if_alone, round_)
 
     def _end_if_alone(self, round_: Round) -> None:
         if round_ is self.current and not round_.waiters and self.state != "over":

@@ -11,6 +11,9 @@ import contextvars
 import heapq
 from collections.abc import Callable
 from itertools import count
+from typing import Any, TypeVarTuple, Unpack
+
+Ts = TypeVarTuple("Ts")
 
 _SLACK = 0.05
 """Deadlines are called a moment late, so that a retry which the store still takes always wins."""
@@ -20,10 +23,11 @@ _MANY = 64
 class Deadline:
     """A question's time. `call` is made when it is over, unless it was dropped before."""
 
-    __slots__ = ("call",)
+    __slots__ = ("about", "call")
 
-    def __init__(self, call: Callable[[], object]) -> None:
-        self.call: Callable[[], object] | None = call
+    def __init__(self, call: Callable[..., object], about: tuple[Any, ...]) -> None:
+        self.call: Callable[..., object] | None = call
+        self.about = about
 
 
 class Deadlines:
@@ -38,11 +42,11 @@ class Deadlines:
     def __len__(self) -> int:
         return len(self._heap)
 
-    def add(self, seconds: float, call: Callable[[], object]) -> Deadline:
+    def add(self, seconds: float, call: Callable[[Unpack[Ts]], object], *about: *Ts) -> Deadline:
         """Make a call when the seconds are over."""
         loop = asyncio.get_running_loop()
         when = loop.time() + seconds + _SLACK
-        deadline = Deadline(call)
+        deadline = Deadline(call, about)
         heapq.heappush(self._heap, (when, next(self._numbers), deadline))
         if self._timer is None or when < self._timer.when():
             self._set_timer(loop, when)
@@ -52,7 +56,7 @@ class Deadlines:
         """Forget a deadline."""
         if deadline.call is None:
             return
-        deadline.call = None
+        deadline.call, deadline.about = None, ()
         self._dropped += 1
         if self._dropped > _MANY and self._dropped * 2 > len(self._heap):
             self._heap = [entry for entry in self._heap if entry[2].call is not None]
@@ -82,6 +86,6 @@ class Deadlines:
             if call is None:
                 self._dropped -= 1
             else:
-                call()
+                call(*deadline.about)
         if self._heap:
             self._set_timer(loop, self._heap[0][0])

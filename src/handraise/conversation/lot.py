@@ -48,6 +48,8 @@ class Lot:
         """Makes the wire result of a round from its questions and its token."""
         self.describe = describe
         """Makes the JSON-RPC error object of what a body raised."""
+        self.on_pause: Callable[[contextvars.Context], None] | None = None
+        """Told when a body is suspended at its question, with the context that it runs in."""
         self.live: dict[str, tuple[Conversation, Round]] = {}
         """The bodies that are here, by the token of the round they wait at or work on."""
         self.bodies: dict[asyncio.Task[None], Conversation] = {}
@@ -86,10 +88,12 @@ class Lot:
                     live[0].hand_over()
                 return _reply(taken.outcome)
             if live is not None and not live[0].waits_at(live[1]):
-                return await live[0].wait(live[1])
+                break
             if (since := await self._claim(token, taken, live)) is not None:
-                return await self._go_on(token, since, answers, rebind, replay)
+                live = await self._go_on(token, since, answers, rebind, replay)
+                break
             await asyncio.sleep(_POLL)
+        return await live[0].wait(live[1])
 
     async def _go_on(
         self,
@@ -98,16 +102,16 @@ class Lot:
         answers: dict[str, Json],
         rebind: Callable[[Conversation], None],
         replay: Callable[[RoundRecord], Conversation],
-    ) -> Json:
-        """Give the answers to the body that waits for them, or run it again, and wait for what comes of it."""
+    ) -> tuple[Conversation, Round]:
+        """Give the answers to the body that waits for them, or run it again."""
         live = self.live.get(token)
         if live is not None and live[0].waits_at(live[1]):
             rebind(live[0])
-            live[0].take(answers)
             self._hold(token, since)
+            live[0].take(answers)
         elif live is None:
             live = await self._revive(token, since, replay)
-        return await live[0].wait(live[1])
+        return live
 
     async def _find(self, token: str) -> RoundRecord:
         record = await self.store.find_round(token)
@@ -123,14 +127,14 @@ class Lot:
             raise StateRefused("bound to another person or call")
         if live is not None:
             live[1].taking += 1
-            live[1].tried.add(now)
+            live[1].tried += (now,)
         try:
             taken = await self.store.consume(token, binding=binding, answers=answers, digest=said, now=now)
         finally:
             if live is not None:
                 live[1].taking -= 1
         if live is not None:
-            live[1].tried.discard(now)
+            live[1].tried = tuple(when for when in live[1].tried if when != now)
         if taken.verdict == "refused":
             raise StateRefused(taken.reason)
         return taken
@@ -159,7 +163,10 @@ class Lot:
     def _hold(self, token: str, since: float) -> None:
         """Tell other processes, again and again while it lasts, that this one is at work on a round."""
         if self.store.durable:
-            self.deadlines.add(self.terms.lease / 3, lambda: self.spawn(self._hold_on(token, since)))
+            self.deadlines.add(self.terms.lease / 3, self._hold_on_beside, token, since)
+
+    def _hold_on_beside(self, token: str, since: float) -> None:
+        self.spawn(self._hold_on(token, since))
 
     async def _hold_on(self, token: str, since: float) -> None:
         if token not in self.live:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from handraise.conversation.records import Json, Outcome
 
@@ -62,35 +63,37 @@ class Asked:
             self.future.exception()  # seen, so that asyncio does not report it as lost
 
 
+_NOTHING: Mapping[str, Json] = MappingProxyType({})
+
+
 class Round:
-    """What a request waits for: the call itself (no token), or a retry that answers questions."""
+    """What a request waits for: the call itself (no token), or a retry that answers questions.
 
-    __slots__ = ("error", "number", "outcome", "taking", "token", "tried", "waiters", "wire")
+    Thousands of them wait at once, so nothing is made before it is needed: tuples instead of lists and sets.
+    """
 
-    def __init__(self, number: int, token: str = "", wire: Json = None) -> None:
+    __slots__ = ("error", "number", "outcome", "shown", "taking", "token", "tried", "waiters")
+
+    def __init__(self, number: int, token: str = "", shown: Mapping[str, Json] = _NOTHING) -> None:
         self.number = number
         self.token = token
-        self.wire = wire
+        self.shown = shown
+        """The input requests of this round, by key."""
         self.taking = 0
         """How many retries are at the store with answers to this round."""
-        self.tried: set[float] = set()
+        self.tried: tuple[float, ...] = ()
         """When they went there, of those which did not come back. A round that was taken then was taken by us."""
         self.outcome: Outcome | None = None
         self.error: BaseException | None = None
-        self.waiters: list[asyncio.Future[None]] = []
-
-    @property
-    def shown(self) -> Mapping[str, Json]:
-        """The input requests of this round, by key."""
-        return self.wire["inputRequests"] if self.wire is not None else {}
+        self.waiters: tuple[asyncio.Future[None], ...] = ()
 
     def finish(self, outcome: Outcome, error: BaseException | None = None) -> None:
         """Say how the round went on, to everyone who waits."""
         self.outcome, self.error = outcome, error
-        for waiter in self.waiters:
+        waiters, self.waiters = self.waiters, ()
+        for waiter in waiters:
             if not waiter.done():
                 waiter.set_result(None)
-        self.waiters.clear()
 
     def result(self) -> Json:
         """The wire result of the finished round. Raises what the body raised."""

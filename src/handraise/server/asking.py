@@ -12,6 +12,7 @@ from mcp.server.session import ServerSession
 from handraise.errors import HandraiseError, NotSupported, UnusableAnswer
 from handraise.questions import Fallback
 from handraise.server.calls import Call, current_call
+from handraise.server.clocks import start_clocks, stop_clocks
 from handraise.server.inquiries import Inquiry, Unusable
 from handraise.server.legacy import SessionCall
 
@@ -75,13 +76,9 @@ class Asking(Generic[R]):
         session = self._manner.session
         return current_call() if session is None else call_on(session)
 
-    async def _ask(self, name: str | None = None) -> R:
+    def _ask(self, name: str | None = None) -> Coroutine[Any, Any, R]:
         inquiry, manner = self.use()
-        call = self._call()
-        try:
-            return await pose(call, inquiry, manner, name)  # type: ignore[no-any-return]
-        except HandraiseError as error:
-            raise call.raisable(error) from error.__cause__
+        return pose(self._call(), inquiry, manner, name)
 
 
 class Prepared(Generic[R]):
@@ -112,32 +109,39 @@ def call_on(session: ServerSession) -> Call:
 async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | None = None) -> Any:
     """Ask, and ask again while the answer cannot be used; the result.
 
-    On the wire a question has its `key`, the name that it was given among others, or an id of its own.
+    On the wire a question has its `key`, the name that it was given among others, or an id of its own. What is
+    raised fits the call, if the author lets it pass. Everything is in one frame: thousands of them wait at once.
     """
-    if not call.can(inquiry.mode):
-        if manner.fallback is NO_FALLBACK:
-            raise NotSupported(inquiry.mode)
-        return Fallback(manner.fallback)
-    key = manner.key or name or call.next_key(inquiry.content)
-    if manner.unsafe_preanswer and (given := await _given_before(call, key, inquiry)) is not None:
-        return given
-    timeout = manner.timeout or call.runtime.options.timeout
-    inquiry = await inquiry.begin(call, timeout)
-    tries = call.runtime.options.max_reasks
-    reasons: tuple[str, ...] = ()
-    call.count()
-    while True:
-        result = await inquiry.read(
-            await call.exchange(key, inquiry.request(call.revision, reasons), timeout), call
-        )
-        if not isinstance(result, Unusable):
-            return result
-        reasons = result.reasons
-        if result.counts:
-            if tries == 0:
-                raise UnusableAnswer("; ".join(reasons))
-            tries -= 1
-            call.count()
+    try:
+        if not call.can(inquiry.mode):
+            if manner.fallback is NO_FALLBACK:
+                raise NotSupported(inquiry.mode)
+            return Fallback(manner.fallback)
+        key = manner.key or name or call.next_key(inquiry.content)
+        if manner.unsafe_preanswer and (given := await _given_before(call, key, inquiry)) is not None:
+            return given
+        timeout = manner.timeout or call.runtime.options.timeout
+        inquiry = await inquiry.begin(call, timeout)
+        tries = call.runtime.options.max_reasks
+        reasons: tuple[str, ...] = ()
+        call.count()
+        while True:
+            stopped = stop_clocks(call.outside)
+            try:
+                raw = await call.exchange(key, inquiry.request(call.revision, reasons), timeout)
+            finally:
+                start_clocks(stopped)
+            result = await inquiry.read(raw, call)
+            if not isinstance(result, Unusable):
+                return result
+            reasons = result.reasons
+            if result.counts:
+                if tries == 0:
+                    raise UnusableAnswer("; ".join(reasons))
+                tries -= 1
+                call.count()
+    except HandraiseError as error:
+        raise call.raisable(error) from error.__cause__
 
 
 async def _given_before(call: Call, key: str, inquiry: Inquiry[Any]) -> Any:

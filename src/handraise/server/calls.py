@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from anyio import CancelScope
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
@@ -27,23 +29,27 @@ Wire = Mapping[str, Any]
 class Call:
     """One request that is being served, on any revision."""
 
+    # Most calls never ask: what only a question changes has its beginning here, for all of them.
+    journal: Journal | None = None
+    replayable = False
+    ending: HandraiseError | MCPError | None = None
+    """The error that was raised to end the call, in case the framework hides it."""
+    answered_before: Mapping[str, Any] = MappingProxyType({})
+    """Answers that came with the call, before anything was asked."""
+    outside: CancelScope | None = None
+    """The cancel scope that the call is served in; the time limits within it are the author's."""
+    _steps: frozenset[str] = frozenset()
+    _asked = 0
+    _numbered = 0
+
     def __init__(self, runtime: Runtime, ctx: Context, revision: Revision) -> None:
         self.runtime = runtime
         self.ctx = ctx
         self.revision = revision
-        self.journal: Journal | None = None
-        self.replayable = False
-        self._steps: set[str] = set()
-        self.ending: HandraiseError | MCPError | None = None
-        """The error that was raised to end the call, in case the framework hides it."""
-        self.answered_before: Mapping[str, Any] = {}
-        """Answers that came with the call, before anything was asked."""
-        self._asked = 0
-        self._numbered = 0
 
     # What differs between the revisions.
 
-    async def exchange(self, key: str, request: Wire, timeout: float) -> Any:
+    def exchange(self, key: str, request: Wire, timeout: float) -> Awaitable[Any]:
         """Send an input request and give back what the client answered to it, as it came."""
         raise NotImplementedError
 
@@ -130,11 +136,11 @@ class Call:
         """While a `once` step runs."""
         if key in self._steps:
             raise UsageError(f"the step {key!r} is running already; a key names one step of a call")
-        self._steps.add(key)
+        self._steps |= {key}
         try:
             yield
         finally:
-            self._steps.discard(key)
+            self._steps -= {key}
 
     async def remember(self, key: str, value: Any) -> None:
         """Write a `once` result to the journal, safely, before the body goes on."""

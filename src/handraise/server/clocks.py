@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Iterable
 
 import anyio
 from anyio._backends import _asyncio
+
+Stopped = tuple[tuple[anyio.CancelScope, float], ...]
+"""Cancel scopes whose deadlines stand still, each with the seconds that it has left."""
 
 
 def innermost_scope() -> anyio.CancelScope | None:
@@ -20,23 +24,19 @@ def innermost_scope() -> anyio.CancelScope | None:
     return None if state is None else state.cancel_scope
 
 
-class StoppedClocks:
-    """Within it, every deadline from the running task's innermost scope up to `outside` stands still."""
+def stop_clocks(outside: anyio.CancelScope | None = None) -> Stopped:
+    """Let every deadline from the running task's innermost scope up to `outside` stand still."""
+    stopped: Stopped = ()
+    scope = innermost_scope()
+    while scope is not None and scope is not outside:
+        if scope.deadline != math.inf:
+            stopped += ((scope, scope.deadline - anyio.current_time()),)
+            scope.deadline = math.inf
+        scope = getattr(scope, "_parent_scope", None)
+    return stopped
 
-    __slots__ = ("_outside", "_stopped")
 
-    def __init__(self, outside: anyio.CancelScope | None = None) -> None:
-        self._outside = outside
-        self._stopped: list[tuple[anyio.CancelScope, float]] = []
-
-    def __enter__(self) -> None:
-        scope = innermost_scope()
-        while scope is not None and scope is not self._outside:
-            if scope.deadline != math.inf:
-                self._stopped.append((scope, scope.deadline - anyio.current_time()))
-                scope.deadline = math.inf
-            scope = getattr(scope, "_parent_scope", None)
-
-    def __exit__(self, *_: object) -> None:
-        for scope, left in self._stopped:
-            scope.deadline = anyio.current_time() + left
+def start_clocks(stopped: Iterable[tuple[anyio.CancelScope, float]]) -> None:
+    """Let them go on, each with the time that it had left."""
+    for scope, left in stopped:
+        scope.deadline = anyio.current_time() + left

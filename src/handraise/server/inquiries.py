@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from handraise.errors import Expired, Failed, Mode, Stale, WireError
 from handraise.forms import Form, read_answer
@@ -64,8 +64,7 @@ class Inquiry(Protocol[R_co]):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class FormInquiry(Generic[T]):
+class FormInquiry(NamedTuple, Generic[T]):
     """A form question. `declined_when` tells the accepted answers that mean "no" (a confirmation)."""
 
     question: FormQuestion[Any]

@@ -18,7 +18,7 @@ from handraise.errors import Expired, Failed, HandraiseError, Mode, NotSupported
 from handraise.questions import Person
 from handraise.revisions import Revision
 from handraise.server.calls import Call, Context, Wire
-from handraise.server.clocks import StoppedClocks, innermost_scope
+from handraise.server.clocks import innermost_scope, start_clocks, stop_clocks
 from handraise.server.express import send_request
 from handraise.server.person import local_person, person_of
 from handraise.server.progress import Meter
@@ -36,7 +36,7 @@ class LegacyCall(Call):
     def __init__(self, runtime: Runtime, ctx: Context, revision: Revision) -> None:
         self._meter = Meter(ctx) if _wants_progress(ctx) else None
         super().__init__(runtime, ctx if self._meter is None else self._meter.ctx, revision)
-        self._outside = innermost_scope()
+        self.outside = innermost_scope()
         self._sent = 0
         self.is_open = True
 
@@ -58,13 +58,12 @@ class LegacyCall(Call):
         return channel_of(self.ctx.session)
 
     async def exchange(self, key: str, request: Wire, timeout: float) -> Any:
-        with StoppedClocks(self._outside):
-            awake = self._keep_awake()
-            try:
-                return await self._send(self._next_id(key), request, timeout)
-            finally:
-                if awake is not None:
-                    awake.cancel()
+        awake = self._keep_awake()
+        try:
+            return await self._send(self._next_id(key), request, timeout)
+        finally:
+            if awake is not None:
+                awake.cancel()
 
     def _next_id(self, key: str) -> str:
         """The JSON-RPC id of the next request: new on this connection, and the same when the call is dispatched twice.
@@ -80,13 +79,14 @@ class LegacyCall(Call):
         return [await asking for asking in askings]
 
     async def completed(self, elicitation_id: str, deadline: float) -> bool:
-        with StoppedClocks(self._outside):
-            awake = self._keep_awake()
-            try:
-                return await self.runtime.flows.wait(elicitation_id, self.person, deadline - time.monotonic())
-            finally:
-                if awake is not None:
-                    awake.cancel()
+        stopped = stop_clocks(self.outside)
+        awake = self._keep_awake()
+        try:
+            return await self.runtime.flows.wait(elicitation_id, self.person, deadline - time.monotonic())
+        finally:
+            if awake is not None:
+                awake.cancel()
+            start_clocks(stopped)
 
     def announce_when_complete(self, elicitation_id: str, deadline: float) -> None:
         self.runtime.flows.announce(elicitation_id, deadline, lambda: self._tell(elicitation_id))

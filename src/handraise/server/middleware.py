@@ -42,6 +42,7 @@ class AskingMiddleware:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+        runtime.lot.on_pause = lambda context: detach_round(context[CURRENT].ctx)
 
     def __call__(self, ctx: Context, call_next: CallNext) -> Any:
         """A plain function, so that what cannot ask passes without a frame of ours."""
@@ -82,7 +83,6 @@ class AskingMiddleware:
         context = contextvars.copy_context()
         context.run(CURRENT.set, call)
         conversation = call.conversation
-        conversation.on_pause = lambda: detach_round(call.ctx)
         conversation.begin(_ended_well(call, call_next), context)
         return conversation
 

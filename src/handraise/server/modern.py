@@ -15,7 +15,7 @@ from handraise.errors import NotReplayable
 from handraise.questions import Person
 from handraise.revisions import Revision
 from handraise.server.calls import Call, Context, Wire
-from handraise.server.clocks import StoppedClocks
+from handraise.server.clocks import start_clocks, stop_clocks
 from handraise.server.person import client_of_token, person_of
 
 if TYPE_CHECKING:
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 class ModernCall(Call):
     """One request across all its rounds, on a body that can be suspended."""
 
+    _person: Person | None = None
+    _replays: str | None = None
+
     def __init__(self, runtime: Runtime, ctx: Context, revision: Revision) -> None:
         super().__init__(runtime, ctx, revision)
-        self._person: Person | None = None
         self._arguments = pin_arguments(ctx)
         self._request_id = ctx.request_id
-        self._replays: str | None = None
         self.conversation = Conversation(runtime.lot, self._binding)
 
     def begin_again(self, record: RoundRecord) -> None:
@@ -61,9 +62,8 @@ class ModernCall(Call):
         self._numbered += 1
         return keyed_id(self.seed.encode(), self._numbered, content)
 
-    async def exchange(self, key: str, request: Wire, timeout: float) -> Any:
-        with StoppedClocks():
-            return await self.conversation.exchange(key, request, timeout)
+    def exchange(self, key: str, request: Wire, timeout: float) -> Awaitable[Any]:
+        return self.conversation.exchange(key, request, timeout)
 
     async def together(self, askings: Sequence[Awaitable[Any]]) -> list[Any]:
         """Tasks of their own: what they ask in the same breath goes out in one round."""
@@ -77,8 +77,11 @@ class ModernCall(Call):
     async def completed(self, elicitation_id: str, deadline: float) -> bool:
         # Bounded: a client or a proxy gives up on a request that stays silent; then the question is shown again.
         hold = min(self.runtime.options.hold, deadline - time.monotonic())
-        with StoppedClocks():
+        stopped = stop_clocks()
+        try:
             return await self.runtime.flows.wait(elicitation_id, self.person, hold)
+        finally:
+            start_clocks(stopped)
 
     def declare_replayable(self, handler: str) -> None:
         if self.replayable:  # a replayable function that another one calls
@@ -104,11 +107,13 @@ class ModernCall(Call):
 def pin_arguments(ctx: Context) -> str | None:
     """The digest of arguments that the author's code could change in place; None when it cannot."""
     arguments = (ctx.params or {}).get("arguments") or {}
-    if isinstance(arguments, dict) and not any(
-        isinstance(value, dict | list) for value in arguments.values()
-    ):
+    if type(arguments) is dict and _FIXED.issuperset(map(type, arguments.values())):
         return None
     return digest(arguments)
+
+
+_FIXED = frozenset({str, int, float, bool, type(None)})
+"""The JSON values that nobody can change in place."""
 
 
 def binding_of(ctx: Context, person: Person, arguments: str | None = None) -> Binding:

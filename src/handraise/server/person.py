@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import socket
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from mcp.server.auth.middleware.auth_context import get_access_token
@@ -22,8 +22,14 @@ def person_of(ctx: ServerRequestContext[Any, Any]) -> Person:
         client, issuer, subject = principal_components(token)
         return Person(issuer or "", subject if subject is not None else f"client {client}", "token")
     if ctx.request is not None:
-        return Person("", session_id_of(ctx.session), "anonymous")
+        return _anonymous(session_id_of(ctx.session))
     return local_person()
+
+
+@lru_cache(maxsize=1024)
+def _anonymous(session_id: str) -> Person:
+    """Nobody we can name: whoever has the session. Most requests have none, and share this."""
+    return Person("", session_id, "anonymous")
 
 
 def client_of_token() -> str:

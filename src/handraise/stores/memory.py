@@ -29,7 +29,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._rows: dict[str, _Row] = {}
-        self._tokens: dict[str, list[str]] = {}
+        self._tokens: dict[str, tuple[str, ...]] = {}
         self._journals: dict[str, list[Entry]] = {}
         self._flows: dict[str, Flow] = {}
         self.secrets = MemorySecrets()
@@ -41,11 +41,7 @@ class MemoryStore:
         if record.token in self._rows:
             raise StoreError("a round with this token exists already")
         self._rows[record.token] = _Row(record)
-        tokens = self._tokens.get(record.conversation)
-        if tokens is None:
-            self._tokens[record.conversation] = [record.token]
-        else:
-            tokens.append(record.token)
+        self._tokens[record.conversation] = (*self._tokens.get(record.conversation, ()), record.token)
         if record.journal:
             self._journals[record.conversation] = list(record.journal)
         else:
@@ -119,7 +115,7 @@ class MemoryStore:
         for token in self._tokens.get(conversation, ()):
             row = self._rows[token]
             row.answers, row.until = None, until
-            row.record = row.record._replace(questions={}, pins={}, journal=())
+            row.record = RoundRecord(*row.record[:5], {}, {}, (), *row.record[8:])
 
     async def pending(self, person: str | None = None) -> list[RoundRecord]:
         return [
@@ -170,9 +166,10 @@ class MemoryStore:
 
     def _forget(self, token: str) -> None:
         conversation = self._rows.pop(token).record.conversation
-        tokens = self._tokens[conversation]
-        tokens.remove(token)
-        if not tokens:
+        tokens = tuple(other for other in self._tokens[conversation] if other != token)
+        if tokens:
+            self._tokens[conversation] = tokens
+        else:
             del self._tokens[conversation]
             self._journals.pop(conversation, None)
 
