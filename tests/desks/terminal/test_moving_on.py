@@ -109,7 +109,7 @@ async def test_a_question_whose_asker_went_away_leaves_the_screen_and_says_so() 
 
 @pytest.mark.shows("O2")
 async def test_a_question_whose_time_is_over_is_told() -> None:
-    async with sitting(form_question("First?", ONE, deadline=time.time() + 1)) as here:
+    async with sitting(form_question("First?", ONE, deadline=time.time() + 2.5)) as here:
         await asyncio.wait_for(asyncio.shield(here.asked[0]), 5)
         await here.sees("Nobody answered in time. Nothing was sent.")
 
