@@ -387,6 +387,16 @@ async def test_without_roots_the_model_is_told_what_the_person_can_do(revision: 
         assert "Ask the person to give their client roots" in said
 
 
+@pytest.mark.shows("B1", "B3")
+async def test_roots_that_the_user_changes_hold_from_then_on(notes: Path, revision: Revision) -> None:
+    roots = Roots([notes / "2024"], allowed=True)
+    async with host(make_server(), revision, roots=roots) as here:
+        assert "2024/plan.md" in text_of(await here.client.call_tool("notes_list", {}))
+        await here.client.change_roots([notes / "2026"], allowed=True)
+        said = text_of(await here.client.call_tool("notes_list", {}))
+    assert said == f'- "Plan" (2026, {notes}/2026/plan.md)'
+
+
 @pytest.mark.shows("B1")
 async def test_a_configured_folder_serves_clients_without_roots(notes: Path, revision: Revision) -> None:
     async with host(make_server([notes / "2024"]), revision) as here:

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from handraise.errors import SetupError
+from handraise.server.boundary import beneath
 from handraise.server.boundary.beneath import FOLDER, Opener, best_opener, by_openat2, by_walking
 
 OPENERS = [
@@ -121,4 +123,21 @@ def test_linux_lets_the_kernel_do_it_and_others_walk(monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(platform, "system", lambda system=system: system)
         monkeypatch.setattr(platform, "machine", lambda machine=machine: machine)
         assert best_opener() is by_walking
+    best_opener.cache_clear()
+
+
+def test_a_system_that_cannot_open_beneath_a_folder_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    best_opener.cache_clear()
+    monkeypatch.delattr(os, "O_NOFOLLOW")
+    with pytest.raises(SetupError, match="Linux, macOS or another Unix"):
+        best_opener()
+
+
+def test_where_a_sandbox_forbids_the_call_folders_are_walked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(*_: object) -> int:
+        raise PermissionError(errno.EPERM, "seccomp")
+
+    best_opener.cache_clear()
+    monkeypatch.setattr(beneath, "by_openat2", forbidden)
+    assert best_opener() is by_walking
     best_opener.cache_clear()
