@@ -84,7 +84,7 @@ class InLedger:
             request=_request(ledger, waiting.cause),
             mode=waiting.question.mode,
             client=client,
-            revision=revision,
+            revision=None if revision is None else revision.value,
             gateway=gateway,
             policy=policy,
         )
@@ -140,7 +140,7 @@ async def record_unreadable(
     from handraise.ledger.events import About
     from handraise.ledger.parties import principal_of, server_of
 
-    about = About(server_of(origin), principal_of(person), revision=revision)
+    about = About(server_of(origin), principal_of(person), revision=revision.value)
     await ledger.record(ledger.trail(ledger.new_question(), about, None).refused((reason,)))
 
 
