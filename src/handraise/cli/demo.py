@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 EXAMPLES = """Examples:
 
 \b
-  handraise demo                            you answer, in the terminal
-  handraise demo --desk web                 you answer, in a browser
-  handraise demo --desk script              a scripted person answers, and you read
-  handraise demo --revision legacy --wire   what crosses the wire, before 2026-07-28
+  handraise demo                           you answer, in the terminal
+  handraise demo --desk web                you answer, in a browser
+  handraise demo --desk script             a scripted person answers
+  handraise demo --revision legacy --wire  what crosses before 2026-07-28
 
 Exit status: 0 when every step did what it should, 1 when one did not.
 """
