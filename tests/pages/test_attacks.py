@@ -207,6 +207,19 @@ async def test_where_the_system_does_not_tell_a_code_is_typed_that_only_the_clie
 
 
 @pytest.mark.shows("L10")
+async def test_a_cookie_that_another_user_planted_lets_nobody_in_after_the_code_was_typed() -> None:
+    """Session fixation: any port of this computer can set the cookies of all."""
+    house = House(ThisComputer(1000, lambda *_: None), url="http://127.0.0.1:7070")
+    visit, other = house.ask(person=ME, code="ABCDE-23456"), house.browser()
+    await other.open(visit)
+    victim = house.browser(**other.cookies)
+    await victim.open(visit)
+    assert (await victim.post(visit, {"do": "code", "code": "ABCDE-23456"})).status_code == 303
+    assert (await other.open(visit)).status_code == 401
+    await finish(house, victim)
+
+
+@pytest.mark.shows("L10")
 async def test_a_page_without_a_code_opens_for_nobody_where_the_system_does_not_tell() -> None:
     house = House(ThisComputer(1000, lambda *_: None), url="http://127.0.0.1:7070")
     visit, browser = house.ask(person=ME), house.browser()

@@ -127,7 +127,10 @@ async def test_a_webhook_that_is_unsigned_old_or_for_nobody_changes_nothing() ->
 
 
 async def test_an_outside_address_that_no_question_may_carry_is_refused() -> None:
-    house = House()
-    visit, browser = house.ask(OutsidePage("Pay", "http://pay.example/")), house.browser()
     with pytest.raises(UnsafeUrl):
-        await browser.open(visit)
+        OutsidePage("Pay", "http://pay.example/")
+    house = House()
+    visit, browser = house.ask(OutsidePage("Pay", lambda _: "http://pay.example/")), house.browser()
+    response = await browser.open(visit)
+    assert response.status_code == 503
+    assert "pay.example" not in response.text

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from tests.pages.house import ABOUT, ANN, ME, TOKEN, VALUE, House
 
-from handraise.errors import NoRoom
+from handraise.errors import NoRoom, StoreError
 from handraise.pages import SecretField, SecretPage, visits
 from handraise.pages.secret_page import ONE
 from handraise.questions import Accepted, Answer, Cancelled, Declined
@@ -89,7 +89,7 @@ async def test_a_page_that_nobody_finished_in_time_says_so_and_takes_nothing(hou
     await browser.open(visit)
     assert browser.heading == "Expired"
     assert house.settled == []
-    house.clock.now += 3600
+    house.clock.now += 600
     assert (await browser.open(visit)).status_code == 404
 
 
@@ -119,16 +119,34 @@ def test_the_same_question_asked_again_has_the_same_page_and_another_persons_has
     assert house.ask() is not visit
 
 
-async def test_what_cannot_be_settled_has_not_ended(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    visit = house.ask()
+@pytest.mark.shows("S5")
+async def test_what_cannot_be_kept_has_not_ended_and_is_told_without_what_was_typed(
+    house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    visit, browser = house.ask(), house.browser()
+    await browser.open(visit)
 
     async def broken(*_: object) -> None:
-        raise RuntimeError("the store is away")
+        raise StoreError("the store is away")
 
-    monkeypatch.setattr(house.visits, "_settle", broken)
-    with pytest.raises(RuntimeError):
-        await house.visits.end(visit, Accepted(Secret(VALUE)))
+    with monkeypatch.context() as away:
+        away.setattr(house.visits, "_settle", broken)
+        assert (await browser.enter(visit)).status_code == 503
+    assert "could not be kept" in browser.text
+    assert "the store is away" in caplog.text
+    assert VALUE not in browser.text + caplog.text
     assert house.visits.state(visit) == "waiting"
+    assert (await browser.enter(visit)).status_code == 303
+
+
+async def test_what_was_entered_is_forgotten_soon_after_it_was_fetched(house: House) -> None:
+    visit, browser = house.ask(), house.browser()
+    await browser.open(visit)
+    await browser.enter(visit)
+    house.clock.now += 599
+    assert house.visits.find(visit.id) is visit
+    house.clock.now += 1
+    assert house.visits.find(visit.id) is None
 
 
 def test_there_is_a_limit_to_pages_that_wait(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

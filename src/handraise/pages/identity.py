@@ -112,8 +112,7 @@ class ThisComputer:
             return None
         if not is_code(first(posted, "code"), sitting.visit):
             return sitting.render("code.html", 403, has_code=True, wrong=True)
-        sitting.visit.browsers.add(sitting.browser)
-        return RedirectResponse(sitting.at, 303)
+        return sitting.admit(RedirectResponse(sitting.at, 303))
 
     def _user_of(self, request: Request) -> int | None:
         client, server = request.scope.get("client"), request.scope.get("server")

@@ -55,6 +55,10 @@ class OutsidePage:
     service: str | None = None
     keep_for: float | None = None
 
+    def __post_init__(self) -> None:
+        if isinstance(self.url, str):
+            require_safe_url(self.url)
+
     @property
     def message(self) -> str:
         return f"{self.title}: this server's own page leads you on to the site where you do it."

@@ -30,6 +30,8 @@ class Sitting:
     """The one address in full at which other sites send people back, with the visit's `expects` as `state`."""
     browser: str
     """What tells this browser from others; only it has the cookie."""
+    admit: Callable[[Response], Response]
+    """Has the visit know this browser from now on, by a cookie that nobody else can have given it."""
     render: Callable[..., Response]
     """`render(template, status=200, **values)`: a page with this visit's `csrf` and ways out."""
 

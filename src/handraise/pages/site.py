@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import logging
-import secrets
 import time
 from collections.abc import Callable, Collection
 from typing import Any, Final, Literal
@@ -17,7 +14,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 
+from handraise.errors import HandraiseError
 from handraise.pages.brand import Brand
+from handraise.pages.browsers import Browsers, new_browser
 from handraise.pages.identity import SignIn
 from handraise.pages.page import Sitting
 from handraise.pages.visits import Visit, Visits
@@ -55,7 +54,7 @@ class Site:
         self._brand = brand
         self._record = record
         self._clock = clock
-        self._key = secrets.token_bytes(32)
+        self._browsers = Browsers(url)
         self._files = StaticFiles("handraise.pages")
         self._environment = environment("handraise.pages", "handraise.desks.web", static="")
         shown = Starlette(
@@ -67,7 +66,7 @@ class Site:
                 Route("/{visit}", self._take, methods=["POST"]),
                 Route("/{visit}/{step}", self._step),
             ],
-            exception_handlers={HTTPException: self._refused},
+            exception_handlers={HTTPException: self._refused, HandraiseError: self._failed},
         )
         shown.router.redirect_slashes = False
         gated = Gate(shown, lambda: hosts() if hosts else {urlsplit(url()).netloc}, scheme)
@@ -124,7 +123,7 @@ class Site:
     async def _take(self, request: Request) -> Response:
         sitting = self._sit(request, self._visits.find(request.path_params["visit"]))
         posted = await read_posted(request)
-        if not has_token(posted, self._csrf(sitting.browser, sitting.visit)):
+        if not has_token(posted, self._browsers.csrf(sitting.browser, sitting.visit.id)):
             raise HTTPException(403, _STALE)
         seen = await self._sign_in.see(sitting)
         if seen == "nobody" and (entered := await self._sign_in.enter(sitting, posted)) is not None:
@@ -172,9 +171,7 @@ class Site:
     def _sit(self, request: Request, visit: Visit | None) -> Sitting:
         if visit is None:
             raise HTTPException(404, _NOTHING)
-        browser = request.cookies.get(self._cookie)
-        fresh = None if browser else secrets.token_urlsafe(32)
-        named = hashlib.sha256((browser or fresh or "").encode("utf-8", "surrogateescape")).hexdigest()
+        browser = self._browsers.meet(request)
 
         def render(template: str, status: int = 200, **values: object) -> Response:
             response = self._render(
@@ -184,31 +181,30 @@ class Site:
                 about=visit.about,
                 page=visit.page,
                 at=at,
-                csrf=self._csrf(named, visit),
+                csrf=self._browsers.csrf(browser.name, visit.id),
                 left=max(0, round((visit.deadline - self._clock()) / 60)),
                 **values,
             )
-            if fresh is not None:
-                response.set_cookie(self._cookie, fresh, path="/", secure=True, httponly=True, samesite="lax")
-            return response
+            return self._browsers.give_cookie(response, browser) if browser.is_new else response
+
+        def admit(response: Response) -> Response:
+            own = new_browser()  # session fixation: the cookie that came may be known to others
+            visit.browsers.add(own.name)
+            return self._browsers.give_cookie(response, own)
 
         at = f"{self.base}/{visit.id}"
-        return Sitting(request, visit, at, f"{self._url()}/back", named, render)
-
-    @property
-    def _cookie(self) -> str:
-        """Servers on one computer share its cookies, so that the port is part of the name."""
-        return f"__Host-handraise-page-{urlsplit(self._url()).port or 443}"
-
-    def _csrf(self, browser: str, visit: Visit) -> str:
-        """What a page of this visit in this browser posts, and no other page can."""
-        return hmac.new(self._key, f"{browser} {visit.id}".encode(), "sha256").hexdigest()
+        return Sitting(request, visit, at, f"{self._url()}/back", browser.name, admit, render)
 
     async def _refused(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         return self._note(
             "nothing" if error.status_code == 404 else "refused", error.status_code, text=error.detail
         )
+
+    async def _failed(self, request: Request, error: Exception) -> Response:
+        """Told without its traceback, whose frames hold what was posted."""
+        logger.error("a page could not be served: %s: %s", type(error).__name__, error)
+        return self._note("refused", 503, text=_FAILED)
 
     def _note(self, note: str, status: int, **values: object) -> Response:
         return self._render(
@@ -224,6 +220,9 @@ class Site:
 
 _NOTHING: Final = (
     "There is nothing at this address, or it is over. Links to pages work once and for a limited time."
+)
+_FAILED: Final = (
+    "What you did could not be kept, so that nothing was changed. Go back and try again in a moment."
 )
 _STALE: Final = (
     "This page is out of date, or your browser keeps no cookies. Open the link from your client again."

@@ -15,8 +15,8 @@ from handraise.questions import Answer, Cancelled, Declined, Person
 
 State = Literal["waiting", "finished", "declined", "cancelled", "expired"]
 
-_REMEMBERED = 3600.0
-"""How long a link that is over still says how it ended."""
+_REMEMBERED = 600.0
+"""How long a link that is over still says how it ended, and what was entered is there to be fetched."""
 _MOST = 10_000
 
 
@@ -48,6 +48,7 @@ class Visit:
     code: str | None = field(default=None, repr=False)
     """What the person types, where the system cannot tell whose browser it is."""
     answer: Answer[Any] | None = field(default=None, repr=False)
+    ended_at: float | None = None
     browsers: set[str] = field(default_factory=set, repr=False)
     """The browsers that typed the code."""
     expects: str | None = field(default=None, repr=False)
@@ -127,24 +128,24 @@ class Visits:
         """End a visit, once; False when it was over already. What fails to settle has not ended."""
         if self.state(visit) != "waiting":
             return False
-        visit.answer = answer
+        visit.answer, visit.ended_at = answer, self._clock()
         try:
             await self._settle(visit, answer)
         except BaseException:
-            visit.answer = None
+            visit.answer = visit.ended_at = None
             raise
         return True
 
     def withdraw(self, visit: Visit, answer: Declined | Cancelled) -> None:
         """Close a page that will not be needed: the person said so in the client, and whoever asked knows it."""
         if self.state(visit) == "waiting":
-            visit.answer = answer
+            visit.answer, visit.ended_at = answer, self._clock()
 
     def forget(self, visit: Visit) -> None:
         """Have no such visit any more; its link says that there is nothing."""
         self._by_id.pop(visit.id, None)
 
     def _forget(self) -> None:
-        now = self._clock()
-        for visit in [v for v in self._by_id.values() if now >= v.deadline + _REMEMBERED]:
+        before = self._clock() - _REMEMBERED
+        for visit in [v for v in self._by_id.values() if before >= (v.ended_at or v.deadline)]:
             del self._by_id[visit.id]

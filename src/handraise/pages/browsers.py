@@ -1,0 +1,60 @@
+"""Telling one browser from another: a cookie that no script and no other host can touch, and a token for its pages."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+
+@dataclass(frozen=True, slots=True)
+class Browser:
+    """A browser that came. One that had no cookie has a fresh one, which a response has to give it."""
+
+    cookie: str = field(repr=False)
+    is_new: bool
+
+    @property
+    def name(self) -> str:
+        """What it is called inside: not the cookie itself, which is worth something."""
+        return hashlib.sha256(self.cookie.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+class Browsers:
+    """The browsers of one site."""
+
+    def __init__(self, url: Callable[[], str]) -> None:
+        self._url = url
+        self._key = secrets.token_bytes(32)
+
+    def meet(self, request: Request) -> Browser:
+        """The browser behind a request."""
+        cookie = request.cookies.get(self._cookie)
+        return Browser(cookie, is_new=False) if cookie else new_browser()
+
+    def give_cookie(self, response: Response, browser: Browser) -> Response:
+        """The response, by which the browser is known from now on."""
+        response.set_cookie(
+            self._cookie, browser.cookie, path="/", secure=True, httponly=True, samesite="lax"
+        )
+        return response
+
+    def csrf(self, browser: str, place: str) -> str:
+        """What a page at a place posts in this browser, and no other page can."""
+        return hmac.new(self._key, f"{browser} {place}".encode(), "sha256").hexdigest()
+
+    @property
+    def _cookie(self) -> str:
+        """Servers on one computer share its cookies, so that the port is part of the name."""
+        return f"__Host-handraise-page-{urlsplit(self._url()).port or 443}"
+
+
+def new_browser() -> Browser:
+    """A browser that nobody has seen before."""
+    return Browser(secrets.token_urlsafe(32), is_new=True)
