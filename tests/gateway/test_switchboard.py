@@ -57,7 +57,9 @@ def shop(name: str) -> MCPServer:
 
 
 @asynccontextmanager
-async def two_shops(script: list[Line] | None = None) -> AsyncIterator[tuple[Gateway, Any, dict[str, MemoryLink]]]:
+async def two_shops(
+    script: list[Line] | None = None,
+) -> AsyncIterator[tuple[Gateway, Any, dict[str, MemoryLink]]]:
     queue = Queue()
     home = Home(Options(), opening(Asking(queue, OpenGate(), timeout=30)))
     links = {name: MemoryLink(shop(name), None, Upstream(name, (name,))) for name in ("north", "south")}

@@ -62,6 +62,8 @@ class Holding:
         self._home = home
         self._bind = bind
         self._server_of = server_of
+        self.waiting: set[asyncio.Future[Message]] = set()
+        """The parked calls that still wait."""
 
     @contextmanager
     def holding(self, calls: Sequence[Call]) -> Iterator[None]:
@@ -113,6 +115,8 @@ class Holding:
     async def _hold(self, call: Call) -> None:
         await self._alive(call, call.began + self._home.options.hold)
         parked = self._home.parked.park(call, self._bind(call))
+        self.waiting.add(parked.settled)
+        parked.settled.add_done_callback(self.waiting.discard)
         call.answer(_waiting(call, parked))
         call.port = call.held = None
 

@@ -64,6 +64,7 @@ class HttpGateway:
         self._path = path
         self._sessions: dict[str, Session] = {}
         self._modern: asyncio.Future[Relay] | None = None
+        self._retiring: dict[asyncio.Future[None], Relay] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -84,7 +85,9 @@ class HttpGateway:
 
     async def aclose(self) -> None:
         """Let every client's server go."""
-        relays = [session.relay for session in self._sessions.values()]
+        relays = [*(session.relay for session in self._sessions.values()), *self._retiring.values()]
+        for retiring in list(self._retiring):
+            retiring.cancel()
         if self._modern is not None:
             relays.append(await self._modern)
         self._sessions.clear()
@@ -180,7 +183,9 @@ class HttpGateway:
         session = self._sessions.pop(headers.get(b"mcp-session-id", ""), None)
         await _reply(send, 404 if session is None else 200, b"", None)
         if session is not None:
-            await session.relay.aclose()
+            retiring = asyncio.ensure_future(session.relay.retire())
+            self._retiring[retiring] = session.relay
+            retiring.add_done_callback(lambda done: self._retiring.pop(retiring, None))
 
 
 class _Nowhere:

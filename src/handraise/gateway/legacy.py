@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from handraise.gateway.calls import Call
 from handraise.gateway.links import Port
+from handraise.gateway.links_first import COMPLETE, MOST_TIMES, LinksFirst, requires_links
 from handraise.gateway.messages import Id, Message, fault, response
 from handraise.gateway.peers import JUNE, LEGACY, NOVEMBER, Peer, peer_of_initialize, union
 from handraise.gateway.relay import CANCELLED, Relay
@@ -30,6 +31,7 @@ class LegacyRelay(Relay):
         super().__init__(*args, **options)
         self._asked: dict[Id, AtClient] = {}
         self._questions: dict[Id, asyncio.Task[None]] = {}
+        self._links_first = LinksFirst()
 
     def _peer_of(self, message: Message) -> Peer | None:
         if message.method == "initialize":
@@ -71,7 +73,29 @@ class LegacyRelay(Relay):
     def _take_server_notice(self, message: Message) -> None:
         if message.method == CANCELLED and (task := self._questions.get(message.params.get("requestId", ""))):
             task.cancel()
-        super()._take_server_notice(message)
+        if message.method != COMPLETE or not self._links_first.noticed(message):
+            super()._take_server_notice(message)
+
+    def _finish(self, call: Call, message: Message) -> None:
+        if call.rounds < MOST_TIMES and requires_links(message) and self.home.asks_here(self.peer, "url"):
+            self.run(self._open_links(call, message), call)
+        else:
+            self.end(call, message)
+
+    async def _open_links(self, call: Call, message: Message) -> None:
+        """Something has to be done in a browser first, and the client cannot open it: our desk can."""
+        asking = await self.home.asking()
+        from handraise.gateway.asking import Asker
+
+        asker = Asker(message.source.upstream, message.source.claimed, self.person, self.peer)
+        with self.holding.holding([call]):
+            done = await self._links_first.meet(asking, asker, call, message)
+        if not done:
+            self.end(call, message)
+            return
+        call.rounds += 1
+        call.key = f"handraise-{next(self._fresh)}"
+        self.forward(call)
 
     def _take_reply(self, message: Message) -> None:
         asked = self._asked.pop(message.id, None) if message.id is not None else None

@@ -67,9 +67,7 @@ class Message:
     @property
     def asks(self) -> bool:
         """Whether it is a result that asks for input instead of ending the call."""
-        if self._body is None:
-            return False
-        result = self._body.get("result")
+        result = None if self._body is None else self._body.get("result")
         return isinstance(result, dict) and result.get("resultType") == "input_required"
 
     def with_(self, **changes: Any) -> Message:

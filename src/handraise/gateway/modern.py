@@ -96,6 +96,7 @@ class ModernRelay(Relay):
             message.source.revision = MODERN
             message.source.claimed = _server_info(message)
         if message.asks and call.may_ask:
+            self.calls[call.key] = call  # it is not over: it may be cancelled, and its server may be gone
             self.run(self._ask(call, message), call)
         else:
             self.end(call, message)
@@ -171,6 +172,7 @@ class ModernRelay(Relay):
         """Repeat the request with the answers, and with the server's state exactly as it came."""
         call.rounds += 1
         if call.rounds > _ROUNDS_A_CALL:
+            self.calls.pop(call.key, None)
             self.end(call, fault(call.message.id, -32603, "The server asked too many questions in one call."))
             return
         prepared = self._prepared(call)
@@ -178,11 +180,13 @@ class ModernRelay(Relay):
         params["inputResponses"] = dict(answers)
         if state is not None:
             params["requestState"] = state
+        self.calls.pop(call.key, None)
         call.key = f"handraise-{next(self._fresh)}"
         self.forward(call, prepared.with_(params=params))
 
     def _pass(self, call: Call, message: Message) -> None:
         """Send a round on to the client, which goes on by itself."""
+        self.calls.pop(call.key, None)
         if call.parked is not None:
             text = "The server wants something from the client itself, which does not wait for it any more."
             self.end(call, fault(call.message.id, -32603, text))

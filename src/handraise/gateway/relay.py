@@ -79,6 +79,12 @@ class Relay:
         """Who is asked: whoever the transport verified, else the user of this machine."""
         return self._person or self.home.local_person()
 
+    async def retire(self) -> None:
+        """The client is gone for good; what it parked may still be answered, then the server goes, too."""
+        if self.holding.waiting:
+            await asyncio.wait(self.holding.waiting)
+        await self.aclose()
+
     async def aclose(self) -> None:
         """Withdraw what waits for a person, then let the server go."""
         for call in list(self.calls.values()):
@@ -152,12 +158,13 @@ class Relay:
         self._link.send(message)
 
     def _take_cancel(self, message: Message) -> None:
-        call = self.calls.get(message.params.get("requestId", ""))
-        if call is None:
-            self._link.send(message)
-            return
-        del self.calls[call.key]
-        call.withdraw()
+        wanted = message.params.get("requestId")
+        call = next((each for each in self.calls.values() if each.message.id == wanted), None)
+        if call is not None:
+            del self.calls[call.key]
+            call.withdraw()
+            if call.key != wanted:
+                message = message.with_(params={**message.params, "requestId": call.key})
         self._link.send(message)
 
     def _take_server_notice(self, message: Message) -> None:
