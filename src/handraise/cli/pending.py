@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Annotated, Any
 
 import typer
-
-from handraise.cli.check import AsJson
 
 EXAMPLES = """Examples:
 
@@ -18,7 +16,11 @@ EXAMPLES = """Examples:
 """
 
 
-def pending(as_json: AsJson = False) -> None:
+def pending(
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a JSON list, one object a question.")
+    ] = False,
+) -> None:
     """List the questions that wait, with their ids.
 
     It shows what is asked and by whom. To answer, `handraise answer` also needs the code that only a desk shows.
