@@ -68,7 +68,7 @@ async def _tour(chosen: str, mode: str, wire: bool) -> int:
             open_desk=None if scripted else _for_a_call(chosen),
             mode=mode,
             wire=wire,
-            between=sys.stdout.flush if scripted else _wait,
+            between=None if scripted else _wait,
         )
     typer.echo(f"\n{broken} promises were not kept." if broken else "\nEvery step did what it should.")
     return 1 if broken else 0

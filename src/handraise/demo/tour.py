@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +22,7 @@ async def tour(
     open_desk: OpenDesk | None = None,
     mode: str = "auto",
     wire: bool = False,
-    between: Callable[[], None] = lambda: None,
+    between: Callable[[], None] | None = None,
 ) -> int:
     """Go through all steps in a temporary folder; how many promises were not kept. `between` waits for the person."""
     broken = 0
@@ -36,8 +37,8 @@ async def tour(
                 for number, step in enumerate(STEPS, 1):
                     telling.heading(number, len(STEPS), step.title, step.why)
                     broken += not await _kept(step, stage)
-                    if number < len(STEPS):
-                        between()
+                    if between is not None and number < len(STEPS):
+                        await asyncio.to_thread(between)  # desks go on working meanwhile
         finally:
             await ledger.aclose()
     return broken
