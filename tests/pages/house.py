@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlencode, urlsplit
 
 import httpx2 as httpx
@@ -45,6 +45,7 @@ class House:
     """Visits and the site that serves them."""
 
     sign_in: SignIn = field(default_factory=lambda: ThisComputer(1000, lambda *_: 1000))
+    serves: Literal["token", "system", "anonymous"] = "token"
     url: str = URL
     brand: Brand = field(default_factory=Brand)
     clock: Clock = field(default_factory=Clock)
@@ -56,6 +57,7 @@ class House:
         self.site = Site(
             self.visits,
             self.sign_in,
+            serves=self.serves,
             url=lambda: self.url,
             scheme=urlsplit(self.url).scheme,
             brand=self.brand,

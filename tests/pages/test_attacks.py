@@ -80,6 +80,14 @@ async def test_without_a_sign_in_address_nobody_is_told_to_sign_in() -> None:
 
 
 @pytest.mark.shows("L7")
+async def test_a_site_has_only_the_pages_of_people_whom_its_sign_in_can_tell(house: House) -> None:
+    """The user of this computer is nobody in particular among the people who come with tokens."""
+    local = House(ThisComputer(1000, lambda *_: 1000), "system", "http://127.0.0.1:7070")
+    assert (await local.browser().open(local.ask(person=ANN))).status_code == 404
+    assert (await house.browser(user="ann").open(house.ask(person=ME))).status_code == 404
+
+
+@pytest.mark.shows("L7")
 def test_the_same_subject_of_another_issuer_is_another_person_and_nobody_anonymous_is_anyone() -> None:
     assert same_person(ANN, Person(ANN.issuer, "ann", "token"))
     assert not same_person(ANN, Person("https://evil.example", "ann", "token"))
@@ -173,7 +181,7 @@ async def test_the_browsers_cookie_cannot_be_set_by_another_host_or_read_by_a_sc
 @pytest.mark.shows("L10")
 async def test_a_second_user_of_the_computer_gets_nothing_though_they_saw_the_link() -> None:
     user = {"id": 1001}
-    house = House(ThisComputer(1000, lambda *_: user["id"]), url="http://127.0.0.1:7070")
+    house = House(ThisComputer(1000, lambda *_: user["id"]), "system", "http://127.0.0.1:7070")
     visit = house.ask(person=ME)
     other = house.browser()
     assert (await other.open(visit)).status_code == 403
@@ -191,7 +199,7 @@ async def test_a_second_user_of_the_computer_gets_nothing_though_they_saw_the_li
 
 @pytest.mark.shows("L10")
 async def test_where_the_system_does_not_tell_a_code_is_typed_that_only_the_client_showed() -> None:
-    house = House(ThisComputer(1000, lambda *_: None), url="http://127.0.0.1:7070")
+    house = House(ThisComputer(1000, lambda *_: None), "system", "http://127.0.0.1:7070")
     visit, browser, other = house.ask(person=ME, code=new_code()), house.browser(), house.browser()
     assert (await browser.open(visit)).status_code == 401
     assert browser.heading == "Is it you?"
@@ -209,7 +217,7 @@ async def test_where_the_system_does_not_tell_a_code_is_typed_that_only_the_clie
 @pytest.mark.shows("L10")
 async def test_a_cookie_that_another_user_planted_lets_nobody_in_after_the_code_was_typed() -> None:
     """Session fixation: any port of this computer can set the cookies of all."""
-    house = House(ThisComputer(1000, lambda *_: None), url="http://127.0.0.1:7070")
+    house = House(ThisComputer(1000, lambda *_: None), "system", "http://127.0.0.1:7070")
     visit, other = house.ask(person=ME, code="ABCDE-23456"), house.browser()
     await other.open(visit)
     victim = house.browser(**other.cookies)
@@ -221,7 +229,7 @@ async def test_a_cookie_that_another_user_planted_lets_nobody_in_after_the_code_
 
 @pytest.mark.shows("L10")
 async def test_a_page_without_a_code_opens_for_nobody_where_the_system_does_not_tell() -> None:
-    house = House(ThisComputer(1000, lambda *_: None), url="http://127.0.0.1:7070")
+    house = House(ThisComputer(1000, lambda *_: None), "system", "http://127.0.0.1:7070")
     visit, browser = house.ask(person=ME), house.browser()
     assert (await browser.open(visit)).status_code == 401
     assert "opens for nobody" in browser.text
@@ -231,7 +239,7 @@ async def test_a_page_without_a_code_opens_for_nobody_where_the_system_does_not_
 @pytest.mark.shows("L10")
 @pytest.mark.parametrize("header", ["x_forwarded_for", "forwarded"])
 async def test_a_header_that_claims_another_address_proves_nothing(header: str) -> None:
-    house = House(ThisComputer(1000, lambda *_: 1000), url="http://127.0.0.1:7070")
+    house = House(ThisComputer(1000, lambda *_: 1000), "system", "http://127.0.0.1:7070")
     visit, browser = house.ask(person=ME), house.browser()
     assert (await browser.open(visit, **{header: "127.0.0.1"})).status_code == 401
 

@@ -53,7 +53,7 @@ PAY = OutsidePage("Pay 5 € for the print", "https://pay.example/checkout?order
 @asynccontextmanager
 async def open_house(**options: Any) -> AsyncIterator[House]:
     """A house that real browsers of this computer reach."""
-    house, listener = House(ThisComputer(), url="http://127.0.0.1", **options), Listener("The house")
+    house, listener = House(ThisComputer(), "system", "http://127.0.0.1", **options), Listener("The house")
     await listener.start(house.site.app)
     house.url = listener.base_url
     try:

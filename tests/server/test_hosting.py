@@ -164,7 +164,7 @@ async def test_the_listener_of_a_local_server_is_there_while_a_page_waits_and_go
         assert loopback[0]._watch is not None
         await loopback[0]._watch
         assert not loopback[0].listener.is_running
-        assert runtime.pages.visits.waiting == 0
+        assert not runtime.pages.visits.wait_for("system")
 
 
 @pytest.mark.shows("L10")

@@ -34,13 +34,17 @@ Record = Callable[[Happening, Visit, str], None]
 
 
 class Site:
-    """Serves visits to browsers, at `url` and under no other name than its host's (or `hosts`)."""
+    """Serves visits to browsers, at `url` and under no other name than its host's (or `hosts`).
+
+    `serves` is how the people are known whose pages it has: its sign-in can tell no others.
+    """
 
     def __init__(
         self,
         visits: Visits,
         sign_in: SignIn,
         *,
+        serves: Literal["token", "system", "anonymous"],
         url: Callable[[], str],
         brand: Brand,
         record: Record,
@@ -50,6 +54,7 @@ class Site:
     ) -> None:
         self._visits = visits
         self._sign_in = sign_in
+        self._serves = serves
         self._url = url
         self._brand = brand
         self._record = record
@@ -169,7 +174,7 @@ class Site:
         )
 
     def _sit(self, request: Request, visit: Visit | None) -> Sitting:
-        if visit is None:
+        if visit is None or visit.person.how != self._serves:
             raise HTTPException(404, _NOTHING)
         browser = self._browsers.meet(request)
 

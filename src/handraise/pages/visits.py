@@ -118,11 +118,10 @@ class Visits:
         """Where a visit stands now."""
         return visit.state(self._clock())
 
-    @property
-    def waiting(self) -> int:
-        """How many pages wait for somebody."""
+    def wait_for(self, how: str) -> bool:
+        """Whether a page waits for somebody who is known like this."""
         now = self._clock()
-        return sum(visit.state(now) == "waiting" for visit in self._by_id.values())
+        return any(v.person.how == how and v.state(now) == "waiting" for v in self._by_id.values())
 
     async def end(self, visit: Visit, answer: Answer[Any]) -> bool:
         """End a visit, once; False when it was over already. What fails to settle has not ended."""

@@ -71,17 +71,18 @@ class PageHost:
             return self._loopback_site()[1], True
         if self._public_url is None:
             raise SetupError('Pages of a server on HTTP need its address: Handraise(public_url="https://…").')
-        if person.how == "anonymous" and not is_loopback(self._public_url):
+        signs_in = self._options.sign_in is not None
+        if person.how == "anonymous" and (signs_in or not is_loopback(self._public_url)):
             raise SetupError(
                 "A page is for a person, and this server does not know who calls it. Protect it with OAuth (the "
                 "SDK's auth=…), so that calls come with a verified token."
             )
-        if person.how == "token" and self._options.sign_in is None:
+        if person.how == "token" and not signs_in:
             raise SetupError(
                 "Pages need to know whose browser it is: Handraise(pages=Pages(sign_in=…)), with OwnSessions for "
                 "sessions of your own."
             )
-        return self._mounted_site(), person.how == "anonymous"
+        return self._mounted_site(), not signs_in
 
     def _mounted_site(self) -> Site:
         if self._public_url is None:
@@ -94,6 +95,7 @@ class PageHost:
             self._mounted = Site(
                 self.visits,
                 self._options.sign_in or ThisComputer(),
+                serves="anonymous" if self._options.sign_in is None else "token",
                 url=lambda: url,
                 scheme=urlsplit(url).scheme,
                 brand=self._options.brand,
@@ -107,10 +109,11 @@ class PageHost:
             from handraise.pages.loopback import Loopback
             from handraise.pages.site import Site
 
-            loopback = Loopback(lambda: site.app, lambda: self.visits.waiting > 0, self._options.idle)
+            loopback = Loopback(lambda: site.app, lambda: self.visits.wait_for("system"), self._options.idle)
             site = Site(
                 self.visits,
                 ThisComputer(),
+                serves="system",
                 url=lambda: loopback.listener.base_url,
                 hosts=lambda: loopback.listener.hosts,
                 brand=self._options.brand,

@@ -124,10 +124,8 @@ class PageAsking(Asking[R]):
             asked = replace(inquiry, key=f"{call.ctx.method} {key}")
             return await pose(call, asked, manner._replace(key=key))  # type: ignore[no-any-return]
         except HandraiseError as error:
-            if isinstance(
-                error, SetupError
-            ):  # the client learns one sentence; this is for whoever runs the server
-                logger.error("%s", error.args[0])
+            if isinstance(error, SetupError):
+                logger.error("%s", error.args[0])  # the client learns one sentence, which says less
             raise call.raisable(error) from error.__cause__
 
 
