@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import anyio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -76,8 +77,9 @@ async def played(
     server = MCPServer("pasted")
     server.tool()(getattr(module, subject.name))
     Handraise().install(server)
-    async with connect(server, revision, person) as client:
-        result = await client.call_tool(subject.name, arguments)
+    with anyio.fail_after(30):
+        async with connect(server, revision, person) as client:
+            result = await client.call_tool(subject.name, arguments)
     [block] = result.content
     assert isinstance(block, TextContent)
     return block.text
