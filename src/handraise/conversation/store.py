@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from handraise.conversation.recorded import LedgerTables, Record
 from handraise.conversation.records import Binding, Consumption, Entry, Flow, Json, Outcome, RoundRecord
 
+if TYPE_CHECKING:
+    from handraise.vault.records import SecretTable
+
 
 class Store(Protocol):
-    """Where rounds, journals and flows live.
+    """Where rounds, journals, flows, secrets and the ledger live.
 
     Every method is atomic. Times are wall-clock seconds and come from the caller. `events` are written to the ledger
     in the same transaction as what they tell of: both are safe on return, or neither happened.
@@ -25,6 +28,11 @@ class Store(Protocol):
     @property
     def ledger(self) -> LedgerTables:
         """The tables of the ledger."""
+        ...
+
+    @property
+    def secrets(self) -> SecretTable:
+        """The table of the vault."""
         ...
 
     async def open_round(self, record: RoundRecord, *, events: Sequence[Record] = ()) -> None:

@@ -157,10 +157,7 @@ def _client_of(call: Call) -> str | None:
 
 
 def _vault_in(store: Store, options: Pages) -> Vault:
-    table = getattr(store, "secrets", None)
-    if table is None:
-        raise SetupError(f"{type(store).__name__} keeps no secrets; pages need a store with a vault's table")
     if options.keys is not None:
         keys = options.keys
-        return Vault(table, lambda: keys)
-    return Vault(table, usual_keys if store.durable else EphemeralKeys)
+        return Vault(store.secrets, lambda: keys)
+    return Vault(store.secrets, usual_keys if store.durable else EphemeralKeys)

@@ -7,9 +7,12 @@ import contextlib
 with contextlib.suppress(ImportError):
     import pytest
 
-    pytest.register_assert_rewrite("handraise.testing.stores", "handraise.testing.ledgers")
+    pytest.register_assert_rewrite(
+        "handraise.testing.stores", "handraise.testing.ledgers", "handraise.testing.vaults"
+    )
 
 from handraise.testing.ledgers import LedgerContract
 from handraise.testing.stores import StoreContract
+from handraise.testing.vaults import SecretsContract
 
-__all__ = ["LedgerContract", "StoreContract"]
+__all__ = ["LedgerContract", "SecretsContract", "StoreContract"]

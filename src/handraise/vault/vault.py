@@ -7,13 +7,15 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from handraise.errors import StoreError
-from handraise.questions import Person
 from handraise.vault.envelope import KeyRing
 from handraise.vault.keys import KeySource, new_key
 from handraise.vault.records import Kept, SealedSecret, SecretTable
+
+if TYPE_CHECKING:
+    from handraise.questions import Person
 
 Contents = Mapping[str, Any]
 """What is kept: a JSON object."""
@@ -70,11 +72,11 @@ class Vault:
 
     async def forget(self, owner: Person | str, service: str) -> bool:
         """Forget what somebody has for a service; False when there was nothing."""
-        return await self._table.remove(owner.key if isinstance(owner, Person) else owner, service)
+        return await self._table.remove(owner if isinstance(owner, str) else owner.key, service)
 
     async def list(self, owner: Person | str | None = None) -> list[Kept]:
         """What is kept, and for whom; never what it says."""
-        key = owner.key if isinstance(owner, Person) else owner
+        key = owner if owner is None or isinstance(owner, str) else owner.key
         return [Kept(s.owner, s.service, s.kept_at, s.until) for s in await self._table.all(key)]
 
     async def rotate(self, *, new: bool = True) -> int:

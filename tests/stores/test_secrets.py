@@ -1,0 +1,30 @@
+"""Every store keeps a vault's secrets alike."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from handraise.stores import MemoryStore, SqliteStore
+from handraise.testing import SecretsContract
+from handraise.vault import SecretTable
+
+
+@pytest.mark.shows("X1", "L11")
+class TestMemorySecrets(SecretsContract):
+    @pytest.fixture
+    async def table(self) -> AsyncIterator[SecretTable]:
+        store = MemoryStore()
+        yield store.secrets
+        await store.aclose()
+
+
+@pytest.mark.shows("X1", "L11")
+class TestSqliteSecrets(SecretsContract):
+    @pytest.fixture
+    async def table(self, tmp_path: Path) -> AsyncIterator[SecretTable]:
+        store = SqliteStore(tmp_path / "store.db")
+        yield store.secrets
+        await store.aclose()
