@@ -17,7 +17,7 @@ import anyio
 import pytest
 from mcp import StdioServerParameters
 from tests.client.hosts import Host, OpenGate, host
-from tests.server.peers import ROOT, free_port, text_of
+from tests.server.peers import ROOT, _wait_until_open, free_port, text_of
 
 from handraise.client import Roots
 from handraise.demo.visitor import fill_in
@@ -418,14 +418,13 @@ def served_over_http() -> Iterator[str]:
     """The notes server in a process of its own; the URL of its endpoint."""
     port = free_port()
     arguments = [sys.executable, str(SERVER), "--http", str(port)]
-    with subprocess.Popen(arguments, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(arguments, stderr=subprocess.DEVNULL) as process:
         try:
-            assert process.stderr is not None
-            assert any(b"running on" in line for line in process.stderr), "the server ended"
+            _wait_until_open(port, process)
             yield f"http://127.0.0.1:{port}/mcp"
         finally:
             process.terminate()
-            process.communicate(timeout=10)
+            process.wait(10)
 
 
 @pytest.mark.slow
