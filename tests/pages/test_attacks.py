@@ -178,6 +178,15 @@ async def test_the_browsers_cookie_cannot_be_set_by_another_host_or_read_by_a_sc
     assert "Domain" not in cookie
 
 
+async def test_on_this_computer_a_browser_that_takes_secure_cookies_from_https_only_is_served_too() -> None:
+    house = House(ThisComputer(1000, lambda *_: 1000), "system", "http://127.0.0.1:7070")
+    cookie = (await house.browser().open(house.ask(person=ME))).headers["set-cookie"]
+    assert cookie.startswith("handraise-page-7070=")
+    assert "Secure" not in cookie
+    for part in ("HttpOnly", "Path=/", "SameSite=lax"):
+        assert part in cookie
+
+
 @pytest.mark.shows("L10")
 async def test_a_second_user_of_the_computer_gets_nothing_though_they_saw_the_link() -> None:
     user = {"id": 1001}

@@ -41,7 +41,7 @@ class Browsers:
     def give_cookie(self, response: Response, browser: Browser) -> Response:
         """The response, by which the browser is known from now on."""
         response.set_cookie(
-            self._cookie, browser.cookie, path="/", secure=True, httponly=True, samesite="lax"
+            self._cookie, browser.cookie, path="/", secure=self._is_secure, httponly=True, samesite="lax"
         )
         return response
 
@@ -51,8 +51,16 @@ class Browsers:
 
     @property
     def _cookie(self) -> str:
-        """Servers on one computer share its cookies, so that the port is part of the name."""
-        return f"__Host-handraise-page-{urlsplit(self._url()).port or 443}"
+        """Servers on one computer share its cookies, so that the port is part of the name.
+
+        On plain http, which is this computer only, not every browser takes secure cookies, and the prefix needs them.
+        """
+        parts = urlsplit(self._url())
+        return f"{'__Host-' if self._is_secure else ''}handraise-page-{parts.port or 443}"
+
+    @property
+    def _is_secure(self) -> bool:
+        return self._url().startswith("https:")
 
 
 def new_browser() -> Browser:

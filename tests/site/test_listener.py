@@ -1,0 +1,60 @@
+"""A listener serves this computer, on one port, until it is told to stop."""
+
+from __future__ import annotations
+
+import httpx2 as httpx
+import pytest
+from starlette.responses import PlainTextResponse
+
+from handraise.errors import SetupError, UsageError
+from handraise.site.listener import Listener
+
+APP = PlainTextResponse("here")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+async def test_it_is_reached_once_it_started_and_not_after_it_stopped(host: str) -> None:
+    listener = Listener("The site", host)
+    with pytest.raises(UsageError, match="start it first"):
+        _ = listener.base_url
+    await listener.start(APP)
+    assert listener.is_running
+    async with httpx.AsyncClient() as client:
+        assert (await client.get(listener.base_url)).text == "here"
+        with pytest.raises(UsageError, match="running already"):
+            await listener.start(APP)
+        await listener.stop()
+        await listener.stop()
+        assert not listener.is_running
+        with pytest.raises(httpx.ConnectError):
+            await client.get(listener.base_url)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.0.1", "localhost.evil.example"])
+def test_it_serves_no_other_computer(host: str) -> None:
+    with pytest.raises(SetupError, match="this computer only"):
+        Listener("The site", host)
+
+
+async def test_a_port_that_is_taken_is_told_with_its_name() -> None:
+    first = Listener("The first")
+    await first.start(APP)
+    second = Listener("The second", port=first.port)
+    with pytest.raises(SetupError, match="The second cannot listen"):
+        await second.start(APP)
+    await first.stop()
+
+
+async def test_a_header_does_not_change_where_a_request_comes_from() -> None:
+    seen: list[object] = []
+
+    async def app(scope: object, receive: object, send: object) -> None:
+        seen.append(scope["client"][0])  # type: ignore[index]
+        await APP(scope, receive, send)  # type: ignore[arg-type]
+
+    listener = Listener("The site")
+    await listener.start(app)
+    async with httpx.AsyncClient() as client:
+        await client.get(listener.base_url, headers={"x-forwarded-for": "10.9.8.7"})
+    await listener.stop()
+    assert seen == ["127.0.0.1"]

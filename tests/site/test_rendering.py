@@ -1,0 +1,35 @@
+"""Text of others is inert in a page, and only files of ours are served."""
+
+from __future__ import annotations
+
+from handraise.display import UntrustedText
+from handraise.site.rendering import StaticFiles, line, sentence, whole
+
+
+def test_text_of_others_cannot_leave_its_place() -> None:
+    for show in (line, whole):
+        for text in ("<script>\u202ealert(1)</script>", UntrustedText("<b>\u200bx</b>")):
+            shown = str(show(text))
+            assert "<script" not in shown
+            assert "<b>" not in shown
+            assert "\u202e" not in shown
+            assert "\u200b" not in shown
+
+
+def test_our_own_words_become_a_sentence() -> None:
+    assert sentence("a whole number") == "A whole number."
+    assert sentence("Really?") == "Really?"
+
+
+def test_files_of_all_sites_and_of_one_are_served_and_no_others() -> None:
+    files = StaticFiles("handraise.pages")
+    for name, kind in (
+        ("handraise.css", "text/css"),
+        ("icon.svg", "image/svg"),
+        ("pages.js", "text/javascript"),
+    ):
+        found = files.get(name)
+        assert found is not None
+        assert found.headers["content-type"].startswith(kind)
+    for name in ("desk.js", "../__init__.py", "__init__.py", ""):
+        assert files.get(name) is None
