@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from handraise.errors import HandraiseError
 from handraise.gateway.calls import Call
 from handraise.gateway.messages import Message
 from handraise.gateway.options import Options
@@ -16,8 +18,15 @@ if TYPE_CHECKING:
     from handraise.gateway.asking import Asking
     from handraise.questions import Person
 
+CANNOT_ASK: Final = (
+    "A question of the server could not be shown to the user, because their Handraise is not set up rightly; the "
+    "reason is in its log. The user decided nothing. Tell them so."
+)
+
 BeforeCall = Callable[[Call], Awaitable[Message | None]]
 """Asked before a call goes to its server; a message is the answer instead, None lets the call go on."""
+
+logger = logging.getLogger(__name__)
 
 BOTH: Final[frozenset[Mode]] = frozenset({"form", "url"})
 
@@ -61,7 +70,11 @@ class Home:
         """What decides about questions, loaded when the first one comes and without holding others up."""
         async with self._loading:
             if self._asking is None:
-                self._asking = await self._open_asking()
+                try:
+                    self._asking = await self._open_asking()
+                except HandraiseError as error:
+                    logger.error("nobody can be asked: %s", error)
+                    raise
         return self._asking
 
     async def aclose(self) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from handraise.gateway.calls import Call
+from handraise.gateway.home import CANNOT_ASK
 from handraise.gateway.links import Port
 from handraise.gateway.links_first import COMPLETE, MOST_TIMES, LinksFirst, requires_links
 from handraise.gateway.messages import Id, Message, fault, response
@@ -84,7 +85,13 @@ class LegacyRelay(Relay):
 
     async def _open_links(self, call: Call, message: Message) -> None:
         """Something has to be done in a browser first, and the client cannot open it: our desk can."""
-        asking = await self.home.asking()
+        from handraise.errors import HandraiseError
+
+        try:
+            asking = await self.home.asking()
+        except HandraiseError:
+            self.end(call, message)
+            return
         from handraise.gateway.asking import Asker
 
         asker = Asker(message.source.upstream, message.source.claimed, self.person, self.peer)
@@ -120,9 +127,14 @@ class LegacyRelay(Relay):
             self._asked.pop(message.id or "", None)
 
     async def _answer(self, message: Message, calls: list[Call]) -> Message:
-        from handraise.errors import WireError
+        from handraise.errors import HandraiseError, WireError
 
-        asking = await self.home.asking()
+        try:
+            asking = await self.home.asking()
+        except HandraiseError:
+            for call in calls:
+                call.notes.append(CANNOT_ASK)
+            return response(message.id, {"action": "cancel"})
         from handraise.gateway.asking import Asker, dump, note_for_model, parse
 
         try:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from handraise.gateway.calls import Call
+from handraise.gateway.home import CANNOT_ASK
 from handraise.gateway.links import Port
 from handraise.gateway.messages import Message, fault
 from handraise.gateway.peers import CAPABILITIES_KEY, MODERN, Peer, peer_of_envelope, union
@@ -124,7 +125,15 @@ class ModernRelay(Relay):
 
     async def _decide(self, call: Call, message: Message, asked: Mapping[str, Any]) -> Round:
         """Have every question admitted or decided."""
-        asking, round_ = await self.home.asking(), Round()
+        from handraise.errors import HandraiseError
+
+        round_ = Round()
+        try:
+            asking = await self.home.asking()
+        except HandraiseError:
+            round_.decided = {key: {"action": "cancel"} for key in asked}
+            round_.notes.append(CANNOT_ASK)
+            return round_
         from handraise.gateway.asking import begin_round
 
         begin_round(call, len(asked))
