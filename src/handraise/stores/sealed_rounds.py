@@ -1,0 +1,130 @@
+"""Rounds and journals as rows: what of them is sealed, and to which place each sealed value is bound.
+
+Shared by every store that writes to a disk. A row of the table of rounds starts with `COLUMNS`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from handraise.conversation.records import Binding, Consumption, Entry, Json, Outcome, RoundRecord
+from handraise.errors import StoreError
+from handraise.stores.seal import Sealer
+
+GRACE = 3600.0
+"""How long a round that nobody answered is remembered after its deadline, so that a late retry learns why."""
+
+COLUMNS = "token, conversation, number, person, method, target, arguments, deadline, handler, seed, questions"
+JUDGED = "person, method, target, arguments, deadline, until, digest, since, outcome, outcome_value"
+"""What `judge` looks at."""
+
+
+def dump_round(sealer: Sealer, record: RoundRecord) -> tuple[Any, ...]:
+    """The values of `COLUMNS`."""
+    binding = record.binding
+    return (
+        record.token,
+        record.conversation,
+        record.number,
+        binding.person,
+        binding.method,
+        binding.target,
+        _dump(sealer, binding.arguments, _owner(record.token, binding)),
+        record.deadline,
+        record.handler,
+        record.seed,
+        _dump(sealer, [record.questions, record.pins], f"rounds/{record.token}/questions"),
+    )
+
+
+def load_round(sealer: Sealer, row: Sequence[Any]) -> RoundRecord:
+    """The round of a row, without its journal."""
+    token, conversation, number, person, method, target, sealed, deadline, handler, seed, shown = row[:11]
+    questions, pins = ({}, {}) if shown is None else _load(sealer, shown, f"rounds/{token}/questions")
+    return RoundRecord(
+        token=token,
+        conversation=conversation,
+        number=number,
+        binding=_binding(sealer, token, person, method, target, sealed),
+        deadline=deadline,
+        questions=questions,
+        pins=pins,
+        handler=handler,
+        seed=seed,
+    )
+
+
+def dump_entries(
+    sealer: Sealer, conversation: str, first: int, entries: Iterable[Entry]
+) -> list[tuple[str, int, bytes]]:
+    """Steps of the journal as rows, from the position `first` on."""
+    return [
+        (conversation, at, _dump(sealer, list(entry), f"journal/{conversation}/{at}"))
+        for at, entry in enumerate(entries, first)
+    ]
+
+
+def load_entries(sealer: Sealer, conversation: str, rows: Iterable[tuple[int, bytes]]) -> tuple[Entry, ...]:
+    """The steps of a journal from their positions and sealed values."""
+    return tuple(Entry(*_load(sealer, sealed, f"journal/{conversation}/{at}")) for at, sealed in rows)
+
+
+def judge(
+    sealer: Sealer, token: str, row: Sequence[Any] | None, binding: Binding, digest: str, now: float
+) -> Consumption:
+    """What a retry is told about a round with these values of `JUDGED`; `first` is still to be written."""
+    if row is None:
+        return Consumption("refused", "unknown token")
+    if _binding(sealer, token, *row[:4]) != binding:
+        return Consumption("refused", "bound to another person or call")
+    deadline, until, used, since, kind, value = row[4:10]
+    outcome = None if kind is None else Outcome(kind, _load(sealer, value, f"rounds/{token}/outcome"))
+    if used is None:
+        if outcome is not None:
+            return Consumption("again", outcome=outcome)
+        if now >= deadline or until is not None:
+            return Consumption("refused", "expired")
+        return Consumption("first", since=now)
+    if _load(sealer, used, f"rounds/{token}/digest") != digest:
+        return Consumption("refused", "used already, with other answers")
+    return Consumption("again", outcome=outcome, since=since)
+
+
+def dump_use(sealer: Sealer, token: str, digest: str, answers: dict[str, Json]) -> tuple[bytes, bytes]:
+    """The values of the columns `digest` and `answers` of a round that is used."""
+    return _dump(sealer, digest, f"rounds/{token}/digest"), _dump(sealer, answers, f"rounds/{token}/answers")
+
+
+def load_answers(sealer: Sealer, token: str, sealed: bytes | None, pins: dict[str, str]) -> tuple[Entry, ...]:
+    """The answers that a round was used with, as the next steps of its journal."""
+    given = {} if sealed is None else _load(sealer, sealed, f"rounds/{token}/answers")
+    return tuple(Entry("answer", key, pins.get(key, ""), value) for key, value in given.items())
+
+
+def dump_outcome(sealer: Sealer, token: str, outcome: Outcome) -> bytes:
+    """The value of the column `outcome_value`."""
+    return _dump(sealer, outcome.value, f"rounds/{token}/outcome")
+
+
+def _binding(sealer: Sealer, token: str, person: str, method: str, target: str, arguments: bytes) -> Binding:
+    binding = Binding(person, method, target, "")
+    return binding._replace(arguments=_load(sealer, arguments, _owner(token, binding)))
+
+
+def _owner(token: str, binding: Binding) -> str:
+    """The place of a round's arguments. Whoever gives the round to another person or call moves them away."""
+    return json.dumps(["rounds", token, *binding[:3]])
+
+
+def _dump(sealer: Sealer, value: Json, place: str) -> bytes:
+    try:
+        plain = json.dumps(value, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise StoreError(f"{place} is no JSON value: {error}") from error
+    return sealer.seal(plain.encode(), place)
+
+
+def _load(sealer: Sealer, sealed: bytes, place: str) -> Json:
+    return json.loads(sealer.open(sealed, place))
