@@ -10,11 +10,11 @@ import json
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final
 
 from handraise.gateway.links import Link
+from handraise.gateway.listeners import CHANGES, Listeners
 from handraise.gateway.messages import Id, Message, fault, notice, request, response
 from handraise.gateway.peers import (
     CAPABILITIES_KEY,
@@ -22,15 +22,14 @@ from handraise.gateway.peers import (
     LOG_LEVEL_KEY,
     MODERN,
     NOVEMBER,
-    SUBSCRIPTION_KEY,
 )
+from handraise.gateway.turns import ROUND, BridgedCall, Turn, discovery, input_request, is_same_call
 from handraise.gateway.upstreams import Source
 
 ELICIT: Final = "elicitation/create"
 COMPLETE: Final = "notifications/elicitation/complete"
 URL_REQUIRED: Final = -32042
 _HELLO: Final = "handraise-initialize"
-_SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 _INPUTS: Final = (ELICIT, "sampling/createMessage", "roots/list")
 _ASKING: Final = ("tools/call", "prompts/get", "resources/read")
 _CACHEABLE: Final = (
@@ -41,44 +40,9 @@ _CACHEABLE: Final = (
     "resources/read",
     "server/discover",
 )
-_LISTS: Final = {
-    "notifications/tools/list_changed": "toolsListChanged",
-    "notifications/prompts/list_changed": "promptsListChanged",
-    "notifications/resources/list_changed": "resourcesListChanged",
-}
 _STATES: Final = 1024
 _BROWSING: Final = 25.0
 """Seconds for which a retry waits for a browser flow before the call is tried again."""
-
-
-@dataclass(slots=True, eq=False)
-class _Call:
-    """An upstream call, and the request of the client's that waits for it now."""
-
-    first: Message
-    key: Id
-    waiting: list[Message] = field(default_factory=list)
-    """The requests that get its next outcome; none while the client has the turn."""
-    questions: list[Message] = field(default_factory=list)
-    """What the server asks and the client was not told yet."""
-    token: str | None = None
-
-    @property
-    def about(self) -> Id | None:
-        return self.waiting[0].id if self.waiting else None
-
-
-@dataclass(slots=True, eq=False)
-class _Turn:
-    """A round that the client has: the questions by key, and how it went on."""
-
-    call: _Call
-    questions: dict[str, Message]
-    links: tuple[str, ...] = ()
-    """The elicitation ids of a -32042: after them the call is made anew."""
-    answers: str | None = None
-    """The canonical answers with which it was used up."""
-    outcome: Message | None = None
 
 
 class AsModern:
@@ -93,9 +57,9 @@ class AsModern:
         self._hello: Mapping[str, Any] | None = None
         """The result of `initialize`."""
         self._before: list[Message] = []
-        self._calls: dict[Id, _Call] = {}
-        self._turns: OrderedDict[str, _Turn] = OrderedDict()
-        self._listening: dict[Id, Mapping[str, Any]] = {}
+        self._calls: dict[Id, BridgedCall] = {}
+        self._turns: OrderedDict[str, Turn] = OrderedDict()
+        self._listeners = Listeners(link, lambda message: self.on_message(message))
         self._finished: dict[str, asyncio.Event] = {}
         self._level: object = None
         self._fresh = count(1)
@@ -119,9 +83,9 @@ class AsModern:
             return
         match message.method:
             case "server/discover":
-                self._answer(message, {"supportedVersions": [MODERN], **_discovery(self._hello)})
+                self._answer(message, {"supportedVersions": [MODERN], **discovery(self._hello)})
             case "subscriptions/listen":
-                self._listen(message)
+                self._listeners.listen(message)
             case "notifications/cancelled":
                 self._cancel(message)
             case None:
@@ -132,7 +96,7 @@ class AsModern:
                 self._take_turn(message)
             case _:
                 self._set_level(message)
-                self._call(_Call(message, message.id, [message]))
+                self._call(BridgedCall(message, message.id, [message]))
 
     def _initialize(self, message: Message) -> None:
         meta = message.params.get("_meta") or {}
@@ -155,9 +119,9 @@ class AsModern:
         for each in before:
             self.send(each)
 
-    def _call(self, call: _Call) -> None:
+    def _call(self, call: BridgedCall) -> None:
         self._calls[call.key] = call
-        params = {name: value for name, value in call.first.params.items() if name not in ("_meta", *_ROUND)}
+        params = {name: value for name, value in call.first.params.items() if name not in ("_meta", *ROUND)}
         meta = call.first.params.get("_meta") or {}
         kept = {
             name: value for name, value in meta.items() if not name.startswith("io.modelcontextprotocol/")
@@ -183,7 +147,7 @@ class AsModern:
         elif (call := self._calls.pop(message.id or "", None)) is not None:
             self._finish(call, message)
 
-    def _finish(self, call: _Call, message: Message) -> None:
+    def _finish(self, call: BridgedCall, message: Message) -> None:
         error = message.body.get("error") if message.result is None else None
         if isinstance(error, dict) and error.get("code") == URL_REQUIRED:
             self._require_links(call, message, error)
@@ -202,7 +166,7 @@ class AsModern:
         answer.source = self.source_of(message)
         self.on_message(answer)
 
-    def _outcome(self, call: _Call, message: Message) -> None:
+    def _outcome(self, call: BridgedCall, message: Message) -> None:
         """How a call went on, for all who wait: a result, an error, or the next round."""
         waiting, call.waiting = call.waiting, []
         for turn in self._turns.values():
@@ -227,20 +191,20 @@ class AsModern:
         call.questions.append(message)
         self._tell(call)
 
-    def _tell(self, call: _Call) -> None:
+    def _tell(self, call: BridgedCall) -> None:
         """End the client's round with what the server asks, if it is the client's turn to wait."""
         if not call.questions or not call.waiting:
             return
         questions = {f"q{number}": each for number, each in enumerate(call.questions, 1)}
         call.questions = []
-        self._end_round(call, _Turn(call, questions))
+        self._end_round(call, Turn(call, questions))
 
-    def _end_round(self, call: _Call, turn: _Turn) -> None:
+    def _end_round(self, call: BridgedCall, turn: Turn) -> None:
         state = secrets.token_urlsafe(18)
         self._turns[state] = turn
         while len(self._turns) > _STATES:
             self._turns.popitem(last=False)
-        requests = {key: _input_request(each) for key, each in turn.questions.items()}
+        requests = {key: input_request(each) for key, each in turn.questions.items()}
         ended = response(
             call.about, {"resultType": "input_required", "inputRequests": requests, "requestState": state}
         )
@@ -250,7 +214,7 @@ class AsModern:
     def _take_turn(self, message: Message) -> None:
         """A retry: its answers go to the server, once; the same retry again gets the same outcome again."""
         turn = self._turns.get(str(message.params.get("requestState")))
-        if turn is None or not _same_call(turn.call.first, message):
+        if turn is None or not is_same_call(turn.call.first, message):
             self.on_message(fault(message.id, -32602, "Invalid or expired requestState."))
             return
         given = message.params.get("inputResponses")
@@ -267,7 +231,7 @@ class AsModern:
             turn.call.waiting.append(message)
             self._pass_on(turn, answers)
 
-    def _pass_on(self, turn: _Turn, answers: Mapping[str, Any]) -> None:
+    def _pass_on(self, turn: Turn, answers: Mapping[str, Any]) -> None:
         call = turn.call
         if turn.links:
             self._run(self._after_links(turn, answers))
@@ -279,7 +243,7 @@ class AsModern:
                 call.questions.append(question)  # not answered: it is asked again
         self._tell(call)
 
-    def _require_links(self, call: _Call, message: Message, error: Mapping[str, Any]) -> None:
+    def _require_links(self, call: BridgedCall, message: Message, error: Mapping[str, Any]) -> None:
         """A -32042, which 2026-07-28 does not know, becomes a round; the call is made anew after it."""
         data = error.get("data")
         listed = data.get("elicitations") if isinstance(data, dict) else None
@@ -291,9 +255,9 @@ class AsModern:
         for id in ids:
             self._finished.setdefault(id, asyncio.Event())
         questions = {f"q{number}": request(0, ELICIT, each) for number, each in enumerate(links, 1)}
-        self._end_round(call, _Turn(call, questions, ids))
+        self._end_round(call, Turn(call, questions, ids))
 
-    async def _after_links(self, turn: _Turn, answers: Mapping[str, Any]) -> None:
+    async def _after_links(self, turn: Turn, answers: Mapping[str, Any]) -> None:
         call = turn.call
         accepted = [answers.get(key, {}).get("action") == "accept" for key in turn.questions]
         if not all(accepted):
@@ -306,7 +270,7 @@ class AsModern:
                     await self._finished[id].wait()
         except TimeoutError:
             pass  # the server says again what is missing, if anything is
-        again = _Call(call.first, f"handraise-{next(self._fresh)}", call.waiting)
+        again = BridgedCall(call.first, f"handraise-{next(self._fresh)}", call.waiting)
         call.waiting = []
         turn.call = again
         self._call(again)
@@ -316,8 +280,8 @@ class AsModern:
         if method == COMPLETE:
             if (finished := self._finished.get(str(message.params.get("elicitationId")))) is not None:
                 finished.set()
-        elif method in _LISTS or method == "notifications/resources/updated":
-            self._publish(message)
+        elif method in CHANGES:
+            self._listeners.publish(message)
         elif method == "notifications/progress":
             self._progress(message)
         elif method == "notifications/message" and self._level is None:
@@ -338,31 +302,9 @@ class AsModern:
             told.about = call.about
             self.on_message(told)
 
-    def _listen(self, message: Message) -> None:
-        assert message.id is not None
-        wanted = message.params.get("notifications")
-        wanted = wanted if isinstance(wanted, dict) else {}
-        self._listening[message.id] = wanted
-        for uri in wanted.get("resourceSubscriptions") or ():
-            self._link.send(request(f"handraise-{next(self._fresh)}", "resources/subscribe", {"uri": uri}))
-        told = {"notifications": wanted, "_meta": {SUBSCRIPTION_KEY: message.id}}
-        acknowledged = notice("notifications/subscriptions/acknowledged", told)
-        acknowledged.about = message.id
-        self.on_message(acknowledged)
-
-    def _publish(self, message: Message) -> None:
-        uri = message.params.get("uri")
-        kind = _LISTS.get(message.method or "")
-        for id, wanted in self._listening.items():
-            if wanted.get(kind) if kind else uri in (wanted.get("resourceSubscriptions") or ()):
-                meta = {**(message.params.get("_meta") or {}), SUBSCRIPTION_KEY: id}
-                told = message.with_(params={**message.params, "_meta": meta})
-                told.about = id
-                self.on_message(told)
-
     def _cancel(self, message: Message) -> None:
         wanted = message.params.get("requestId")
-        self._listening.pop(wanted or "", None)
+        self._listeners.leave(wanted)
         for call in list(self._calls.values()):
             if any(each.id == wanted for each in call.waiting):
                 del self._calls[call.key]
@@ -372,31 +314,3 @@ class AsModern:
         task: asyncio.Task[None] = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-_ROUND: Final = ("inputResponses", "requestState")
-
-
-def _same_call(first: Message, again: Message) -> bool:
-    """Whether a retry repeats the call that it claims to."""
-    names = ("name", "uri", "arguments")
-    return first.method == again.method and all(first.params.get(n) == again.params.get(n) for n in names)
-
-
-def _input_request(question: Message) -> dict[str, Any]:
-    params = {
-        name: value
-        for name, value in question.params.items()
-        if name not in ("elicitationId", "_meta", "task")
-    }
-    return {"method": question.method, "params": params} if params else {"method": question.method}
-
-
-def _discovery(hello: Mapping[str, Any]) -> dict[str, Any]:
-    told: dict[str, Any] = {"capabilities": hello.get("capabilities") or {}}
-    if "instructions" in hello:
-        told["instructions"] = hello["instructions"]
-    if "serverInfo" in hello:
-        told["serverInfo"] = hello["serverInfo"]
-        told["_meta"] = {_SERVER_INFO: hello["serverInfo"]}
-    return told
