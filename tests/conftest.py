@@ -19,9 +19,12 @@ def anyio_backend() -> str:
 def own_ledger_elsewhere() -> Iterator[None]:
     """What commands under test record does not go to the ledger of whoever runs the tests."""
     with tempfile.TemporaryDirectory(prefix="handraise-ledger-") as folder:
-        os.environ["HANDRAISE_LEDGER"] = os.path.join(folder, "ledger.db")
+        before, os.environ["XDG_DATA_HOME"] = os.environ.get("XDG_DATA_HOME"), folder
         yield
-        del os.environ["HANDRAISE_LEDGER"]
+        if before is None:
+            del os.environ["XDG_DATA_HOME"]
+        else:
+            os.environ["XDG_DATA_HOME"] = before
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

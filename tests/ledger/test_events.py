@@ -12,6 +12,7 @@ from hypothesis import given
 from tests.ledger.examples import EVENTS, MESSAGE, an_event
 
 from handraise.errors import LedgerError
+from handraise.ledger.canonical import dump_value
 from handraise.ledger.events import KINDS, Event, Kind, dump_event, parse_event
 
 
@@ -34,6 +35,7 @@ def test_what_is_written_is_canonical_and_reads_back_the_same(event: Event) -> N
     written = dump_event(event)
     assert written == rfc8785.dumps(json.loads(written))
     assert parse_event(written) == event
+    assert dump_event(event, dump_value(event.about)) == written
 
 
 @pytest.mark.parametrize(

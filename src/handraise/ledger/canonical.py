@@ -23,10 +23,14 @@ _encode = json.JSONEncoder(
 ).encode
 
 
-def dump_value(value: object) -> bytes:
-    """One byte string for one value."""
+def dump_value(value: object, *, first: tuple[str, bytes] | None = None) -> bytes:
+    """One byte string for one value. `first` is the member that sorts first, when it was dumped before."""
     try:
-        return _encode(_plain(value)).encode()
+        if first is None:
+            return _encode(_plain(value)).encode()
+        name, dumped = first
+        rest = _encode(_plain(value, name)).encode()
+        return b'{"%b":%b,%b' % (name.encode(), dumped, rest[1:])
     except (TypeError, ValueError) as error:
         raise LedgerError(f"this cannot be written to the ledger: {error}") from None
 
@@ -43,10 +47,10 @@ def parse_value(kind: type[T], data: bytes) -> T:
     return value
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, but: str | None = None) -> Any:
     if type(value) is tuple:
         return [_plain(item) for item in value]
-    if type(value) is str:
+    if isinstance(value, str):
         return value
     if type(value) is int:
         if abs(value) > _SAFE:
@@ -54,6 +58,8 @@ def _plain(value: Any) -> Any:
         return value
     plain = {}
     for name in _members(value.__class__):
+        if name == but:
+            continue
         part = getattr(value, name)
         if type(part) is str:
             plain[name] = part

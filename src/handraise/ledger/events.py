@@ -184,12 +184,15 @@ ENDINGS: Final[frozenset[Kind]] = frozenset(
 """The kinds after which nobody can answer the question any more."""
 
 
-def dump_event(event: Event) -> bytes:
-    """The canonical JSON of an event (RFC 8785). Raises `LedgerError` when it says too little for its kind."""
-    missing = [name for name in _NEEDS[event.kind] if not getattr(event, name)]
-    if missing:
-        raise LedgerError(f"an event of kind {event.kind!r} needs {', '.join(missing)}")
-    return dump_value(event)
+def dump_event(event: Event, about: bytes | None = None) -> bytes:
+    """The canonical JSON of an event (RFC 8785). Raises `LedgerError` when it says too little for its kind.
+
+    `about` is what `dump_value(event.about)` gives: it is the same for all events of a question.
+    """
+    for name in _NEEDS[event.kind]:
+        if not getattr(event, name):
+            raise LedgerError(f"an event of kind {event.kind!r} needs {name}")
+    return dump_value(event, first=None if about is None else ("about", about))
 
 
 def parse_event(data: bytes) -> Event:

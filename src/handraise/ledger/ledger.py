@@ -115,13 +115,17 @@ class Ledger:
         """Events were written along with something else in the same store: see to their places."""
         self._later.call()
 
-    async def aclose(self) -> None:
-        """Give the last events their places, sign a checkpoint, and let go of the store."""
+    async def finish(self) -> None:
+        """Give the last events their places and sign a checkpoint."""
         await asyncio.gather(*self._soon, return_exceptions=True)
         await self._later.stop()
+        if self._started:
+            await self._sign_the_end()
+
+    async def aclose(self) -> None:
+        """Finish, and let go of the store."""
         try:
-            if self._started:
-                await self._sign_the_end()
+            await self.finish()
         finally:
             await self.store.aclose()
 

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 from handraise.conversation.digest import canonical, digest
 from handraise.conversation.recorded import Kept, Record
 from handraise.forms import Choice, Choices, Flag, Form, Integer, Number, Text, dump_form
+from handraise.ledger.canonical import dump_value
 from handraise.ledger.contents import KEY_SIZE, Keeping, hide, keeps
 from handraise.ledger.events import About, Content, Event, Field, Kind, Link, Request, Use, dump_event
 from handraise.policy.secrets import SecretFinding
@@ -83,6 +84,7 @@ class Trail:
         self._open: frozenset[Kind] = _STILL_OPEN if until == "decided" else _STILL_OPEN | _ANSWERED
         self._started = _milliseconds(clock())
         self._message: Content | None = None
+        self._about = dump_value(about)
 
     def asked(self) -> Record:
         """It is asked from now on; latencies count from here."""
@@ -171,7 +173,7 @@ class Trail:
     def _record(self, kind: Kind, kept: tuple[Kept, ...] = (), **said: Any) -> Record:
         now = _milliseconds(self._clock())
         event = Event(new_id("e_", now), self.question, kind, now, self.about, **said)
-        return Record(self.question, dump_event(event), kind in self._open, kept)
+        return Record(self.question, dump_event(event, self._about), kind in self._open, kept)
 
     def _hide(self, plain: bytes, keep: bool) -> tuple[Content, tuple[Kept, ...]]:
         ref = new_id("c_", _milliseconds(self._clock()))

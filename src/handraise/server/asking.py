@@ -112,6 +112,9 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
     On the wire a question has its `key`, the name that it was given among others, or an id of its own. What is
     raised fits the call, if the author lets it pass. Everything is in one frame: thousands of them wait at once.
     """
+    recorder = call.runtime.recorder
+    if recorder is not None and not recorder.observes(inquiry):
+        return await recorder.pose(pose, call, inquiry, manner, name)
     try:
         if not call.can(inquiry.mode):
             if manner.fallback is NO_FALLBACK:

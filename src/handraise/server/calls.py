@@ -20,6 +20,7 @@ from handraise.revisions import Revision
 from handraise.server.endings import as_protocol_error, as_tool_error
 
 if TYPE_CHECKING:
+    from handraise.ledger.trail import Trail
     from handraise.server.install import Runtime
 
 Context = ServerRequestContext[Any, Any]
@@ -38,6 +39,8 @@ class Call:
     """Answers that came with the call, before anything was asked."""
     outside: CancelScope | None = None
     """The cancel scope that the call is served in; the time limits within it are the author's."""
+    answered: tuple[Trail, ...] = ()
+    """The questions of the call that were decided, for the ledger."""
     _steps: frozenset[str] = frozenset()
     _asked = 0
     _numbered = 0

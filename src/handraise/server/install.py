@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import anyio
@@ -35,8 +36,10 @@ from handraise.wire import dump_input_required
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
+    from handraise.ledger import Ledger
     from handraise.pages import Pages
     from handraise.server.hosting import PageHost
+    from handraise.server.recording import Recorder
 
 S = TypeVar("S")
 
@@ -68,8 +71,11 @@ class Runtime:
         tool_error: type[Exception] | None,
         id_key: bytes,
         hosting: Hosting,
+        recorder: Recorder | None = None,
     ) -> None:
         self.options = options
+        self.recorder = recorder
+        """What keeps the ledger, if there is one."""
         self.flows = Flows(store)
         self.lot = Lot(store, terms, wire=self._round, describe=describe)
         self.tool_error = tool_error
@@ -102,6 +108,8 @@ class Runtime:
     async def running(self) -> AsyncIterator[None]:
         """Counted, because every connection in memory enters the server's lifespan anew."""
         self._running += 1
+        if self._running == 1 and self.recorder is not None:
+            await self.recorder.start()
         try:
             yield
         finally:
@@ -111,6 +119,8 @@ class Runtime:
                     await self.lot.close()
                     if "pages" in self.__dict__:
                         await self.pages.close()
+                    if self.recorder is not None:
+                        await self.recorder.close()
 
 
 class Handraise:
@@ -129,6 +139,8 @@ class Handraise:
     - `resume`: `"park"` keeps bodies suspended, `"replay"` lets replayable ones go at every question.
     - `public_url`: where browsers reach this server; pages are served below it. A stdio server needs none.
     - `pages`: how pages are hosted: sign-in, brand, the vault's keys.
+    - `ledger`: where questions and decisions are recorded: a path, a `Ledger`, or True for the store's file, else the
+      user's own. HANDRAISE_LEDGER names one too. None by default: a library writes no files unasked.
     """
 
     def __init__(
@@ -147,7 +159,9 @@ class Handraise:
         resume: Literal["park", "replay"] = "park",
         public_url: str | None = None,
         pages: Pages | None = None,
+        ledger: Ledger | str | os.PathLike[str] | bool | None = None,
     ) -> None:
+        path = store if isinstance(store, str | os.PathLike) else None
         if isinstance(store, str | os.PathLike):
             store = SqliteStore(store, keys=keys)
         elif keys is not None:
@@ -162,6 +176,7 @@ class Handraise:
         self._options = Options(chosen, hold, keep_awake, max_questions, max_reasks)
         self._public_url = None if public_url is None else require_public_url(public_url)
         self._pages = pages
+        self._ledger, self._own_ledger = _ledger(ledger, self.store, path)
         self._terms = Terms(
             linger=linger,
             retry_window=retry_window,
@@ -176,7 +191,14 @@ class Handraise:
         if any(isinstance(middleware, AskingMiddleware) for middleware in low.middleware):
             raise SetupError("Handraise is installed on this server already")
         hosting = Hosting(low.name, self.store, self._public_url, self._pages)
-        runtime = Runtime(low, self._options, self.store, self._terms, tool_error, self._id_key, hosting)
+        recorder = None
+        if self._ledger is not None:
+            from handraise.server.recording import Recorder
+
+            recorder = Recorder(self._ledger, low.name, own=self._own_ledger)
+        runtime = Runtime(
+            low, self._options, self.store, self._terms, tool_error, self._id_key, hosting, recorder
+        )
         if tool_error is not None and tool_error is not ToolError:
             from handraise.server.fastmcp import carry_request
 
@@ -238,6 +260,26 @@ def _lowlevel(server: object) -> tuple[Server[Any], type[Exception] | None]:
     raise SetupError(
         f"cannot install into {type(server).__name__}; give an MCPServer, a lowlevel Server or a FastMCP server"
     )
+
+
+def _ledger(
+    wanted: Ledger | str | os.PathLike[str] | bool | None, store: Store, path: str | os.PathLike[str] | None
+) -> tuple[Ledger | None, bool]:
+    """The ledger to keep, and whether it has a store of its own, to be let go of with it."""
+    named = os.environ.get("HANDRAISE_LEDGER")
+    if wanted is False or (wanted is None and not named):
+        return None, False
+    from handraise.ledger import Ledger
+    from handraise.ledger.checkpoints import Keys
+    from handraise.ledger.home import ledger_path
+
+    if isinstance(wanted, Ledger):
+        return wanted, False
+    if isinstance(wanted, str | os.PathLike):
+        return Ledger.at(wanted), True
+    if path is not None and not named:
+        return Ledger(store, keys=Keys.beside(Path(path))), False
+    return Ledger.at(ledger_path()), True
 
 
 def _require_sdk() -> None:

@@ -151,6 +151,8 @@ def is_ours(state: object) -> TypeGuard[str]:
 
 async def _ended_well(call: Call, call_next: CallNext) -> HandlerResult:
     """Run the handler. An error of ours that left the author's code becomes what it should be on the wire."""
+    if call.runtime.recorder is not None:
+        call_next = call.runtime.recorder.observing(call, call_next)
     try:
         result = await call_next(call.ctx)
     except HandraiseError as error:

@@ -76,9 +76,10 @@ class SqliteFile:
     async def _take(self, work: Work[T], *, writes: bool) -> T:
         unit = _Unit(work, writes)
         with self._lock:
+            first = all(unit.loop is not other.loop for other in self._waiting[:1])
             self._waiting.append(unit)
-            if len(self._waiting) == 1:
-                self._worker.submit(self._run_waiting)
+        if first:  # soon, not now: whoever is about to write in this turn of the loop comes along
+            unit.loop.call_soon(self._worker.submit, self._run_waiting)
         try:
             result: T = await unit.done
         except (sqlite3.Error, OSError, UnicodeError) as error:

@@ -1,0 +1,207 @@
+"""What becomes of a server's questions is in its ledger, on every revision, before the body goes on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.server.mcpserver import MCPServer
+from tests.client.hosts import host
+from tests.server.peers import REVISIONS, text_of
+
+from handraise import Accepted, Handraise, NotSupported, ask
+from handraise.desks.scripted import Line
+from handraise.forms import Form
+from handraise.ledger import Event, Ledger
+from handraise.ledger.audit import verify
+from handraise.revisions import Revision
+
+URL = "https://mcp.example.com/connect?e=Zk3q"
+
+
+@pytest.fixture(params=REVISIONS, ids=str)
+def revision(request: pytest.FixtureRequest) -> Revision:
+    return Revision(request.param)
+
+
+@pytest.fixture
+async def ledger(tmp_path: Path) -> AsyncIterator[Ledger]:
+    ledger = Ledger.at(tmp_path / "server.db")
+    yield ledger
+    await ledger.aclose()
+
+
+def server(ledger: Any, **options: Any) -> MCPServer:
+    made = Handraise(ledger=ledger, **options).install(MCPServer("notes"))
+
+    @made.tool()
+    async def greet(greeting: str = "Hello") -> str:
+        answer = await ask.text("Who are you?")
+        if isinstance(ledger, Ledger) and isinstance(answer, Accepted):
+            rows = await ledger.tables.rows(0, 10)
+            assert b'"decided"' in rows[-1].body  # it is there before the body has the answer
+        return f"{greeting} {answer.or_stop()}"
+
+    @made.tool()
+    async def sure() -> str:
+        answer = await ask.confirm("Delete it?")
+        return type(answer).__name__
+
+    @made.tool()
+    async def crash() -> str:
+        await ask.text("Who are you?")
+        raise ValueError("oh")
+
+    @made.tool()
+    async def visit() -> str:
+        try:
+            await ask.open("Look", URL, wait=False, fallback=None)
+        except NotSupported:
+            return "no"
+        return "yes"
+
+    return made
+
+
+async def events_of(ledger: Ledger) -> list[Event]:
+    return [event async for _, event in ledger.events()]
+
+
+@pytest.mark.shows("G1", "G2", "G5", "G7")
+async def test_a_question_is_joined_to_the_call_that_used_its_answer(
+    revision: Revision, ledger: Ledger
+) -> None:
+    async with host(server(ledger), revision, [Line("accept", {"answer": "Ada"})]) as here:
+        assert text_of(await here.client.call_tool("greet", {"greeting": "Hi"})) == "Hi Ada"
+    asked, decided, used = await events_of(ledger)
+    assert [asked.kind, decided.kind, used.kind] == ["asked", "decided", "used"]
+    assert len({event.question for event in (asked, decided, used)}) == 1
+    assert (decided.action, decided.decided_by) == ("accept", "human")
+    assert decided.answer is not None
+    assert used.used is not None
+    assert (used.used.ended, used.used.request) == ("result", asked.about.request)
+    about = asked.about
+    assert (about.server.id, about.revision, about.mode) == ("notes", str(revision), "form")
+    assert about.request is not None
+    assert (about.request.method, about.request.target) == ("tools/call", "greet")
+    assert about.principal is not None
+    assert about.client is not None
+    assert [(field.name, field.type) for field in asked.fields] == [("answer", "text")]
+    assert (await verify(ledger)).sound
+
+
+@pytest.mark.shows("G1", "O1")
+@pytest.mark.parametrize("action", ["decline", "cancel"])
+async def test_decline_and_cancel_are_recorded_as_they_are(
+    revision: Revision, ledger: Ledger, action: str
+) -> None:
+    async with host(server(ledger), revision, [Line(action)]) as here:
+        await here.client.call_tool("greet")
+    events = await events_of(ledger)
+    assert [event.kind for event in events] == ["asked", "decided", "used"]
+    assert events[1].action == action
+    assert events[1].answer is None
+    assert events[2].used is not None
+    assert events[2].used.ended == "error"
+
+
+async def test_no_to_a_confirmation_stays_an_accept_in_the_ledger(revision: Revision, ledger: Ledger) -> None:
+    async with host(server(ledger), revision, [Line("accept", {"confirm": False})]) as here:
+        assert text_of(await here.client.call_tool("sure")) == "Declined"
+    assert (await events_of(ledger))[1].action == "accept"
+
+
+@pytest.mark.shows("G7")
+async def test_a_call_that_failed_with_the_answer_is_recorded_so(revision: Revision, ledger: Ledger) -> None:
+    async with host(server(ledger), revision, [Line("accept", {"answer": "Ada"})]) as here:
+        await here.client.call_tool("crash")
+    last = (await events_of(ledger))[-1]
+    assert last.used is not None
+    assert last.used.ended == "error"
+
+
+@pytest.mark.shows("G1", "O2")
+async def test_who_cannot_be_asked_was_not_asked_in_the_ledger(ledger: Ledger) -> None:
+    async with host(server(ledger), Revision.JULY_2026, modes=("form",)) as here:
+        await here.client.call_tool("visit")
+    (failed,) = await events_of(ledger)
+    assert failed.kind == "failed"
+    assert failed.reasons == ("nobody could be asked", "the author's fallback was used")
+
+
+@pytest.mark.shows("G1", "C8")
+async def test_a_question_that_nobody_answers_expires_in_the_ledger(
+    revision: Revision, ledger: Ledger
+) -> None:
+    async with host(server(ledger, timeout=0.05), revision, [Line("leave")]) as here:
+        try:
+            await here.client.call_tool("greet")
+        except Exception:
+            assert revision.modern
+    kinds = [event.kind for event in await events_of(ledger)]
+    assert kinds[0] == "asked"
+    assert "expired" in kinds
+
+
+@pytest.mark.shows("G1")
+async def test_a_link_is_recorded_when_it_is_opened(ledger: Ledger) -> None:
+    async with host(server(ledger), Revision.JULY_2026, [Line("accept")]) as here:
+        assert text_of(await here.client.call_tool("visit")) == "yes"
+    events = await events_of(ledger)
+    assert [event.kind for event in events] == ["asked", "decided", "opened", "used"]
+    assert events[2].link is not None
+    assert events[2].link.domain == "example.com"
+
+
+@pytest.mark.shows("C10")
+async def test_an_answer_that_came_with_the_call_is_recorded_as_never_shown(ledger: Ledger) -> None:
+    made = Handraise(ledger=ledger).install(MCPServer("notes"))
+
+    @made.tool()
+    async def name() -> str:
+        return str(
+            (await ask("Who?", Form.of(str, name="answer"), key="who", unsafe_preanswer=True)).or_stop()
+        )
+
+    given = {"who": {"action": "accept", "content": {"answer": "Ada"}}}
+    async with host(made, Revision.JULY_2026) as here:
+        session = here.client.session
+        result = await session.call_tool("name", {}, input_responses=given)  # type: ignore[arg-type]
+        assert text_of(result) == "Ada"
+    decided = (await events_of(ledger))[0]
+    assert decided.kind == "decided"
+    assert decided.reasons == ("it came with the call and was never shown",)
+
+
+async def test_a_store_and_its_ledger_can_be_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    made = Handraise(store=path, ledger=True).install(MCPServer("notes"))
+
+    @made.tool()
+    async def greet() -> str:
+        return str((await ask.text("Who are you?")).or_stop())
+
+    async with host(made, Revision.JULY_2026, [Line("accept", {"answer": "Ada"})]) as here:
+        assert text_of(await here.client.call_tool("greet")) == "Ada"
+    ledger = Ledger.at(path)
+    assert [event.kind for event in await events_of(ledger)] == ["asked", "decided", "used"]
+    report = await verify(ledger)
+    assert (report.sound, report.checkpoints) == (True, 1)
+    await ledger.aclose()
+
+
+async def test_the_environment_names_a_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "named.db"
+    monkeypatch.setenv("HANDRAISE_LEDGER", str(path))
+    async with host(server(None), Revision.JULY_2026, [Line("decline")]) as here:
+        await here.client.call_tool("greet")
+    ledger = Ledger.at(path)
+    assert len(await events_of(ledger)) == 3
+    await ledger.aclose()
+
+
+def test_without_a_word_about_it_there_is_no_ledger() -> None:
+    assert Handraise()._ledger is None
+    assert Handraise(ledger=False)._ledger is None
