@@ -27,6 +27,7 @@ from handraise import Person as Somebody
 from handraise.errors import SetupError, UsageError
 from handraise.pages import OwnSessions, Pages, peers
 from handraise.revisions import Revision
+from handraise.server.hosted_at import require_public_url
 from handraise.server.install import _RUNTIMES
 
 PUBLIC = "https://mcp.example.com"
@@ -141,6 +142,19 @@ async def test_a_page_whose_person_could_not_be_known_is_not_asked_for(
 def test_a_public_address_that_is_none_or_unsafe_is_refused(url: str) -> None:
     with pytest.raises(SetupError):
         Handraise(public_url=url)
+
+
+@pytest.mark.parametrize(
+    ("given", "known"),
+    [
+        ("https://MCP.example.com:443/", "https://mcp.example.com"),
+        ("https://mcp.example.com:8443/base/", "https://mcp.example.com:8443/base"),
+        ("http://127.0.0.1:80", "http://127.0.0.1"),
+        ("http://[::1]:8000", "http://[::1]:8000"),
+    ],
+)
+def test_a_public_address_is_known_as_browsers_write_it(given: str, known: str) -> None:
+    assert require_public_url(given) == known
 
 
 def test_pages_are_not_mounted_where_nobody_can_reach_them() -> None:

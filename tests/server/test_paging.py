@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -309,3 +310,28 @@ async def test_a_page_cannot_be_prepared_before_it_has_a_link() -> None:
 
     async with connect(server, Revision.JULY_2026, Person()) as client:
         assert "await it" in text_of(await client.call_tool("early"))
+
+
+@dataclass(frozen=True)
+class Renewing(SecretPage[Secret]):
+    """A page whose secret is another one at every use."""
+
+    async def recall(self, contents: Mapping[str, Any]) -> Secret | None:
+        return Secret(contents[ONE] + "+")
+
+
+async def test_what_a_page_renews_is_kept_anew() -> None:
+    server, person, known = MCPServer("renewing"), AtTheBrowser(), []
+    Handraise().install(server)
+    page = Renewing("Token", (SecretField(ONE),), service="github")
+
+    @server.tool()
+    async def use() -> str:
+        known.append((await ask.page(page, timeout=20)).or_stop().reveal())
+        return "used"
+
+    async with connect(server, Revision.JULY_2026, person) as client:
+        for _ in range(3):
+            await client.call_tool("use")
+        await person.done()
+    assert known == [SECRET, SECRET + "+", SECRET + "++"]

@@ -79,5 +79,5 @@ class Page(Protocol[R]):
         ...
 
     async def recall(self, contents: Mapping[str, Any]) -> R | None:
-        """The result from what the vault kept; None when that does not serve any more, and is asked for again."""
+        """The result from what the vault kept, renewed where it has to be; None when it has to be asked for again."""
         ...

@@ -29,7 +29,7 @@ class Hosting(NamedTuple):
 
 
 def require_public_url(url: str) -> str:
-    """The address without a slash at its end. SetupError unless it is https, or http on this computer."""
+    """The address as browsers write it, without a slash at its end. SetupError unless https, or on this computer."""
     parts = urlsplit(url)
     plain = parts.scheme in ("http", "https") and parts.hostname and not parts.query and not parts.fragment
     if not plain or "@" in parts.netloc:
@@ -38,7 +38,8 @@ def require_public_url(url: str) -> str:
         raise SetupError(
             "public_url has to be https: what people enter on pages must not travel in the clear"
         )
-    return url.rstrip("/")
+    usual = {"http": ":80", "https": ":443"}[parts.scheme]
+    return f"{parts.scheme}://{parts.netloc.lower().removesuffix(usual)}{parts.path.rstrip('/')}"
 
 
 def is_loopback(url: str) -> bool:
