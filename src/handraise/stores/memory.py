@@ -10,6 +10,7 @@ from handraise.conversation.records import Binding, Consumption, Entry, Flow, Js
 from handraise.errors import StoreError
 from handraise.stores.memory_ledger import MemoryLedger
 from handraise.stores.memory_secrets import MemorySecrets
+from handraise.stores.memory_tickets import MemoryTickets
 
 
 @dataclass(slots=True)
@@ -36,6 +37,8 @@ class MemoryStore:
         """The vault's table."""
         self.ledger = MemoryLedger()
         """The ledger's tables."""
+        self.tickets = MemoryTickets()
+        """The gateway's parked calls."""
 
     async def open_round(self, record: RoundRecord, *, events: Sequence[Record] = ()) -> None:
         if record.token in self._rows:

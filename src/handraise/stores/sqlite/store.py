@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from handraise.conversation.recorded import Record
 from handraise.conversation.records import Binding, Consumption, Entry, Flow, Json, Outcome, RoundRecord
 from handraise.stores.seal import Sealer
-from handraise.stores.sqlite import flows, ledger, rounds, secrets
+from handraise.stores.sqlite import flows, ledger, rounds, secrets, tickets
 from handraise.stores.sqlite.file import SqliteFile
 
 
@@ -19,12 +19,14 @@ class SqliteStore:
     durable = True
 
     def __init__(self, path: str | os.PathLike[str], *, keys: Sequence[bytes | str] | None = None) -> None:
-        schemas = (rounds.SCHEMA, flows.SCHEMA, secrets.SCHEMA, ledger.SCHEMA)
+        schemas = (rounds.SCHEMA, flows.SCHEMA, secrets.SCHEMA, ledger.SCHEMA, tickets.SCHEMA)
         self._file = SqliteFile(path, schemas=schemas, keys=keys)
         self.secrets = secrets.SqliteSecrets(self._file)
         """The vault's table."""
         self.ledger = ledger.SqliteLedger(self._file)
         """The ledger's tables."""
+        self.tickets = tickets.SqliteTickets(self._file)
+        """The gateway's parked calls."""
 
     async def open_round(self, record: RoundRecord, *, events: Sequence[Record] = ()) -> None:
         def open_round(db: sqlite3.Connection, sealer: Sealer) -> None:
@@ -103,7 +105,9 @@ class SqliteStore:
 
     async def prune(self, now: float) -> int:
         gone = await self._file.write(
-            lambda db, _: rounds.prune(db, now) + flows.prune(db, now) + secrets.prune(db, now)
+            lambda db, _: (
+                rounds.prune(db, now) + flows.prune(db, now) + secrets.prune(db, now) + tickets.prune(db, now)
+            )
         )
         if gone:
             await self._file.flush()

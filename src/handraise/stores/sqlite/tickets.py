@@ -1,0 +1,113 @@
+"""The table of parked calls: what was called, what was asked and how it ended, sealed."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+from handraise.conversation.records import Json
+from handraise.conversation.tickets import Ticket
+from handraise.stores.seal import Sealer
+from handraise.stores.sqlite.file import SqliteFile
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS tickets (
+    key TEXT NOT NULL PRIMARY KEY,
+    person TEXT NOT NULL,
+    server TEXT NOT NULL,
+    holder TEXT NOT NULL,
+    deadline REAL NOT NULL,
+    call BLOB,
+    round BLOB,
+    sent INTEGER NOT NULL DEFAULT 0,
+    outcome BLOB
+) STRICT, WITHOUT ROWID;
+"""
+
+
+class SqliteTickets:
+    """Parked calls in an SQLite file."""
+
+    def __init__(self, file: SqliteFile) -> None:
+        self._file = file
+
+    async def open(self, ticket: Ticket) -> None:
+        def insert(db: sqlite3.Connection, sealer: Sealer) -> None:
+            sealed = [_seal(sealer, ticket.key, name, getattr(ticket, name)) for name in _SEALED]
+            values = (*ticket[:5], sealed[0], sealed[1], int(ticket.sent), sealed[2])
+            db.execute("INSERT INTO tickets VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+
+        await self._file.write(insert)
+
+    async def find(self, key: str) -> Ticket | None:
+        def select(db: sqlite3.Connection, sealer: Sealer) -> Ticket | None:
+            row = db.execute("SELECT * FROM tickets WHERE key = ?", (key,)).fetchone()
+            if row is None:
+                return None
+            key_, person, server, holder, deadline, call, round, sent, outcome = row
+            return Ticket(
+                key_,
+                person,
+                server,
+                holder,
+                deadline,
+                _open(sealer, key, "call", call),
+                _open(sealer, key, "round", round),
+                bool(sent),
+                _open(sealer, key, "outcome", outcome),
+            )
+
+        return await self._file.read(select)
+
+    async def ask(self, key: str, round: Json) -> None:
+        def update(db: sqlite3.Connection, sealer: Sealer) -> None:
+            sealed = _seal(sealer, key, "round", round)
+            db.execute("UPDATE tickets SET round = ?, sent = 0 WHERE key = ?", (sealed, key))
+
+        await self._file.write(update)
+
+    async def send(self, key: str, *, holder: str) -> bool:
+        return await self._changes("UPDATE tickets SET sent = 1 WHERE key = ? AND holder = ?", key, holder)
+
+    async def take(self, key: str, *, was: str, holder: str) -> bool:
+        return await self._changes(
+            "UPDATE tickets SET holder = ? WHERE key = ? AND holder = ? AND sent = 0 AND outcome IS NULL",
+            holder,
+            key,
+            was,
+        )
+
+    async def settle(self, key: str, outcome: Json, *, until: float) -> None:
+        def update(db: sqlite3.Connection, sealer: Sealer) -> None:
+            sealed = _seal(sealer, key, "outcome", outcome)
+            db.execute(
+                "UPDATE tickets SET outcome = ?, deadline = ?, call = NULL, round = NULL WHERE key = ?",
+                (sealed, until, key),
+            )
+
+        await self._file.write(update)
+
+    async def prune(self, now: float) -> int:
+        return await self._file.write(lambda db, _: prune(db, now))
+
+    async def _changes(self, statement: str, *values: str) -> bool:
+        changed = await self._file.write(lambda db, _: db.execute(statement, values).rowcount)
+        return changed == 1
+
+
+_SEALED = ("call", "round", "outcome")
+
+
+def prune(db: sqlite3.Connection, now: float) -> int:
+    """Delete what is over; how many went."""
+    return db.execute("DELETE FROM tickets WHERE ? >= deadline", (now,)).rowcount
+
+
+def _seal(sealer: Sealer, key: str, column: str, value: Json) -> bytes | None:
+    if value is None:
+        return None
+    return sealer.seal(json.dumps(value).encode(), f"tickets/{key}/{column}")
+
+
+def _open(sealer: Sealer, key: str, column: str, sealed: bytes | None) -> Json:
+    return None if sealed is None else json.loads(sealer.open(sealed, f"tickets/{key}/{column}"))
