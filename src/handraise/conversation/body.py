@@ -336,10 +336,15 @@ class Conversation:
                 asked.answer(answer)
         self._send_rest()
 
+    def go_on(self) -> None:
+        """Let the body run at once, until it waits, when it is its turn."""
+        if self._task is not None:
+            run_now(self._task)
+
     async def wait(self, round_: Round) -> Json:
         """Wait until the round goes on, and give its wire result. Raises what the body raised."""
-        if round_.outcome is None and self._task is not None:
-            run_now(self._task)
+        if round_.outcome is None:
+            self.go_on()
         if round_.outcome is None:
             waiter = asyncio.get_running_loop().create_future()
             round_.waiters += (waiter,)

@@ -49,7 +49,7 @@ class AskingMiddleware:
         revision = _REVISIONS.get(ctx.protocol_version)
         if ctx.method not in ASKING_METHODS or ctx.request_id is None or revision is None:
             return call_next(ctx)
-        if revision.legacy:
+        if revision is not Revision.JULY_2026:
             return self._serve_legacy(LegacyCall(self._runtime, ctx, revision), call_next)
         state = None if ctx.params is None else ctx.params.get("requestState")
         if is_ours(state):
@@ -73,8 +73,10 @@ class AskingMiddleware:
         try:
             if fresh and ctx.params is not None and ctx.params.get("inputResponses"):
                 call.answered_before = parse_input_responses(ctx.params["inputResponses"])
-            conversation = self._begin(call, call_next)
-            result: HandlerResult = await conversation.wait(conversation.current)
+            conversation, first = call.conversation, call.conversation.current
+            self._begin(call, call_next)
+            conversation.go_on()
+            result: HandlerResult = first.result() if first.outcome else await conversation.wait(first)
         except HandraiseError as error:
             raise _protocol_error(error, revision) from error
         return result

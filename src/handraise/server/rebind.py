@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextvars
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import fields
 from typing import Any, TypeVar
 
 import anyio
@@ -30,10 +29,9 @@ T = TypeVar("T")
 
 Context = ServerRequestContext[Any, Any]
 
+_new = object.__new__
+
 _DECLARING = (CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY)
-_CONTEXT = tuple(field.name for field in fields(ServerRequestContext))
-SESSION = ("_request_outbound", "_connection", "_log_is_request_scoped", "_allowed_log_levels")
-_MOVED = ("request_id", "meta", "request", "close_sse_stream", "close_standalone_sse_stream")
 
 
 class _Nobody:
@@ -67,33 +65,41 @@ _NOTHING_TO_CLOSE = AsyncExitStack()
 
 
 def private_copy(ctx: Context) -> Context:
-    """The same context for the body alone, so that the round's own is never changed.
-
-    Only what the client says of itself is exchanged in both, for an equal one that other bodies have too.
-    """
-    own = _copy(ctx, ServerRequestContext, _CONTEXT)
-    own.session = _copy(ctx.session, ServerSession, SESSION)
-    meta = (ctx.params or {}).get("_meta")
-    if type(meta) is dict:
-        meta.update(_said.shared({key: meta[key] for key in _DECLARING if key in meta}))
+    """The same context for the body alone, so that the round's own is never changed."""
+    if type(ctx) is not ServerRequestContext or type(ctx.session) is not ServerSession:
+        own = _copy(ctx)
+        own.session = _copy(ctx.session)
+        return own
+    # One by one: an object whose `__dict__` nobody asks for is smaller, and quicker to make and to read from.
+    own, session, theirs = _new(ServerRequestContext), _new(ServerSession), ctx.session
+    session._request_outbound = theirs._request_outbound
+    session._connection = theirs._connection
+    session._log_is_request_scoped = theirs._log_is_request_scoped
+    session._allowed_log_levels = theirs._allowed_log_levels
+    own.session = session
+    own.lifespan_context = ctx.lifespan_context
+    own.protocol_version = ctx.protocol_version
+    own.method = ctx.method
+    own.params = ctx.params
+    own.request_id = ctx.request_id
+    own.meta = ctx.meta
+    own.request = ctx.request
+    own.close_sse_stream = ctx.close_sse_stream
+    own.close_standalone_sse_stream = ctx.close_standalone_sse_stream
     return own
 
 
-def _copy(value: T, kind: type, names: tuple[str, ...]) -> T:
-    own = object.__new__(type(value))
-    if type(value) is kind:
-        # One by one: an object whose `__dict__` nobody asks for is smaller, and quicker to read from.
-        for name in names:
-            setattr(own, name, getattr(value, name))
-    else:
-        own.__dict__.update(value.__dict__)
+def _copy(value: T) -> T:
+    own = _new(type(value))
+    own.__dict__.update(value.__dict__)
     return own
 
 
 def attach_round(own: Context, live: Context) -> None:
     """Point the body's view to the request that is live now."""
-    for name in _MOVED:
-        setattr(own, name, getattr(live, name))
+    own.request_id, own.meta, own.request = live.request_id, live.meta, live.request
+    own.close_sse_stream = live.close_sse_stream
+    own.close_standalone_sse_stream = live.close_standalone_sse_stream
     session, now = own.session, live.session
     session._request_outbound = now._request_outbound
     session._allowed_log_levels = now._allowed_log_levels
@@ -105,42 +111,40 @@ def attach_round(own: Context, live: Context) -> None:
 
 def detach_round(own: Context) -> None:
     """Point the body's view to nobody, and let go of everything that belonged to the round."""
-    for name in _MOVED:
-        setattr(own, name, None)
+    own.request_id = own.meta = own.request = None
+    own.close_sse_stream = own.close_standalone_sse_stream = None
     own.session._request_outbound = _NOBODY
     own.session._allowed_log_levels = _NO_LEVELS
-    _slim(own.session._connection)
+    _slim(own)
 
 
-def _slim(connection: Connection) -> None:
-    """Leave to a connection what is its own: thousands of bodies may be suspended, each with one."""
+def _slim(own: Context) -> None:
+    """Leave to a suspended body what is its own: thousands may be suspended, each with a connection."""
+    connection = own.session._connection
     if connection.initialized.is_set():
         connection.initialized = _INITIALIZED
     if not connection.exit_stack._exit_callbacks:  # type: ignore[attr-defined]
         connection.exit_stack = _NOTHING_TO_CLOSE
-    params = connection._client_params
-    if params is not None and params.capabilities is connection.client_capabilities:
-        connection.client_params = _understood.shared(params)
+    meta, params = (own.params or {}).get("_meta"), connection._client_params
+    if type(meta) is dict and params is not None and params.capabilities is connection.client_capabilities:
+        said = {key: meta[key] for key in _DECLARING if key in meta}
+        if said:
+            said, connection.client_params = _shared(said, params)
+            meta.update(said)
 
 
-class _Declarations:
-    """What clients said of themselves lately. Most say the same, and that is kept once for all of them."""
-
-    def __init__(self) -> None:
-        self._known: tuple[Any, ...] = ()
-
-    def shared(self, declared: Any) -> Any:
-        """The same declaration, one that others have too."""
-        for known in self._known:
-            if known == declared:
-                return known
-        self._known = (declared, *self._known[:_FEW])
-        return declared
+_declared: list[tuple[dict[str, Any], Any]] = []
+_FEW = 8
 
 
-_FEW = 7
-_said = _Declarations()
-_understood = _Declarations()
+def _shared(said: dict[str, Any], understood: Any) -> tuple[dict[str, Any], Any]:
+    """What a client says of itself, and what the SDK made of it: most say the same, and that is kept once for all."""
+    for known in _declared:
+        if known[0] == said:
+            return known
+    _declared.insert(0, (said, understood))
+    del _declared[_FEW:]
+    return said, understood
 
 
 def carry_variables(into: contextvars.Context) -> None:
