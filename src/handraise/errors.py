@@ -18,8 +18,10 @@
     │   ├── NoRoom                 as many questions wait as this server takes
     │   └── UnusableAnswer         the person's answers kept failing the form
     ├── CompletionRefused          a URL question finished by nobody we can name, or already over
+    ├── AccountError               the service of an account cannot be reached, or answers wrongly
     ├── Stopped                    the body ended itself politely after a decline or a cancel
     ├── Stale                      what was asked about changed while the person thought
+    ├── GuardRefused               a guard does not let a call run, and asks nobody about it
     ├── OutsideBoundary            a file that lies outside of the roots, or a link that may lead there
     ├── UsageError                 Handraise was called where it cannot work
     ├── SetupError                 something to install or to configure is missing
@@ -43,6 +45,11 @@ class HandraiseError(Exception):
 
     code: ClassVar[str] = "handraise"
     public: ClassVar[str] = "Something went wrong while asking the person."
+
+    @property
+    def category(self) -> str:
+        """How a call ended, in one word for programs; it travels in the result's `_meta`."""
+        return self.code
 
 
 class DefinitionError(HandraiseError):
@@ -201,6 +208,13 @@ class CompletionRefused(HandraiseError):
     public = "This cannot be finished here."
 
 
+class AccountError(HandraiseError):
+    """The service of an account that a person connects cannot be reached, or does not answer as it should."""
+
+    code = "account"
+    public = "The service of the person's account could not be reached or answered wrongly. Try again later."
+
+
 class Stopped(HandraiseError):
     """The body ended itself politely, because the person declined or cancelled."""
 
@@ -211,12 +225,32 @@ class Stopped(HandraiseError):
         super().__init__(message)
         self.action: Literal["decline", "cancel"] = action
 
+    @property
+    def category(self) -> str:
+        return "user_declined" if self.action == "decline" else "user_cancelled"
+
 
 class Stale(HandraiseError):
     """What was asked about changed while the person thought, so their answer is not used."""
 
     code = "stale"
     public = "What this was about changed while the person was deciding. Nothing was done. Look again, then call again."
+
+
+class GuardRefused(HandraiseError):
+    """A guard does not let a call run, and asks nobody about it. The model gets the whole message."""
+
+    code = "guard_refused"
+    public = "A guard does not let this run. Nothing was done."
+
+    def __init__(self, message: str, *, category: str) -> None:
+        super().__init__(message)
+        self._category = category
+        self.__dict__["public"] = message  # of this one error; the class keeps its constant sentence
+
+    @property
+    def category(self) -> str:
+        return self._category
 
 
 class OutsideBoundary(HandraiseError):

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
 from handraise.cli.check import AsJson
 from handraise.display import for_line
-from handraise.errors import HandraiseError
+from handraise.errors import HandraiseError, SetupError
 
 if TYPE_CHECKING:
     from handraise.vault import Kept, Vault
@@ -83,19 +83,45 @@ def forget(
     ],
     store: InStore,
     owner: OfOwner = None,
+    here_only: Annotated[
+        bool,
+        typer.Option(
+            "--here-only", help="Do not tell the service of a connected account; it stays valid there."
+        ),
+    ] = False,
 ) -> None:
-    """Forget a secret. The server asks for it again when it needs it."""
+    """Forget a secret. The server asks for it again when it needs it.
+
+    A connected account is taken back at its service first, where that has a way for it.
+    """
 
     async def work(vault: Vault) -> str:
         owners = {kept.owner for kept in await vault.list(owner) if kept.service == service}
         if len(owners) > 1:
             raise typer.BadParameter(f"{len(owners)} people have one; say whose with --owner")
-        if not owners or not await vault.forget(owners.pop(), service):
+        whose = "".join(owners)
+        revoked = not here_only and await _revoke(await vault.find(whose, service) or {})
+        if not whose or not await vault.forget(whose, service):
             typer.echo(f"Nothing is kept for {service}.", err=True)
             raise typer.Exit(1)
-        return f"Forgotten: {service}."
+        return f"Forgotten: {service}." + (" Its service has taken it back, too." if revoked else "")
 
     typer.echo(_in_vault(store, work))
+
+
+async def _revoke(contents: Mapping[str, Any]) -> bool:
+    """Take a connected account back at its service; what is no account has none."""
+    if contents.get("kind") != "oauth":
+        return False
+    from handraise.pages.oauth.kept import revoke_kept
+
+    try:
+        return await revoke_kept(contents)
+    except HandraiseError as error:
+        raise SetupError(
+            f"The service did not take it back, so that nothing was forgotten: {error} "
+            "(--here-only forgets it here and leaves it valid there.)"
+        ) from None
 
 
 @app.command(epilog=_ROTATE_EXAMPLES)

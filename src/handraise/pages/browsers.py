@@ -29,8 +29,10 @@ class Browser:
 class Browsers:
     """The browsers of one site."""
 
-    def __init__(self, url: Callable[[], str]) -> None:
+    def __init__(self, url: Callable[[], str], called: str = "page") -> None:
+        """`called` tells this cookie from the site's others."""
         self._url = url
+        self._called = called
         self._key = secrets.token_bytes(32)
 
     def meet(self, request: Request) -> Browser:
@@ -56,7 +58,7 @@ class Browsers:
         On plain http, which is this computer only, not every browser takes secure cookies, and the prefix needs them.
         """
         parts = urlsplit(self._url())
-        return f"{'__Host-' if self._is_secure else ''}handraise-page-{parts.port or 443}"
+        return f"{'__Host-' if self._is_secure else ''}handraise-{self._called}-{parts.port or 443}"
 
     @property
     def _is_secure(self) -> bool:

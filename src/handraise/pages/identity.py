@@ -32,6 +32,8 @@ class SignIn(Protocol):
 
     routes: Sequence[BaseRoute]
     """Addresses of its own, below the pages'."""
+    another_account: str | None
+    """Which of them is for somebody who is signed in as the wrong person."""
 
     async def see(self, sitting: Sitting) -> Seen:
         """Whose browser it is."""
@@ -56,6 +58,7 @@ class OwnSessions:
     """
 
     routes: Sequence[BaseRoute] = ()
+    another_account: str | None = None
 
     def __init__(self, hook: SessionHook, *, sign_in_url: str | None = None) -> None:
         self._hook = hook
@@ -93,6 +96,7 @@ class ThisComputer:
     """
 
     routes: Sequence[BaseRoute] = ()
+    another_account: str | None = None
 
     def __init__(self, user: int | None = None, peer_user: PeerUser = user_of_peer) -> None:
         self._user = user if user is not None or not hasattr(os, "getuid") else os.getuid()

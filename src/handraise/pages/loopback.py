@@ -13,8 +13,11 @@ from handraise.site.listener import Listener
 class Loopback:
     """Listens from the first page on, until none has waited for `idle` seconds."""
 
-    def __init__(self, app: Callable[[], ASGIApp], is_needed: Callable[[], bool], idle: float) -> None:
-        self.listener = _new_listener()
+    def __init__(
+        self, app: Callable[[], ASGIApp], is_needed: Callable[[], bool], idle: float, port: int = 0
+    ) -> None:
+        self._port = port
+        self.listener = self._new_listener()
         self._app = app
         self._is_needed = is_needed
         self._idle = idle
@@ -25,7 +28,7 @@ class Loopback:
         """Be reachable, on return."""
         async with self._lock:
             if not self.listener.is_running:
-                self.listener = _new_listener()  # the old port may be somebody else's by now
+                self.listener = self._new_listener()  # the old port may be somebody else's by now
                 await self.listener.start(self._app())
             if self._watch is None or self._watch.done():
                 self._watch = asyncio.create_task(self._stop_when_idle(), name="handraise: idle pages")
@@ -45,6 +48,5 @@ class Loopback:
                     await self.listener.stop()
                     return
 
-
-def _new_listener() -> Listener:
-    return Listener("The pages of this server")
+    def _new_listener(self) -> Listener:
+        return Listener("The pages of this server", port=self._port)

@@ -23,6 +23,7 @@ class Pages:
     - `brand`: name, logo and colour.
     - `keys`: the vault's; a variable, a file or the system's keyring when absent.
     - `idle`: seconds after which a stdio server's loopback listener stops, when no page waits.
+    - `port`: where that listener is; any free one when 0. A service may insist on one for connected accounts.
     - `record`: told of every page that is opened, completed or refused.
     """
 
@@ -30,4 +31,5 @@ class Pages:
     brand: Brand = field(default_factory=Brand)
     keys: KeySource | None = None
     idle: float = 60.0
+    port: int = 0
     record: Record = _unrecorded

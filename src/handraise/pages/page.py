@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
-from handraise.questions import Accepted
+from handraise.questions import Accepted, Answer
 from handraise.site.posted import Posted
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Page(Protocol[R]):
         """What comes of a button: another page, or the result."""
         ...
 
-    async def step(self, sitting: Sitting, name: str) -> Response | Accepted[R] | None:
+    async def step(self, sitting: Sitting, name: str) -> Response | Answer[R] | None:
         """What comes of opening the address `name` below the page; None when there is no such.
 
         `back` is where another site sent the browser back with the `state` that the visit expects.

@@ -66,6 +66,7 @@ class Site:
             routes=[
                 Route("/static/{name}", self._static),
                 Route("/back", self._back),
+                Route("/back/{service}", self._back),
                 *sign_in.routes,
                 Route("/{visit}", self._show),
                 Route("/{visit}", self._take, methods=["POST"]),
@@ -123,7 +124,7 @@ class Site:
         came = await sitting.visit.page.step(sitting, step)
         if came is None:
             raise HTTPException(404, _NOTHING)
-        return await self._end(sitting, came) if isinstance(came, Accepted) else came
+        return came if isinstance(came, Response) else await self._end(sitting, came)
 
     async def _take(self, request: Request) -> Response:
         sitting = self._sit(request, self._visits.find(request.path_params["visit"]))
@@ -154,7 +155,8 @@ class Site:
             case "another":
                 logger.warning("somebody else opened a page that waits for its own person")
                 self._record("refused", sitting.visit, "another person")
-                return self._note("not_you", 403)
+                again = self._sign_in.another_account
+                return self._note("not_you", 403, again=again and f"{self.base}/{again}")
 
     async def _end(self, sitting: Sitting, answer: Answer[Any]) -> Response:
         if not await self._visits.end(sitting.visit, answer):
@@ -213,7 +215,10 @@ class Site:
 
     def _note(self, note: str, status: int, **values: object) -> Response:
         return self._render(
-            "note.html", status, note=note, **{"about": None, "page": None, "text": "", **values}
+            "note.html",
+            status,
+            note=note,
+            **{"about": None, "page": None, "text": "", "again": None, **values},
         )
 
     def _render(self, template: str, status: int, **values: object) -> Response:

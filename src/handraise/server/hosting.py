@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
-from typing import TYPE_CHECKING, Any
+import weakref
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from handraise.errors import SetupError, UsageError
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from handraise.pages.site import Site
     from handraise.server.flows import Flows
 
+R = TypeVar("R")
+
 
 class PageHost:
     """Hosts pages for the people of one server. What it needs of the web is loaded with the first page."""
@@ -34,6 +38,7 @@ class PageHost:
         self._options = hosting.pages or Pages()
         self.visits = Visits(self._settle)
         self.vault = _vault_in(hosting.store, self._options)
+        self._recalling = _Locks()
         self._mounted: Site | None = None
         self._loopback: tuple[Loopback, Site] | None = None
 
@@ -55,6 +60,23 @@ class PageHost:
         if call.person.how == "system":
             await self._loopback_site()[0].ensure()
         return visit, site.link(visit)
+
+    async def recall(self, person: Person, page: Page[R]) -> R | None:
+        """What the vault has for a person, and serves; what changed on the way, like a renewed token, is kept.
+
+        One at a time for a person and service: a token that two renewed at once would be lost to both.
+        """
+        if page.service is None:
+            return None
+        async with self._recalling[person.key, page.service]:
+            kept = await self.vault.find(person, page.service)
+            found = None if kept is None else await page.recall(kept)
+            if kept is not None and found is None:  # another process may have renewed it first
+                latest = await self.vault.find(person, page.service)
+                return None if latest is None or latest == kept else await page.recall(latest)
+            if found is not None and (now := dict(page.dump(found))) != kept:
+                await self.vault.keep(person, page.service, now, seconds=page.keep_for)
+        return found
 
     def app(self) -> ASGIApp:
         """The pages as an application, to be mounted at `MOUNTED_AT` below the public address."""
@@ -109,7 +131,12 @@ class PageHost:
             from handraise.pages.loopback import Loopback
             from handraise.pages.site import Site
 
-            loopback = Loopback(lambda: site.app, lambda: self.visits.wait_for("system"), self._options.idle)
+            loopback = Loopback(
+                lambda: site.app,
+                lambda: self.visits.wait_for("system"),
+                self._options.idle,
+                self._options.port,
+            )
             site = Site(
                 self.visits,
                 ThisComputer(),
@@ -140,6 +167,13 @@ class PageHost:
             contents = page.dump(answer.data)
             await self.vault.keep(visit.person, page.service, contents, seconds=page.keep_for)
         await self._flows.complete(visit.elicitation_id, visit.person)
+
+
+class _Locks(weakref.WeakValueDictionary[tuple[str, str], asyncio.Lock]):
+    """A lock for each person and service, for as long as somebody uses it."""
+
+    def __getitem__(self, key: tuple[str, str]) -> asyncio.Lock:
+        return self.setdefault(key, asyncio.Lock())
 
 
 _KINDS = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}

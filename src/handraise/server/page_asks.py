@@ -1,4 +1,4 @@
-"""The part of `ask` that is answered on a page: secrets, a set-up, an errand on another site."""
+"""The part of `ask` that is answered on a page: secrets, a set-up, an account, an errand on another site."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from handraise.vault import Secret
 
 if TYPE_CHECKING:
     from handraise.pages import Errand, Page, SecretField, Setup
+    from handraise.pages.oauth import Account, Token
 
 T = TypeVar("T")
 F = TypeVar("F")
@@ -139,6 +140,23 @@ class PageAsks:
         from handraise.pages import OutsidePage
 
         return self.page(OutsidePage(title, url, confirm, webhook_key), fallback=fallback, **usual)
+
+    def connect(
+        self,
+        account: Account,
+        *,
+        keep_for: float | None = None,
+        fallback: Any = NO_FALLBACK,
+        **usual: Unpack[UsualOnPages],
+    ) -> Asking[Answer[Token]]:
+        """Ask the person to connect their account at a service, by OAuth; its token, from the vault when it is there.
+
+        The vault keeps it for this person, for `keep_for` seconds or for good, and it is renewed when it is about
+        to expire. The client's own token has no part in it.
+        """
+        from handraise.pages.oauth import ConnectPage
+
+        return self.page(ConnectPage(account, keep_for), fallback=fallback, **usual)
 
     def page(
         self, page: Page[R], *, fallback: Any = NO_FALLBACK, **usual: Unpack[UsualOnPages]

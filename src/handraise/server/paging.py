@@ -42,17 +42,9 @@ class PageInquiry(Generic[R]):
         return [self.page.title, self.page.service]
 
     async def recall(self, call: Call) -> Accepted[R] | None:
-        """What the vault has for the person of the call. What the page renewed is kept anew."""
-        if self.page.service is None:
-            return None
-        vault = call.runtime.pages.vault
-        kept = await vault.find(call.person, self.page.service)
-        found = None if kept is None else await self.page.recall(kept)
-        if found is None:
-            return None
-        if (renewed := self.page.dump(found)) != kept:
-            await vault.keep(call.person, self.page.service, renewed, seconds=self.page.keep_for)
-        return Accepted(found)
+        """What the vault has for the person of the call."""
+        found = await call.runtime.pages.recall(call.person, self.page)
+        return None if found is None else Accepted(found)
 
     def require_askable(self) -> None:
         """A page of our own has a link of our own."""

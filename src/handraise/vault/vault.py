@@ -55,17 +55,18 @@ class Vault:
         until = None if seconds is None else now + seconds
         await self._table.put(SealedSecret(row, person.key, service, wrapped, sealed, now, until))
 
-    async def find(self, person: Person, service: str) -> dict[str, Any] | None:
-        """What the person has for a service; None when there is nothing, or it has expired."""
-        if person.how == "anonymous":
+    async def find(self, owner: Person | str, service: str) -> dict[str, Any] | None:
+        """What somebody has for a service; None when there is nothing, or it has expired."""
+        if not isinstance(owner, str) and owner.how == "anonymous":
             return None
-        found = await self._table.find(person.key, service)
+        key = owner if isinstance(owner, str) else owner.key
+        found = await self._table.find(key, service)
         if found is None:
             return None
-        if (found.owner, found.service) != (person.key, service):
+        if (found.owner, found.service) != (key, service):
             raise StoreError("the store gave back somebody else's secret")
         if found.until is not None and self._clock() >= found.until:
-            await self._table.remove(person.key, service)
+            await self._table.remove(key, service)
             return None
         contents: dict[str, Any] = json.loads((await self._ring_of(found)).open(found))
         return contents

@@ -1,0 +1,148 @@
+"""The page on which a person connects an account: what for, at whose wish, and then on to the service."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse, Response
+
+from handraise.errors import AccountError
+from handraise.pages.brand import Brand
+from handraise.pages.oauth.account import Account
+from handraise.pages.oauth.departure import Denied, Departure, read_code
+from handraise.pages.oauth.discovery import find_server
+from handraise.pages.oauth.grants import GrantOver, redeem, renew
+from handraise.pages.oauth.kept import dump_kept, parse_kept
+from handraise.pages.oauth.token import Grant, Token
+from handraise.pages.page import Sitting
+from handraise.questions import Accepted, Declined
+from handraise.site.posted import Posted
+
+logger = logging.getLogger(__name__)
+
+_EARLY: Final = 60.0
+"""Seconds before its end at which a token is renewed: the tool still has to use it."""
+_MOST_BROWSERS: Final = 100
+
+
+@dataclass(eq=False, slots=True)
+class ConnectPage:
+    """Asks a person to connect their account at a service, for one question."""
+
+    account: Account
+    keep_for: float | None = None
+    clock: Callable[[], float] = time.time
+    _tickets: dict[str, str] = field(default_factory=dict, repr=False)
+    """Who was shown the page, by browser: only they are sent on."""
+    _departure: Departure | None = field(default=None, repr=False)
+    """The last way out; an earlier one leads back to nothing."""
+
+    @property
+    def title(self) -> str:
+        return f"Connect your {self.account.name} account"
+
+    @property
+    def service(self) -> str:
+        return self.account.service
+
+    @property
+    def message(self) -> str:
+        return (
+            f"{self.title}: this server's own page shows what for and leads you on to {self.account.name}, "
+            "where you sign in. Nothing of it passes through this client."
+        )
+
+    async def show(self, sitting: Sitting) -> Response:
+        return self._page(sitting)
+
+    async def take(self, sitting: Sitting, posted: Posted) -> Response:
+        return self._page(sitting)
+
+    async def step(self, sitting: Sitting, name: str) -> Response | Accepted[Token] | Declined | None:
+        match name:
+            case "logo" if self.account.logo is not None:
+                return Response(self.account.logo, media_type=Brand(logo=self.account.logo).logo_type)
+            case "go":
+                return await self._go(sitting)
+            case "back":
+                return await self._back(sitting)
+        return None
+
+    async def _go(self, sitting: Sitting) -> Response:
+        """Send the browser to the service, once it has shown what for; a link that others made leads to the page."""
+        ticket = self._tickets.get(sitting.browser)
+        given = sitting.request.query_params.get("ticket", "")
+        if ticket is None or not hmac.compare_digest(ticket.encode(), given.encode()):
+            return RedirectResponse(sitting.at, 303)
+        try:
+            server = await find_server(self.account.registration)
+        except AccountError as error:
+            return self._failed(sitting, error)
+        self._departure = Departure(sitting.browser, server, f"{sitting.back}/{self.service}")
+        sitting.visit.expects = self._departure.state
+        url = self._departure.url(self.account.client_id, tuple(self.account.scopes), self.account.parameters)
+        return RedirectResponse(url, 303)
+
+    async def _back(self, sitting: Sitting) -> Response | Accepted[Token] | Declined:
+        departure = self._departure
+        if departure is None or not departure.is_of(sitting.browser):
+            raise HTTPException(403, _ELSEWHERE)  # and nothing is used up
+        self._departure = sitting.visit.expects = None
+        try:
+            code = read_code(departure, sitting.request.url)
+            grant = await redeem(self.account.registration, departure, code, self.account.scopes)
+        except Denied:
+            return Declined()
+        except AccountError as error:
+            return self._failed(sitting, error)
+        return Accepted(Token(grant))
+
+    def _failed(self, sitting: Sitting, error: AccountError) -> Response:
+        logger.warning("connecting %s did not work: %s", self.service, error)
+        return self._page(sitting, 502, _NOT_NOW.format(self.account.name))
+
+    def _page(self, sitting: Sitting, status: int = 200, problem: str | None = None) -> Response:
+        while len(self._tickets) >= _MOST_BROWSERS:
+            self._tickets.pop(next(iter(self._tickets)))
+        ticket = self._tickets.setdefault(sitting.browser, secrets.token_urlsafe(24))
+        return sitting.render(
+            "connect.html",
+            status,
+            account=self.account,
+            host=self.account.registration.host,
+            href=f"{sitting.at}/go?ticket={ticket}",
+            problem=problem,
+        )
+
+    def dump(self, result: Token) -> Mapping[str, Any]:
+        return dump_kept(self.account, result.grant)
+
+    async def recall(self, contents: Mapping[str, Any]) -> Token | None:
+        """The token, renewed when it is about to expire; None when the person has to connect again."""
+        grant = parse_kept(contents, self.account)
+        if grant is not None and grant.expires_at is not None and self.clock() >= grant.expires_at - _EARLY:
+            grant = await self._renewed(grant)
+        return None if grant is None else Token(grant)
+
+    async def _renewed(self, grant: Grant) -> Grant | None:
+        if grant.refresh_token is None:
+            return None
+        registration = self.account.registration
+        try:
+            return await renew(registration, await find_server(registration), grant)
+        except GrantOver:
+            return None
+
+
+_ELSEWHERE: Final = (
+    "This way back belongs to another browser, or was used before, so that nothing was changed. Open the link from "
+    "your client again, in this browser."
+)
+_NOT_NOW: Final = "Connecting to {} did not work, and nothing was changed. Try again in a moment."

@@ -1,0 +1,83 @@
+"""Where an authorization server's parts are: what it publishes about itself, checked before it is believed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from authlib.oauth2.rfc8414 import get_well_known_url
+
+from handraise.errors import AccountError, SetupError
+from handraise.pages.oauth.registration import Registration, require_private_way
+from handraise.pages.oauth.wire import NotThere, fetch
+
+_FRESH: Final = 3600.0
+_ENDPOINTS: Final = ("authorization_endpoint", "token_endpoint", "revocation_endpoint", "jwks_uri")
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """An authorization server."""
+
+    issuer: str | None
+    authorization_endpoint: str
+    token_endpoint: str
+    revocation_endpoint: str | None = None
+    jwks_uri: str | None = None
+    token_auth_methods: tuple[str, ...] = ("client_secret_basic",)
+    names_itself: bool = False
+    """Whether it says who it is whenever it sends a browser back (RFC 9207)."""
+
+
+_known: dict[str, tuple[float, Metadata]] = {}
+"""What servers published, by issuer."""
+
+
+async def find_server(registration: Registration, clock: Callable[[], float] = time.monotonic) -> Metadata:
+    """The authorization server of a registration."""
+    if (given := registration.endpoints) is not None:
+        return Metadata(registration.issuer, given.authorization, given.token, given.revocation)
+    issuer = registration.issuer
+    assert issuer is not None
+    until, known = _known.get(issuer, (0.0, None))
+    if known is None or clock() >= until:
+        known = parse_metadata(issuer, await _published(issuer))
+        _known[issuer] = clock() + _FRESH, known
+    return known
+
+
+def parse_metadata(issuer: str, published: dict[str, Any]) -> Metadata:
+    """What a server publishes. AccountError unless it is the issuer's own (RFC 8414, section 3.3) and has PKCE."""
+    if published.get("issuer") != issuer:
+        raise AccountError(f"{issuer} publishes as another issuer: {published.get('issuer')!r}")
+    endpoints: dict[str, str | None] = {}
+    for name in _ENDPOINTS:
+        value = published.get(name)
+        try:
+            endpoints[name] = None if value is None else require_private_way(str(value))
+        except SetupError as error:
+            raise AccountError(f"{issuer}: {name}: {error}") from None
+    authorization, token = endpoints["authorization_endpoint"], endpoints["token_endpoint"]
+    if authorization is None or token is None:
+        raise AccountError(f"{issuer} does not publish where people and servers go")
+    if "S256" not in published.get("code_challenge_methods_supported", ["S256"]):
+        raise AccountError(f"{issuer} has no PKCE with S256, without which a stolen code could be used")
+    return Metadata(
+        issuer,
+        authorization,
+        token,
+        endpoints["revocation_endpoint"],
+        endpoints["jwks_uri"],
+        tuple(published.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])),
+        published.get("authorization_response_iss_parameter_supported") is True,
+    )
+
+
+async def _published(issuer: str) -> dict[str, Any]:
+    """The server's own document, by RFC 8414 or by OpenID Connect Discovery."""
+    try:
+        return await fetch(get_well_known_url(issuer, external=True))
+    except NotThere:
+        return await fetch(f"{issuer.rstrip('/')}/.well-known/openid-configuration")

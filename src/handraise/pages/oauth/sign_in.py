@@ -1,0 +1,170 @@
+"""Signing in to pages through an authorization server, so that the browser's person is the MCP principal.
+
+It opens pages, and nothing else: a browser that signed in here has no access to the MCP server.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urljoin
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from handraise.errors import AccountError, SetupError
+from handraise.pages.browsers import Browser, Browsers, new_browser
+from handraise.pages.identity import Seen, same_person
+from handraise.pages.oauth.departure import Denied, Departure, read_code
+from handraise.pages.oauth.discovery import find_server
+from handraise.pages.oauth.grants import redeem
+from handraise.pages.oauth.id_token import read_person
+from handraise.pages.oauth.registration import FromVariable, Registration, hidden
+from handraise.pages.page import Sitting
+from handraise.questions import Person
+from handraise.site.posted import Posted
+from handraise.vault import Secret
+
+logger = logging.getLogger(__name__)
+
+_SCOPES: Final = ("openid",)
+_PATIENCE: Final = 600.0
+"""How long somebody may take to sign in, in seconds."""
+_MOST: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaving:
+    departure: Departure
+    at: str
+    """The page that they wanted, from the host on: our own words, never a parameter's."""
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    person: Person
+    at: str
+    until: float
+
+
+class SignInAt:
+    """Sign-in at the authorization server whose tokens the MCP server takes.
+
+        Pages(sign_in=SignInAt("https://id.example", client_id="notes-pages"))
+
+    Register the redirect address `…/handraise/signed-in` there. The person is the ID token's `iss` and `sub`, and
+    must be those of the access token with which the client came.
+    """
+
+    another_account: str | None = "another-account"
+
+    def __init__(
+        self,
+        issuer: str,
+        *,
+        client_id: str,
+        client_secret: Secret | FromVariable | str | None = None,
+        lasts: float = 3600.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`lasts` is how long a browser stays signed in, in seconds."""
+        self._registration = Registration(client_id, hidden(client_secret), issuer)
+        self._lasts = lasts
+        self._clock = clock
+        self._url = ""
+        self._browsers = Browsers(lambda: self._url, "signed-in")
+        self._leaving: dict[str, _Leaving] = {}
+        self._sessions: dict[str, _Session] = {}
+        self.routes: Sequence[BaseRoute] = (
+            Route("/signed-in", self._back),
+            Route(f"/{self.another_account}", self._switch),
+        )
+
+    async def see(self, sitting: Sitting) -> Seen:
+        self._url = sitting.back
+        wanted = sitting.visit.person
+        if wanted.issuer != self._registration.issuer:
+            raise SetupError(
+                f"the client's token is from {wanted.issuer!r}, and pages sign in at {self._registration.issuer!r}"
+            )
+        session = self._session(self._browsers.meet(sitting.request))
+        if session is None:
+            return "nobody"
+        return "them" if same_person(session.person, wanted) else "another"
+
+    async def invite(self, sitting: Sitting) -> Response:
+        return await self._send(self._browsers.meet(sitting.request), sitting.at)
+
+    async def enter(self, sitting: Sitting, posted: Posted) -> Response | None:
+        return None
+
+    async def _send(self, browser: Browser, at: str, **more: str) -> Response:
+        """Off to sign in. The browser that comes back has to be the one that left."""
+        try:
+            server = await find_server(self._registration)
+        except AccountError as error:
+            logger.warning("nobody can sign in: %s", error)
+            raise HTTPException(503, _NOT_NOW) from None
+        departure = Departure(browser.name, server, urljoin(self._url, "signed-in"))
+        self._make_room()
+        self._leaving[departure.state] = _Leaving(departure, at, self._clock() + _PATIENCE)
+        url = departure.url(self._registration.client_id, _SCOPES, more)
+        response = RedirectResponse(url, 303)
+        return self._browsers.give_cookie(response, browser) if browser.is_new else response
+
+    async def _back(self, request: Request) -> Response:
+        leaving = self._leaving.get(request.query_params.get("state", ""))
+        if leaving is None or self._clock() >= leaving.until:
+            raise HTTPException(404, _NOTHING)
+        if not leaving.departure.is_of(self._browsers.meet(request).name):
+            raise HTTPException(403, _ELSEWHERE)  # login CSRF; and nothing is used up
+        del self._leaving[leaving.departure.state]
+        try:
+            code = read_code(leaving.departure, request.url)
+            grant = await redeem(self._registration, leaving.departure, code, _SCOPES)
+            person = await read_person(grant, leaving.departure, self._registration.client_id)
+        except Denied:
+            raise HTTPException(403, _NOBODY) from None
+        except AccountError as error:
+            logger.warning("signing in did not work: %s", error)
+            raise HTTPException(403, _NOT_NOW) from None
+        own = new_browser()  # session fixation: the cookie that came may be known to others
+        self._sessions[own.name] = _Session(person, leaving.at, self._clock() + self._lasts)
+        return self._browsers.give_cookie(RedirectResponse(leaving.at, 303), own)
+
+    async def _switch(self, request: Request) -> Response:
+        """For somebody who is signed in as the wrong person."""
+        browser = self._browsers.meet(request)
+        session = self._session(browser)
+        if session is None:
+            raise HTTPException(404, _NOTHING)
+        del self._sessions[browser.name]
+        return await self._send(browser, session.at, prompt="select_account")
+
+    def _session(self, browser: Browser) -> _Session | None:
+        found = self._sessions.get(browser.name)
+        return found if found is not None and self._clock() < found.until else None
+
+    def _make_room(self) -> None:
+        now = self._clock()
+        self._leaving = {state: one for state, one in self._leaving.items() if now < one.until}
+        self._sessions = {name: one for name, one in self._sessions.items() if now < one.until}
+        while len(self._leaving) >= _MOST:
+            self._leaving.pop(next(iter(self._leaving)))
+
+
+_NOTHING: Final = "This way back was used before, or took too long. Open the link from your client again."
+_ELSEWHERE: Final = (
+    "Somebody began to sign in with another browser, so that nothing was changed in this one. Open the link from your "
+    "client again, in this browser."
+)
+_NOBODY: Final = (
+    "You did not sign in, and nothing was changed. Open the link from your client again when you want to."
+)
+_NOT_NOW: Final = "Signing in did not work, and nothing was changed. Open the link from your client again."
