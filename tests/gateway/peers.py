@@ -28,6 +28,7 @@ from handraise.gateway.home import Home
 from handraise.gateway.links import Link
 from handraise.gateway.messages import Message, fault, read
 from handraise.gateway.options import Options
+from handraise.gateway.taking_over import Keeper
 from handraise.gateway.upstreams import Source, Upstream
 from handraise.revisions import Revision
 
@@ -104,6 +105,9 @@ class MemoryLink:
         if self._only.modern and message.method == "initialize":
             return fault(message.id, -32022, "Unsupported", {"supported": ["2026-07-28"], "requested": ""})
         return None
+
+    def reissue(self, message: Message, round: dict[str, Any]) -> bool:
+        return False
 
     def die(self) -> None:
         """Be gone from one moment to the next."""
@@ -231,6 +235,7 @@ async def gateway(
     script: list[Line] | None = None,
     options: Options | None = None,
     gate: Any = None,
+    keeper: Keeper | None = None,
     **more: Any,
 ) -> AsyncIterator[tuple[Gateway, Callable[..., Any]]]:
     """A gateway in front of a server; the second value connects clients: `connect(revision, person, modes)`."""
@@ -238,7 +243,7 @@ async def gateway(
     events: list[Any] = []
     home = Home(
         options or Options(hold=30.0),
-        opening(Asking(queue, chosen, timeout=30.0, record=events.append)),
+        opening(Asking(queue, chosen, timeout=30.0, record=events.append, keeper=keeper)),
         **more,
     )
     link = MemoryLink(server or make_notes(), only)

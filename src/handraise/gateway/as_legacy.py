@@ -78,6 +78,13 @@ class AsLegacy:
     def source_of(self, message: Message) -> Source:
         return self._link.source_of(message)
 
+    def reissue(self, message: Message, round: dict[str, Any]) -> bool:
+        assert message.id is not None
+        asked = response(message.id, {"resultType": "input_required", **round})
+        asked.source = self.source_of(message)
+        self._ask(_Call(message, message.id), asked)
+        return True
+
     async def aclose(self) -> None:
         await self._link.aclose()
 
@@ -184,6 +191,7 @@ class AsLegacy:
                 id, str(requests[key].get("method")), self._question(requests[key].get("params") or {})
             )
             asked.about, asked.source = call.message.id, message.source
+            asked.round = {"inputRequests": requests, "requestState": call.state}
             self.on_message(asked)
 
     def _question(self, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -70,6 +70,9 @@ class AsModern:
     def source_of(self, message: Message) -> Source:
         return self._link.source_of(message)
 
+    def reissue(self, message: Message, round: dict[str, Any]) -> bool:
+        return False
+
     async def aclose(self) -> None:
         for task in self._tasks:
             task.cancel()

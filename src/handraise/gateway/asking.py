@@ -28,6 +28,7 @@ from handraise.revisions import Revision
 from handraise.wire import WireAnswer, dump_answer, dump_question, parse_answer, parse_question
 
 if TYPE_CHECKING:
+    from handraise.gateway.taking_over import Keeper
     from handraise.ledger import Ledger
 
 CLIENT = "client"
@@ -76,9 +77,12 @@ class Asking:
         ledger: Ledger | None = None,
         policy_version: str | None = None,
         call_person: Callable[[str], Awaitable[None]] | None = None,
+        keeper: Keeper | None = None,
         opened: AsyncExitStack | None = None,
     ) -> None:
         """`call_person` is told which server asks at our desk; `opened` is closed with us."""
+        self.keeper = keeper
+        """Keeps parked calls beyond this process."""
         self.queue = queue
         self._gate = gate
         self._timeout = timeout
@@ -93,6 +97,8 @@ class Asking:
         """Close the desks and the ledger."""
         for task in self._calling:
             task.cancel()
+        if self.keeper is not None:
+            await self.keeper.aclose()
         if self._opened is not None:
             await self._opened.aclose()
 

@@ -31,6 +31,7 @@ class Call:
         "peer",
         "port",
         "progress",
+        "round",
         "rounds",
         "tasks",
     )
@@ -54,6 +55,8 @@ class Call:
         """What goes on because of it; ended when it is withdrawn."""
         self.held: asyncio.Task[None] | None = None
         self.parked: Any = None
+        self.round: dict[str, Any] | None = None
+        """What the server asked last and the state to give back, where another process could go on with it."""
         self.rounds = 0
         """How often we repeated it with answers of our desk's."""
         self.progress = 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from handraise.gateway.as_legacy import AsLegacy
 from handraise.gateway.as_modern import AsModern
@@ -41,7 +41,7 @@ class EraLink:
 
     @property
     def durable(self) -> bool:
-        return self._to is self._link and self._link.durable
+        return self._to is not None and self._to.durable
 
     def source_of(self, message: Message) -> Source:
         return self._link.source_of(message)
@@ -53,6 +53,9 @@ class EraLink:
             self._waiting.append(message)
         else:
             self._begin(message)
+
+    def reissue(self, message: Message, round: dict[str, Any]) -> bool:
+        return self._to is not None and self._to.reissue(message, round)
 
     async def aclose(self) -> None:
         if self._patience is not None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from handraise.gateway.calls import Call
-from handraise.gateway.messages import Message, fault, notice, response
+from handraise.gateway.messages import Message, fault, made, notice, response
 from handraise.gateway.parked import Binding, Parked
 
 if TYPE_CHECKING:
+    from handraise.conversation.tickets import Ticket
     from handraise.gateway.home import Home
 
 RESUME: Final = "handraise_resume"
@@ -58,10 +59,17 @@ Run = Callable[[Coroutine[Any, Any, None], Call], object]
 class Holding:
     """Holds calls with signs of life, then parks them under a ticket."""
 
-    def __init__(self, home: Home, bind: Callable[[Call], Binding], server_of: Callable[[Call], str]) -> None:
+    def __init__(
+        self,
+        home: Home,
+        bind: Callable[[Call], Binding],
+        server_of: Callable[[Call], str],
+        revive: Callable[[Ticket, str], Awaitable[Parked]],
+    ) -> None:
         self._home = home
         self._bind = bind
         self._server_of = server_of
+        self._revive = revive
         self.waiting: set[asyncio.Future[Message]] = set()
         """The parked calls that still wait."""
 
@@ -91,12 +99,34 @@ class Holding:
 
     async def resume(self, call: Call) -> None:
         """Answer a call of the `handraise_resume` tool."""
-        ticket = call.arguments.get("ticket")
-        parked = self._home.parked.find(str(ticket), self._bind(call).person)
-        if parked is None:
-            call.answer(_told(call, NO_TICKET, failed=True))
-        else:
+        ticket, person = str(call.arguments.get("ticket")), self._bind(call).person
+        parked = self._home.parked.find(ticket, person)
+        if parked is not None:
             await self._wait(call, parked)
+        else:
+            call.answer(await self._from_store(call, ticket, person) or _told(call, NO_TICKET, failed=True))
+
+    async def _from_store(self, call: Call, ticket: str, person: str) -> Message | None:
+        """What became of a call of another process's; None when there is no such call."""
+        keeper = (await self._home.asking()).keeper
+        found = None if keeper is None else await keeper.find(ticket, person)
+        if keeper is None or found is None:
+            return None
+        if found.outcome is not None:
+            return made(found.outcome)
+        match await keeper.take(found):
+            case "taken":
+                parked = await self._revive(found, ticket)
+                return await self._outcome(call, asyncio.shield(parked.settled)) or _waiting(
+                    call, found.server, ticket
+                )
+            case "elsewhere":
+                waiting = asyncio.ensure_future(keeper.wait_elsewhere(found.key))
+                return await self._outcome(call, waiting) or _waiting(call, found.server, ticket)
+            case "ambiguous":
+                told = _told(call, AMBIGUOUS.format(server=found.server), failed=True)
+                await keeper.end(found.key, told)
+                return told
 
     def settle(self, call: Call, message: Message) -> None:
         """The call came to its end."""
@@ -114,24 +144,36 @@ class Holding:
 
     async def _hold(self, call: Call) -> None:
         await self._alive(call, call.began + self._home.options.hold)
-        parked = self._home.parked.park(call, self._bind(call))
-        self.waiting.add(parked.settled)
-        parked.settled.add_done_callback(self.waiting.discard)
-        call.answer(_waiting(call, parked))
+        parked = await self.park(call)
+        call.answer(_waiting(call, parked.binding.server, parked.ticket))
         call.port = call.held = None
 
+    async def park(self, call: Call, ticket: str | None = None) -> Parked:
+        """Give a call a ticket. It is in the store before anybody hears of it."""
+        parked = self._home.parked.park(call, self._bind(call), ticket)
+        self.waiting.add(parked.settled)
+        parked.settled.add_done_callback(self.waiting.discard)
+        if (keeper := self._home.keeper) is not None and ticket is None:
+            await keeper.open(parked, call, self._home.options.wait)
+        elif keeper is not None:
+            keeper.follow(parked)
+        return parked
+
     async def _wait(self, call: Call, parked: Parked) -> None:
-        """Wait for a parked call on behalf of another one, as long as its client is patient."""
+        """Wait for a parked call on behalf of another one."""
+        outcome = await self._outcome(call, asyncio.shield(parked.settled))
+        call.answer(outcome or _waiting(call, parked.binding.server, parked.ticket))
+
+    async def _outcome(self, call: Call, settled: asyncio.Future[Message]) -> Message | None:
+        """How a parked call ends, if it does so while the client of this one is patient."""
         alive = asyncio.ensure_future(self._alive(call, call.began + self._home.options.hold))
-        both: set[asyncio.Future[Any]] = {alive, parked.settled}
+        both: set[asyncio.Future[Any]] = {alive, settled}
         try:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            return settled.result() if settled.done() else None
         finally:
             alive.cancel()
-        if parked.settled.done():
-            call.answer(parked.settled.result())
-        else:
-            call.answer(_waiting(call, parked))
+            settled.cancel()
 
     async def _alive(self, call: Call, until: float) -> None:
         """Send a sign of life now and then, on the caller's own token."""
@@ -161,8 +203,8 @@ def with_resume_tool(message: Message) -> Message:
     return message.with_(result={**result, "tools": [*kept, *ours]})
 
 
-def _waiting(call: Call, parked: Parked) -> Message:
-    return _told(call, WAITING.format(server=parked.binding.server, ticket=parked.ticket))
+def _waiting(call: Call, server: str, ticket: str) -> Message:
+    return _told(call, WAITING.format(server=server, ticket=ticket))
 
 
 def _told(call: Call, text: str, *, failed: bool = False) -> Message:

@@ -16,6 +16,7 @@ from handraise.gateway.peers import Mode, Peer
 
 if TYPE_CHECKING:
     from handraise.gateway.asking import Asking
+    from handraise.gateway.taking_over import Keeper
     from handraise.questions import Person
 
 CANNOT_ASK: Final = (
@@ -76,6 +77,11 @@ class Home:
                     logger.error("nobody can be asked: %s", error)
                     raise
         return self._asking
+
+    @property
+    def keeper(self) -> Keeper | None:
+        """Keeps parked calls beyond this process, once somebody was asked."""
+        return None if self._asking is None else self._asking.keeper
 
     async def aclose(self) -> None:
         """Close our desk."""

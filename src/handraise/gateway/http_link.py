@@ -56,6 +56,9 @@ class HttpLink:
         if message.method == "notifications/initialized":
             self._run(self._follow())
 
+    def reissue(self, message: Message, round: dict[str, Any]) -> bool:
+        return False
+
     async def aclose(self) -> None:
         for task in list(self._tasks):
             task.cancel()

@@ -143,6 +143,7 @@ class LegacyRelay(Relay):
             return fault(message.id, -32602, f"{error.public} Rule: {error.rule}.")
         asker = Asker(message.source.upstream, message.source.claimed, self.person, self.peer)
         if self.home.asks_here(self.peer, question.mode):
+            await self._keep(calls, message)
             with self.holding.holding(calls):
                 decision = await asking.decide(question, revision, asker, calls)
         else:
@@ -152,7 +153,22 @@ class LegacyRelay(Relay):
         if (note := note_for_model(decision, asker.upstream.name)) is not None:
             for call in calls:
                 call.notes.append(note)
+        await self._sent(calls)
         return response(message.id, dump(decision))
+
+    async def _sent(self, calls: list[Call]) -> None:
+        """From now on no other process may answer for these calls."""
+        for call in calls:
+            if call.parked is not None and (keeper := self.home.keeper) is not None:
+                await keeper.send(call.parked)
+
+    async def _keep(self, calls: list[Call], message: Message) -> None:
+        """Remember what was asked, where it came from a round that another process could go on with."""
+        if len(calls) != 1:
+            return
+        calls[0].round = message.round
+        if calls[0].parked is not None and (keeper := self.home.keeper) is not None:
+            await keeper.ask(calls[0].parked, message.round)
 
     async def _answer_at_client(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from handraise.gateway.messages import Message
 from handraise.gateway.upstreams import Source
@@ -27,6 +27,10 @@ class Link(Protocol):
 
     def send(self, message: Message) -> None:
         """Send a message, now or when there is room."""
+        ...
+
+    def reissue(self, message: Message, round: dict[str, Any]) -> bool:
+        """Go on with a round that another process was asked in; False where that is left to the caller."""
         ...
 
     async def aclose(self) -> None:

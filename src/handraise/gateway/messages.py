@@ -22,7 +22,7 @@ _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circ
 class Message:
     """One message. `raw` is what goes on when nobody changes it."""
 
-    __slots__ = ("_body", "about", "id", "method", "raw", "source", "status")
+    __slots__ = ("_body", "about", "id", "method", "raw", "round", "source", "status")
 
     def __init__(self, raw: bytes, body: dict[str, Any] | None, *, id: Id | None = None) -> None:
         self.raw = raw
@@ -34,6 +34,8 @@ class Message:
         """The request to which a server's message belongs, where the transport says so."""
         self.source: Any = None
         """Which server it came from."""
+        self.round: dict[str, Any] | None = None
+        """The round of 2026-07-28 that a question comes from, where it was made a request of."""
         self.status: int | None = None
         """The HTTP status with which it came."""
 
@@ -73,7 +75,8 @@ class Message:
     def with_(self, **changes: Any) -> Message:
         """The same message with other members."""
         changed = made({**self.body, **changes})
-        changed.about, changed.source, changed.status = self.about, self.source, self.status
+        changed.about, changed.source = self.about, self.source
+        changed.round, changed.status = self.round, self.status
         return changed
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from handraise.gateway.calls import Call
 from handraise.gateway.home import CANNOT_ASK
 from handraise.gateway.links import Port
-from handraise.gateway.messages import Message, fault
+from handraise.gateway.messages import Message, fault, response
 from handraise.gateway.peers import CAPABILITIES_KEY, MODERN, Peer, peer_of_envelope, union
 from handraise.gateway.relay import Relay
 
@@ -111,6 +111,7 @@ class ModernRelay(Relay):
         if not asked:
             self._pass(call, message)
             return
+        await self._keep(call, {"inputRequests": requests, "requestState": result.get("requestState")})
         round_ = await self._decide(call, message, asked)
         left = {key: each for key, each in requests.items() if key not in round_.decided}
         if left:
@@ -121,7 +122,7 @@ class ModernRelay(Relay):
             )
         else:
             call.notes.extend(round_.notes)
-            self._answer(call, result.get("requestState"), round_.decided)
+            await self._answer(call, result.get("requestState"), round_.decided)
 
     async def _decide(self, call: Call, message: Message, asked: Mapping[str, Any]) -> Round:
         """Have every question admitted or decided."""
@@ -177,13 +178,33 @@ class ModernRelay(Relay):
         if (note := note_for_model(decision, asker.upstream.name)) is not None:
             round_.notes.append(note)
 
-    def _answer(self, call: Call, state: object, answers: Mapping[str, Any]) -> None:
+    async def _keep(self, call: Call, round: dict[str, Any]) -> None:
+        """Remember what was asked, so that another process could go on with it."""
+        call.round = round if self._link.durable else None
+        if call.parked is not None and (keeper := self.home.keeper) is not None:
+            await keeper.ask(call.parked, call.round)
+
+    def _reissue(self, call: Call, round: dict[str, Any]) -> None:
+        if self._link.reissue(call.message, round):
+            super()._reissue(call, round)
+            return
+        asked = response(call.key, {"resultType": "input_required", **round})
+        asked.source = self._link.source_of(call.message)
+        self._finish(call, asked)
+
+    async def _answer(self, call: Call, state: object, answers: Mapping[str, Any]) -> None:
         """Repeat the request with the answers, and with the server's state exactly as it came."""
         call.rounds += 1
         if call.rounds > _ROUNDS_A_CALL:
             self.calls.pop(call.key, None)
             self.end(call, fault(call.message.id, -32603, "The server asked too many questions in one call."))
             return
+        if (
+            call.parked is not None
+            and (keeper := self.home.keeper) is not None
+            and not await keeper.send(call.parked)
+        ):
+            return  # another process took it over
         prepared = self._prepared(call)
         params = {name: value for name, value in prepared.params.items() if name not in _ROUND}
         params["inputResponses"] = dict(answers)

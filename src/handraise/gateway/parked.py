@@ -38,6 +38,16 @@ class Parked:
     settled: asyncio.Future[Message]
     until: float | None = None
 
+    @property
+    def key(self) -> str:
+        """What a store knows it by."""
+        return key_of(self.ticket)
+
+
+def key_of(ticket: str) -> str:
+    """A digest of a ticket: whoever reads a store gets no tickets from it."""
+    return hashlib.sha256(f"handraise ticket {ticket}".encode()).hexdigest()
+
 
 def sameness(call: Call, person: str, server: str) -> Binding:
     """What makes two calls the same."""
@@ -57,10 +67,10 @@ class ParkedCalls:
     def __len__(self) -> int:
         return len(self._by_ticket)
 
-    def park(self, call: Call, binding: Binding) -> Parked:
-        """Give a call a ticket."""
+    def park(self, call: Call, binding: Binding, ticket: str | None = None) -> Parked:
+        """Give a call a ticket, or the one that it had in another process."""
         settled: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
-        parked = Parked(secrets.token_urlsafe(16), binding, settled)
+        parked = Parked(ticket or secrets.token_urlsafe(16), binding, settled)
         self._forget()
         self._by_ticket[parked.ticket] = self._waiting[parked.binding] = parked
         call.parked = parked

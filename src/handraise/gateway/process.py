@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import subprocess
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from handraise.gateway.messages import Message, read
 from handraise.gateway.pipes import LineReader, LineWriter
@@ -63,6 +63,9 @@ class ProcessLink:
     def _ended(self) -> None:
         self._over.set()
         self.on_closed(self.source, True)
+
+    def reissue(self, message: Message, round: dict[str, Any]) -> bool:
+        return False
 
     async def aclose(self) -> None:
         """Close its input, wait, then tell it to end, then end it."""

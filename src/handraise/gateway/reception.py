@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from contextlib import AsyncExitStack
 
 from handraise.desks import Queue
@@ -15,8 +16,11 @@ from handraise.gateway.asking import Asking
 from handraise.gateway.door import Door
 from handraise.gateway.notify import notify
 from handraise.gateway.options import Options
+from handraise.gateway.taking_over import Keeper
 from handraise.ledger.home import own_ledger, policy_version
 from handraise.policy import load_policy
+from handraise.policy.files import data_directory
+from handraise.stores import SqliteStore
 from handraise.urls import inspect_url
 from handraise.urls.open import open_url
 
@@ -63,6 +67,8 @@ async def open_asking(options: Options, *, shielded: bool) -> Asking:
     if ledger is not None:
         await ledger.start()
         opened.push_async_callback(ledger.aclose)
+    store = SqliteStore(data_directory(os.environ) / "gateway.db")
+    opened.push_async_callback(store.aclose)
     reception = Reception(queue, gate, options, opened)
     try:
         await opened.enter_async_context(Counter(queue, reception.code))
@@ -76,5 +82,6 @@ async def open_asking(options: Options, *, shielded: bool) -> Asking:
         ledger=ledger,
         policy_version=policy_version(policy.settings),
         call_person=reception.call_person,
+        keeper=Keeper(store.tickets),
         opened=opened,
     )

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 from handraise.gateway.calls import Call
 from handraise.gateway.holding import RESUME, Holding, with_resume_tool
 from handraise.gateway.links import Link, Port
-from handraise.gateway.messages import Id, Message, notice
-from handraise.gateway.parked import Binding, sameness
+from handraise.gateway.messages import Id, Message, notice, request
+from handraise.gateway.parked import Binding, Parked, sameness
 from handraise.gateway.peers import SUBSCRIPTION_KEY, Peer
 from handraise.gateway.upstreams import Source
 
 if TYPE_CHECKING:
+    from handraise.conversation.tickets import Ticket
     from handraise.gateway.home import BeforeCall, Home
     from handraise.questions import Person
 
@@ -35,7 +36,7 @@ class Relay:
         self.port = port
         """Where a message goes that belongs to no request."""
         self.calls: dict[Id, Call] = {}
-        self.holding = Holding(home, self._bind, self._server_of)
+        self.holding = Holding(home, self._bind, self._server_of, self._revive)
         self._link = link
         self._person = person
         self._fresh = count(1)
@@ -99,6 +100,19 @@ class Relay:
 
     def _server_of(self, call: Call) -> str:
         return self._link.source_of(call.message).upstream.name
+
+    async def _revive(self, ticket: Ticket, secret: str) -> Parked:
+        """Go on with a call that was parked in a process that is gone."""
+        message = request(f"handraise-{next(self._fresh)}", ticket.call["method"], ticket.call["params"])
+        call = Call(message, None, self._peer_of(message), message.id or "")
+        parked = await self.holding.park(call, secret)
+        self._reissue(call, ticket.round)
+        return parked
+
+    def _reissue(self, call: Call, round: dict[str, Any]) -> None:
+        """Have a round asked here that was asked in another process before."""
+        self.calls[call.key] = call
+        self._link.reissue(call.message, round)
 
     def _peer_of(self, message: Message) -> Peer | None:
         """Who sends this request."""

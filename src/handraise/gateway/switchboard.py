@@ -44,6 +44,10 @@ class Switchboard:
     def source_of(self, message: Message) -> Source:
         return self._sources[self._server_of(message) or next(iter(self._sources))]
 
+    def reissue(self, message: Message, round: dict[str, Any]) -> bool:
+        name = self._server_of(message)
+        return name is not None and self._links[name].reissue(self._with_own_name(message), round)
+
     async def aclose(self) -> None:
         for task in self._tasks:
             task.cancel()
