@@ -209,7 +209,7 @@ class Conversation:
     async def _end_round(self, questions: dict[str, Json]) -> None:
         lot, before = self._lot, self.current
         lot.require_room()
-        token = TOKEN_PREFIX + secrets.token_urlsafe(18)
+        token = TOKEN_PREFIX + secrets.token_hex(16)
         after = Round(before.number + 1, token, questions)
         self.id = self.id or token[:16]
         record = self._record(after, questions)
