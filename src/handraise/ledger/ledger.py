@@ -40,13 +40,13 @@ class Ledger:
         self,
         store: Store,
         *,
-        keys: Keys,
+        keys: Keys | Callable[[], Keys],
         keeping: Keeping = "none",
         elsewhere: Sequence[Elsewhere] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.store = store
-        self.keys = keys
+        self._keys = keys
         self.keeping: Keeping = keeping
         self.clock = clock
         self._elsewhere = tuple(elsewhere)
@@ -58,8 +58,19 @@ class Ledger:
     def at(cls, path: str | os.PathLike[str], **options: Any) -> Ledger:
         """The ledger in a file of its own, with its key in a private file beside it."""
         file = Path(path).expanduser()
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return cls(SqliteStore(file), keys=Keys.beside(file), **options)
+
+        def keys() -> Keys:
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            return Keys.beside(file)
+
+        return cls(SqliteStore(file), keys=keys, **options)
+
+    @property
+    def keys(self) -> Keys:
+        """What it signs with. Nothing is written before it is needed."""
+        if not isinstance(self._keys, Keys):
+            self._keys = self._keys()
+        return self._keys
 
     @property
     def tables(self) -> LedgerTables:

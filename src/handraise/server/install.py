@@ -101,7 +101,7 @@ class Runtime:
         """A result that did not pass the SDK's own serializer, with what that would have added."""
         if revision.modern:
             result.setdefault("resultType", "complete")
-            result["_meta"] = {SERVER_INFO_META_KEY: dict(self._stamp)}
+            result["_meta"] = {**result.get("_meta", {}), SERVER_INFO_META_KEY: dict(self._stamp)}
         return result
 
     @asynccontextmanager
@@ -278,7 +278,7 @@ def _ledger(
     if isinstance(wanted, str | os.PathLike):
         return Ledger.at(wanted), True
     if path is not None and not named:
-        return Ledger(store, keys=Keys.beside(Path(path))), False
+        return Ledger(store, keys=lambda: Keys.beside(Path(path))), False
     return Ledger.at(ledger_path()), True
 
 
