@@ -38,6 +38,12 @@ def make_notes() -> MCPServer:
         return f"deleted {title}: {answer.data}"
 
     @server.tool()
+    async def archive(title: str) -> str:
+        """Ask once, and keep the answer from the model."""
+        answer = await ask.text(f"Where shall {title} go?")
+        return f"archived {title}" if isinstance(answer, Accepted) else f"kept: {answer.action}"
+
+    @server.tool()
     async def rename(title: str) -> str:
         """Ask twice, with an effect in between."""
         new = (await ask.text(f"New name of {title}?")).or_stop("kept")
