@@ -6,11 +6,11 @@ import asyncio
 import logging
 import os
 from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
 
 from handraise.desks import Queue
 from handraise.desks.counter import Code, Counter
 from handraise.desks.gate import PolicyGate
-from handraise.desks.web import WebDesk
 from handraise.errors import SetupError
 from handraise.gateway.asking import Asking
 from handraise.gateway.door import Door
@@ -24,6 +24,9 @@ from handraise.stores import SqliteStore
 from handraise.urls import inspect_url
 from handraise.urls.open import open_url
 
+if TYPE_CHECKING:
+    from handraise.desks.web import WebDesk
+
 logger = logging.getLogger(__name__)
 
 
@@ -32,18 +35,23 @@ class Reception:
 
     def __init__(self, queue: Queue, gate: PolicyGate, options: Options, opened: AsyncExitStack) -> None:
         self._queue = queue
-        self._desk = WebDesk(queue, gate=gate, code=(code := Code()))
-        self.code = code
+        self._gate = gate
         self._options = options
         self._opened = opened
-        self._started = asyncio.Lock()
+        self._opening = asyncio.Lock()
+        self._desk: WebDesk | None = None
         self._invited = False
+        self.code = Code()
+        """What answering from a terminal needs; the web desk shows it."""
 
     async def sign_in_url(self) -> str:
         """A link that signs one browser in, once. Never printed, logged or sent to a client."""
-        async with self._started:
-            if not self._desk.port:
-                await self._opened.enter_async_context(self._desk)
+        from handraise.desks.web import WebDesk
+
+        async with self._opening:
+            if self._desk is None:
+                desk = WebDesk(self._queue, gate=self._gate, code=self.code)
+                self._desk = await self._opened.enter_async_context(desk)
         return self._desk.sign_in_url()
 
     async def call_person(self, server: str) -> None:
