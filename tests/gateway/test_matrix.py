@@ -1,0 +1,151 @@
+"""Every revision in front and behind, over every pair of transports: the same questions, the same outcomes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import pytest
+from tests.client.hosts import OpenGate
+from tests.gateway.notes import make_notes
+from tests.gateway.peers import NOTES, Gateway, MemoryLink, _ClientSide, connect, opening
+from tests.gateway.test_http import served
+from tests.server.peers import CANCEL, DECLINE, REVISIONS, Person, accept, text_of
+
+from handraise.desks import Queue
+from handraise.desks.scripted import Line, ScriptedDesk
+from handraise.gateway.asking import Asking
+from handraise.gateway.connect import open_link
+from handraise.gateway.eras import EraLink
+from handraise.gateway.front import Front
+from handraise.gateway.home import Home
+from handraise.gateway.http_server import HttpGateway
+from handraise.gateway.links import Link
+from handraise.gateway.messages import made, read
+from handraise.gateway.options import Options
+from handraise.gateway.upstreams import Upstream
+from handraise.revisions import Revision
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.shows("W1")]
+
+
+class OneEra:
+    """A server over HTTP that knows one revision only."""
+
+    def __init__(self, app: Any, only: Revision) -> None:
+        self._app = app
+        self._link = MemoryLink(make_notes(), only)
+        self._only = only
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        body, more = b"", True
+        while more:
+            event = await receive()
+            body, more = body + event.get("body", b""), event.get("more_body", False)
+        (message,) = read(body)
+        if (refused := self._link._refused(message)) is not None:
+            headers = [(b"content-type", b"application/json")]
+            await send({"type": "http.response.start", "status": 400, "headers": headers})
+            await send({"type": "http.response.body", "body": refused.raw})
+            return
+        if self._only.legacy and message.method == "initialize":
+            message = made({**message.body, "params": {**message.params, "protocolVersion": str(self._only)}})
+        given = iter([{"type": "http.request", "body": message.raw, "more_body": False}])
+        headers = [each for each in scope["headers"] if each[0] != b"content-length"]
+        scope["headers"] = [*headers, (b"content-length", str(len(message.raw)).encode())]
+
+        async def replay() -> Any:
+            return next(given, None) or await receive()
+
+        await self._app(scope, replay, send)
+
+
+@asynccontextmanager
+async def behind(transport: str, only: Revision) -> AsyncIterator[Callable[[], Awaitable[Link]]]:
+    """A server; what is yielded opens a link to it."""
+    links: list[Link] = []
+    async with AsyncExitStack() as stack:
+        url = ""
+        if transport == "http":
+            url = await stack.enter_async_context(
+                served(OneEra(make_notes().streamable_http_app(), only), "on")
+            )
+
+        async def opened() -> Link:
+            links.append(await (open_link(Upstream("my notes", url=url)) if url else _in_memory(only)))
+            return links[-1]
+
+        yield opened
+        for link in links:
+            await link.aclose()
+
+
+async def _in_memory(only: Revision) -> Link:
+    link = MemoryLink(make_notes(), only, NOTES)
+    await link.open()
+    return EraLink(link)
+
+
+@asynccontextmanager
+async def gateway(
+    front: str, opened: Callable[[], Awaitable[Link]], queue: Queue
+) -> AsyncIterator[Callable[[], Awaitable[Any]]]:
+    """A gateway; what is yielded gives a target for a new client."""
+    home = Home(Options(hold=30), opening(Asking(queue, OpenGate(), timeout=30)))
+    if front == "http":
+        app = HttpGateway(home, opened)
+        async with served(app, "off") as url:
+
+            async def target() -> Any:
+                return url
+
+            yield target
+            await app.aclose()
+        return
+
+    async def lines() -> Any:
+        link = await opened()
+        seen = Gateway(link, home, queue, ScriptedDesk(queue, []), OpenGate())
+        return _ClientSide(lambda port: Front(link, home, port), seen)
+
+    yield lines
+
+
+@pytest.mark.parametrize("transports", ["lines to http", "http to lines", "http to http"])
+@pytest.mark.parametrize("server", REVISIONS, ids=lambda revision: f"server-{revision}")
+@pytest.mark.parametrize("client", REVISIONS, ids=lambda revision: f"client-{revision}")
+async def test_the_same_questions_have_the_same_outcomes(
+    client: Revision, server: Revision, transports: str
+) -> None:
+    front, _, back = transports.partition(" to ")
+    link_at_client = client.url_mode and server.url_mode
+    answers = [accept(answer="old"), accept(answer="b"), accept(answer="short"), DECLINE, CANCEL]
+    person = Person(*answers, *([accept()] if link_at_client else []))
+    queue = Queue()
+    script = [Line("accept", message="Connect", repeat=True), Line("accept", {"answer": "desk"}, repeat=True)]
+    desk = asyncio.create_task(ScriptedDesk(queue, script).serve())
+    async with AsyncExitStack() as stack:
+        opened = await stack.enter_async_context(behind(back, server))
+        target = await stack.enter_async_context(gateway(front, opened, queue))
+        async with connect(await target(), client, person) as asking:
+            assert await told(asking, "echo", text="plain") == "plain"
+            assert await told(asking, "delete", title="a") == "deleted a: old"
+            assert await told(asking, "rename", title="a") == "a is b because short"
+            assert await told(asking, "delete", title="a") == "kept: decline"
+            assert await told(asking, "delete", title="a") == "kept: cancel"
+            if server.url_mode:
+                assert await told(asking, "connect", account="a") == "connect: accept"
+        async with connect(await target(), client) as unable:
+            assert await told(unable, "delete", title="a") == "deleted a: desk"
+    desk.cancel()
+    await asyncio.gather(desk, return_exceptions=True)
+    assert person.answers == []
+
+
+async def told(client: Any, tool: str, **arguments: str) -> str:
+    return text_of(await client.call_tool(tool, arguments))
