@@ -1,0 +1,35 @@
+"""What a client declared, read without the weight of the wire part, and just as that reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from handraise.gateway.peers import Peer, union
+from handraise.revisions import Revision
+from handraise.wire import parse_capabilities
+
+DECLARED: list[dict[str, Any]] = [
+    {},
+    {"elicitation": {}},
+    {"elicitation": {"form": {}}},
+    {"elicitation": {"url": {}}},
+    {"elicitation": {"form": {}, "url": {}}},
+    {"roots": {}},
+]
+
+
+@pytest.mark.parametrize("revision", list(Revision), ids=str)
+@pytest.mark.parametrize("declared", DECLARED, ids=str)
+def test_modes_are_read_as_the_wire_part_reads_them(declared: dict[str, Any], revision: Revision) -> None:
+    known = parse_capabilities(declared, revision)
+    modes = {mode for mode in ("form", "url") if known.supports(mode)}  # type: ignore[arg-type]
+    assert Peer(revision, declared).modes == modes
+
+
+@pytest.mark.parametrize("declared", DECLARED, ids=str)
+def test_the_server_is_told_of_both_modes_and_of_all_that_was_declared(declared: dict[str, Any]) -> None:
+    told = union(declared, {"form", "url"})
+    assert Peer(Revision.NOVEMBER_2025, told).modes == {"form", "url"}
+    assert declared.keys() <= told.keys()
