@@ -24,7 +24,7 @@ DECLARED: list[dict[str, Any]] = [
 @pytest.mark.parametrize("declared", DECLARED, ids=str)
 def test_modes_are_read_as_the_wire_part_reads_them(declared: dict[str, Any], revision: Revision) -> None:
     known = parse_capabilities(declared, revision)
-    modes = {mode for mode in ("form", "url") if known.supports(mode)}  # type: ignore[arg-type]
+    modes = {mode for mode in ("form", "url") if known.supports(mode)}
     assert Peer(revision, declared).modes == modes
 
 
