@@ -19,6 +19,9 @@ from handraise.errors import HandraiseError, NotSupported, StateRefused, Stopped
 from handraise.revisions import Revision
 from handraise.wire import MISSING_CAPABILITY, dump_missing_capability
 
+CATEGORY = "handraise/category"
+"""The `_meta` key of a tool result that says how the call ended: `user_declined`, `expired`, and so on."""
+
 _FRAMEWORKS = ("mcp.server.", "fastmcp.")
 
 
@@ -77,8 +80,9 @@ def describe(error: BaseException, revision: Revision = Revision.JULY_2026) -> d
 
 
 def error_result(error: HandraiseError) -> dict[str, Any]:
-    """The tool result with which a call ends politely: a sentence that the model can use."""
-    return {"content": [{"type": "text", "text": sentence(error)}], "isError": True}
+    """The tool result with which a call ends politely: a sentence that the model can use, a word for programs."""
+    text = {"type": "text", "text": sentence(error)}
+    return {"content": [text], "isError": True, "_meta": {CATEGORY: error.category}}
 
 
 def escaped(error: BaseException) -> bool:

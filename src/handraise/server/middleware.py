@@ -166,7 +166,7 @@ async def _ended_well(call: Call, call_next: CallNext) -> HandlerResult:
         return result
     ending.__traceback__ = None
     if isinstance(ending, HandraiseError):
-        return {**result, **error_result(ending)}
+        return call.runtime.stamped({**result, **error_result(ending)}, call.revision)
     raise ending
 
 

@@ -1,0 +1,146 @@
+"""Have a person decide about a call, inside the tool that is called: nothing runs before they said yes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn
+
+from handraise.conversation.digest import digest
+from handraise.errors import HandraiseError, Stale, Stopped
+from handraise.guards.decide import Guard
+from handraise.guards.quiet import Quiet
+from handraise.questions import Accepted, Cancelled, Declined, FormQuestion
+from handraise.server.asking import Asking, Manner
+from handraise.server.calls import Call, current_call
+from handraise.server.inquiries import FormInquiry
+
+Count = Callable[[], Awaitable[int]]
+IfChanged = Literal["ask", "refuse"]
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A call that is about to run: the tool, what it says about itself, and its arguments as plain data."""
+
+    tool: str
+    annotations: Mapping[str, Any] | None
+    arguments: Callable[[], Mapping[str, Any]]
+    """Read anew each time, so that it shows when somebody changed them."""
+
+
+async def require_consent(
+    guard: Guard,
+    intent: Intent,
+    *,
+    count: Count | None = None,
+    still: Callable[[], Any] | None = None,
+    if_changed: IfChanged = "ask",
+    quiet: Quiet | None = None,
+) -> None:
+    """Return when the call may run: no question was needed, or a person answered it with yes.
+
+    Raises `Stopped` after a decline or a cancel, a `NoAnswer` when nobody answered, `Stale` when the call is no
+    longer the one that was approved.
+    """
+    arguments = dict(intent.arguments())
+    if not guard.concerns(intent.tool, intent.annotations, arguments):
+        return
+    pinned = digest(arguments)
+    number = None if count is None else await count()
+    while True:
+        question = guard.applies(intent.tool, intent.annotations, arguments, number)
+        if question is None:
+            return
+        await _ask(guard, question, arguments, number, intent.tool, still, quiet)
+        if digest(dict(intent.arguments())) != pinned:
+            end_with(Stale("the arguments changed while the person decided"))
+        now = None if count is None else await count()
+        if now == number:
+            return
+        if if_changed == "refuse":
+            end_with(Stale(f"{number} were counted when the person was asked, {now} afterwards"))
+        number = now
+
+
+async def _ask(
+    guard: Guard,
+    question: FormQuestion[Any],
+    arguments: Mapping[str, Any],
+    number: int | None,
+    tool: str,
+    still: Callable[[], Any] | None,
+    quiet: Quiet | None,
+) -> None:
+    call = current_call()
+    if quiet is not None:
+        try:
+            quiet.require_over(call.person.key, tool)
+        except HandraiseError as error:
+            end_with(error)
+    typing = guard.to_type(arguments, number) is not None
+    decision = await put(
+        question,
+        check=(lambda content: guard.agreed(content, arguments, number) or _MISTYPED) if typing else None,
+        declined_when=None if typing else lambda content: not guard.agreed(content, arguments, number),
+        still=still,
+    )
+    if quiet is not None and isinstance(decision, Declined):
+        quiet.begin(call.person.key, tool)
+    require_accepted(decision, tool)
+
+
+_MISTYPED = "This is not what had to be typed."
+
+
+async def put(
+    question: FormQuestion[Any],
+    *,
+    check: Callable[[Any], Any] | None = None,
+    declined_when: Callable[[Any], bool] | None = None,
+    still: Callable[[], Any] | None = None,
+) -> Accepted[Any] | Declined | Cancelled:
+    """Ask a guard's question in the running call. An answer that came before it was asked is never taken."""
+    inquiry: FormInquiry[Any] = FormInquiry(question, None, check, still, declined_when)
+    try:
+        inquiry.require_askable()
+    except HandraiseError as error:
+        end_with(error)
+    asking: Asking[Any] = Asking(inquiry, Manner())
+    answer: Accepted[Any] | Declined | Cancelled = await asking
+    return answer
+
+
+def require_accepted(answer: Accepted[Any] | Declined | Cancelled, what: str) -> None:
+    """End the call unless the person said yes; the model is told which of the three it was."""
+    match answer:
+        case Accepted():
+            return
+        case Declined():
+            end_with(
+                Stopped(
+                    f"user_declined: the person declined {what}. Nothing was done. Do not try it another way; "
+                    "ask them what they want instead.",
+                    action="decline",
+                )
+            )
+        case Cancelled():
+            end_with(
+                Stopped(
+                    f"user_cancelled: the person dismissed the question about {what} without deciding. Nothing was "
+                    "done. Ask whether they still want it.",
+                    action="cancel",
+                )
+            )
+
+
+def end_with(error: HandraiseError) -> NoReturn:
+    """End the running call with an error that the model can read."""
+    call: Call = current_call()
+    raise call.raisable(error) from None
+
+
+async def settled(value: Any) -> Any:
+    """What a function of the author's gave, whether it was a plain or an async one."""
+    return await value if inspect.isawaitable(value) else value

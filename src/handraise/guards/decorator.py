@@ -1,0 +1,138 @@
+"""`@guard(...)`: a question in front of a tool's body."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, ParamSpec, TypeVar
+
+import anyio.to_thread
+from pydantic_core import to_jsonable_python
+
+from handraise.errors import DefinitionError
+from handraise.guards.consent import IfChanged, Intent, require_consent, settled
+from handraise.guards.decide import IF_DECLINED, Guard
+from handraise.guards.hints import Hint
+from handraise.guards.quiet import Quiet
+from handraise.server.calls import current_call
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+
+def guard(
+    message: str,
+    *,
+    count: Callable[..., Any] | None = None,
+    above: int | None = None,
+    typed: str | None = None,
+    typed_above: int | None = None,
+    when: Callable[..., Any] | None = None,
+    arguments: Mapping[str, str] | None = None,
+    hint: Hint = "any",
+    annotations: Any = None,
+    consequence: str | None = None,
+    if_declined: str | None = IF_DECLINED,
+    still: Callable[..., Any] | None = None,
+    if_changed: IfChanged = "ask",
+    cooldown: float = 0.0,
+    clock: Callable[[], float] = time.monotonic,
+) -> Callable[[Callable[P, Any]], Callable[P, Awaitable[Any]]]:
+    """Have a person agree before a tool runs; it goes below `@server.tool()`.
+
+    - `message`: what will happen. `{count}` and the names of the tool's arguments are filled in.
+    - `count`, `when`, `still`: functions, plain or async, that get those of the tool's arguments that they name. What is
+      at stake is counted first, and again after the answer; `when` says whether to ask at all; `still` is looked at
+      after the answer, and False or a sentence says that the world has changed.
+    - `above`, `typed`, `typed_above`, `arguments`, `hint`, `consequence`, `if_declined`: see `Guard`.
+    - `annotations`: what the tool says about itself, for `hint`.
+    - `if_changed`: ask again when the count changed meanwhile, or refuse.
+    - `cooldown`: seconds for which a person who declined this tool is not asked again.
+
+    The guarded tool is a coroutine function; a plain `def` body runs in a worker thread.
+    """
+    rule = Guard(
+        message=message,
+        hint=hint,
+        arguments=dict(arguments or {}),
+        above=above,
+        typed=typed,
+        typed_above=typed_above,
+        consequence=consequence,
+        if_declined=if_declined,
+    )
+    if rule.needs_count and count is None:
+        raise DefinitionError("this guard speaks of a count; give it count=, a function that counts")
+    quiet = Quiet(cooldown, clock)
+    said = None if annotations is None else to_jsonable_python(annotations, by_alias=True, exclude_none=True)
+
+    def decorate(body: Callable[P, Any]) -> Callable[P, Awaitable[Any]]:
+        signature = inspect.signature(body)
+
+        @functools.wraps(body)
+        async def guarded(*args: P.args, **kwargs: P.kwargs) -> Any:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            given = bound.arguments
+            if when is None or await settled(_call(when, given)):
+                await require_consent(
+                    rule,
+                    Intent(_tool_name(body), said, lambda: _plain(signature, given)),
+                    count=None if count is None else _counter(count, given),
+                    still=None if still is None else lambda: _call(still, given),
+                    if_changed=if_changed,
+                    quiet=quiet,
+                )
+            if inspect.iscoroutinefunction(body):
+                return await body(*bound.args, **bound.kwargs)
+            return await anyio.to_thread.run_sync(functools.partial(body, *bound.args, **bound.kwargs))
+
+        return guarded
+
+    return decorate
+
+
+def _tool_name(body: Callable[..., Any]) -> str:
+    """The tool as the client called it."""
+    ctx = current_call().ctx
+    called = (ctx.params or {}).get("name") if ctx.method == "tools/call" else None
+    return called if isinstance(called, str) else body.__name__
+
+
+def _plain(signature: inspect.Signature, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What the client sent, as plain data. A context or a dependency, which the framework puts in, is none of it."""
+    sent = (current_call().ctx.params or {}).get("arguments") or {}
+    shown: dict[str, Any] = {}
+    for name, value in given.items():
+        if name in sent or (isinstance(value, _PLAIN) and _is_own(signature.parameters[name].default)):
+            shown[name] = to_jsonable_python(value, fallback=repr, inf_nan_mode="strings")
+    return shown
+
+
+_PLAIN = (str, int, float, list, dict, type(None))
+
+
+def _is_own(default: Any) -> bool:
+    """Whether a parameter's default is a value of the author's, and not a provider of the framework's."""
+    return default is inspect.Parameter.empty or isinstance(default, _PLAIN)
+
+
+def _counter(count: Callable[..., Any], given: Mapping[str, Any]) -> Callable[[], Awaitable[int]]:
+    async def counted() -> int:
+        number = await settled(_call(count, given))
+        if type(number) is not int or number < 0:
+            raise DefinitionError(f"count= has to give a whole number, not {type(number).__name__}")
+        return number
+
+    return counted
+
+
+def _call(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    """Call a function of the author's with those of the tool's arguments that it names."""
+    parameters = inspect.signature(function).parameters
+    if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values()):
+        return function(**given)
+    return function(**{name: given[name] for name in parameters if name in given})

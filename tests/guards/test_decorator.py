@@ -1,0 +1,333 @@
+"""`@guard(...)`: nothing runs before consent, nothing runs after a decline, on every revision and server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import mcp_types as types
+import pytest
+from fastmcp import Context as FastContext
+from fastmcp import FastMCP
+from fastmcp.dependencies import Depends
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.shared.exceptions import MCPError
+from tests.server.peers import CANCEL, DECLINE, REVISIONS, Person, accept, connect, text_of
+from tests.server.rounds import accepted, by_hand
+
+from handraise import Handraise
+from handraise.errors import DefinitionError
+from handraise.guards import guard
+from handraise.revisions import Revision
+from handraise.server.endings import CATEGORY
+
+pytestmark = [pytest.mark.anyio, pytest.mark.shows("U1")]
+
+YES = accept(confirm=True)
+
+
+@pytest.fixture(params=REVISIONS, ids=str)
+def revision(request: pytest.FixtureRequest) -> Revision:
+    return Revision(request.param)
+
+
+class Book:
+    """Contacts that can be deleted, and how often that happened."""
+
+    def __init__(self, size: int = 2000) -> None:
+        self.size = size
+        self.deleted: list[str] = []
+
+    def count(self, group: str) -> int:
+        return self.size
+
+
+def with_tool(framework: str, body: Callable[..., Any]) -> Any:
+    """A server of one of the three kinds with one tool, `delete_contacts(group)`."""
+    if framework == "MCPServer":
+        plain = Handraise().install(MCPServer("book"))
+        plain.tool(name="delete_contacts")(body)
+        return plain
+    if framework == "FastMCP":
+        fast: FastMCP[Any] = Handraise().install(FastMCP("book"))
+        fast.tool(body, name="delete_contacts")
+        return fast._mcp_server
+
+    async def listed(ctx: ServerRequestContext[Any, Any], params: Any) -> types.ListToolsResult:
+        schema = {"type": "object", "properties": {"group": {"type": "string"}}}
+        return types.ListToolsResult(tools=[types.Tool(name="delete_contacts", input_schema=schema)])
+
+    async def call(
+        ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        told = await body(**(params.arguments or {}))
+        return types.CallToolResult(content=[types.TextContent(text=told)])
+
+    low: Server[Any] = Server("book", on_list_tools=listed, on_call_tool=call)
+    return Handraise().install(low)
+
+
+def guarded(book: Book, kind: str = "async", **options: Any) -> Callable[..., Any]:
+    options = {"count": book.count, **options}
+    decorate = guard("Delete {count} contacts of {group}?", consequence="This cannot be undone.", **options)
+    if kind == "async":
+
+        @decorate
+        async def delete_contacts(group: str) -> str:
+            book.deleted.append(group)
+            return f"deleted {group}"
+
+        return delete_contacts
+
+    @decorate
+    def delete_contacts_plainly(group: str) -> str:
+        book.deleted.append(group)
+        return f"deleted {group}"
+
+    return delete_contacts_plainly
+
+
+async def ask_for(
+    server: Any, revision: Revision, person: Any, group: str = "old", **options: Any
+) -> tuple[str, str | None]:
+    """What a call gives: its text, and its category."""
+    async with connect(server, revision, person, **options) as client:
+        result = await client.call_tool("delete_contacts", {"group": group})
+    return text_of(result), (result.meta or {}).get(CATEGORY)
+
+
+@pytest.mark.parametrize("framework", ["MCPServer", "FastMCP", "lowlevel"])
+@pytest.mark.parametrize("kind", ["async", "plain"])
+async def test_a_yes_runs_what_was_shown(revision: Revision, framework: str, kind: str) -> None:
+    book = Book()
+
+    def look(params: Any) -> Any:
+        assert book.deleted == []
+        return YES
+
+    person = Person(look)
+    told, category = await ask_for(with_tool(framework, guarded(book, kind)), revision, person)
+    assert (told, category, book.deleted) == ("deleted old", None, ["old"])
+    assert person.messages == [
+        "Delete 2,000 contacts of old?\n\nTool: delete_contacts\nArguments:\n- group: old\n\n"
+        "This cannot be undone.\n\nIf you decline: Nothing is done, and the model is told that you said no."
+    ]
+
+
+@pytest.mark.parametrize("framework", ["MCPServer", "FastMCP", "lowlevel"])
+@pytest.mark.parametrize(
+    ("answer", "category"),
+    [(DECLINE, "user_declined"), (accept(confirm=False), "user_declined"), (CANCEL, "user_cancelled")],
+    ids=["decline", "no", "cancel"],
+)
+async def test_without_a_yes_nothing_runs_and_the_model_can_read_why(
+    revision: Revision, framework: str, answer: Any, category: str
+) -> None:
+    book = Book()
+    told, found = await ask_for(with_tool(framework, guarded(book)), revision, Person(answer))
+    assert book.deleted == []
+    assert found == category
+    assert told.startswith(f"{category}: ")
+
+
+async def test_a_client_that_cannot_be_asked_runs_nothing(revision: Revision) -> None:
+    book = Book()
+    server = with_tool("MCPServer", guarded(book))
+    if revision.modern:
+        async with by_hand(server) as rounds:
+            rounds.capabilities = {}
+            with pytest.raises(MCPError, match="cannot be asked"):
+                await rounds.call("delete_contacts", {"group": "old"})
+    else:
+        told, category = await ask_for(server, revision, None)
+        assert category == "not_supported"
+        assert "cannot be asked" in told
+    assert book.deleted == []
+
+
+async def test_a_number_is_typed_above_a_threshold(revision: Revision) -> None:
+    book = Book(2000)
+    server = with_tool("MCPServer", guarded(book, typed="count", typed_above=100))
+    person = Person(accept(typed="200"), accept(typed="2,000"))
+    assert (await ask_for(server, revision, person))[0] == "deleted old"
+    assert "This is not what had to be typed." in person.messages[1]
+    book.size = 100
+    person = Person(YES)
+    assert (await ask_for(server, revision, person))[0] == "deleted old"
+
+
+async def test_a_name_is_typed() -> None:
+    book = Book()
+    server = with_tool("MCPServer", guarded(book, typed="group"))
+    wrong = [accept(typed="Old")] * 4
+    told, category = await ask_for(server, REVISIONS[0], Person(*wrong))
+    assert (category, book.deleted) == ("unusable_answer", [])
+    assert (await ask_for(server, REVISIONS[0], Person(accept(typed="old"))))[0] == "deleted old"
+
+
+async def test_few_are_deleted_without_a_question(revision: Revision) -> None:
+    book = Book(3)
+    assert (await ask_for(with_tool("MCPServer", guarded(book, above=10)), revision, Person()))[
+        0
+    ] == "deleted old"
+
+
+async def test_when_the_count_changed_the_person_is_asked_again(revision: Revision) -> None:
+    book = Book(47)
+
+    def grows(params: Any) -> Any:
+        book.size = 48
+        return YES
+
+    person = Person(grows, YES)
+    told, _ = await ask_for(with_tool("MCPServer", guarded(book)), revision, person)
+    assert told == "deleted old"
+    assert [message[:18] for message in person.messages] == ["Delete 47 contacts", "Delete 48 contacts"]
+
+
+async def test_or_the_call_is_refused(revision: Revision) -> None:
+    book = Book(47)
+
+    def grows(params: Any) -> Any:
+        book.size = 48
+        return YES
+
+    server = with_tool("MCPServer", guarded(book, if_changed="refuse"))
+    told, category = await ask_for(server, revision, Person(grows))
+    assert (category, book.deleted) == ("stale", [])
+
+
+async def test_still_is_looked_at_after_the_answer(revision: Revision) -> None:
+    book = Book()
+    server = with_tool("MCPServer", guarded(book, still=lambda group: f"{group} is locked now"))
+    assert (await ask_for(server, revision, Person(YES)))[1] == "stale"
+    assert book.deleted == []
+
+
+async def test_arguments_that_changed_after_the_question_do_not_run(revision: Revision) -> None:
+    ran: list[list[str]] = []
+    kept: list[list[str]] = []
+
+    def always(names: list[str]) -> bool:
+        kept.append(names)
+        return True
+
+    @guard("Delete these?", when=always)
+    async def delete(names: list[str]) -> str:
+        ran.append(names)
+        return "deleted"
+
+    server = Handraise().install(MCPServer("names"))
+    server.tool()(delete)
+
+    def swap(params: Any) -> Any:
+        kept[-1].append("everything")
+        return YES
+
+    async with connect(server, revision, Person(swap)) as client:
+        result = await client.call_tool("delete", {"names": ["a"]})
+    assert (result.meta or {})[CATEGORY] == "stale"
+    assert ran == []
+
+
+async def test_after_a_decline_there_is_a_pause(revision: Revision) -> None:
+    book, now = Book(), [0.0]
+    server = with_tool("MCPServer", guarded(book, cooldown=60, clock=lambda: now[0]))
+    person = Person(DECLINE, YES)
+    async with connect(server, revision, person) as client:
+
+        async def call(group: str) -> Any:
+            result = await client.call_tool("delete_contacts", {"group": group})
+            return (result.meta or {}).get(CATEGORY)
+
+        assert await call("old") == "user_declined"
+        assert await call("others") == "cooling_down"
+        now[0] = 60.5
+        assert await call("old") is None
+    assert len(person.asked) == 2
+    assert book.deleted == ["old"]
+
+
+async def test_an_answer_that_came_before_the_question_is_not_taken() -> None:
+    book = Book()
+    async with by_hand(with_tool("MCPServer", guarded(book))) as rounds:
+        answer = {"action": "accept", "content": {"confirm": True}}
+        early = dict.fromkeys(("confirm", "answer", "guard", "q_1"), answer)
+        first = await rounds.call("delete_contacts", {"group": "old"}, responses=early)
+        assert book.deleted == []
+        with pytest.raises(MCPError):  # other arguments than those that were shown
+            await rounds.call(
+                "delete_contacts",
+                {"group": "all"},
+                state=first["requestState"],
+                responses=accepted(first, confirm=True),
+            )
+        assert book.deleted == []
+        await rounds.call(
+            "delete_contacts",
+            {"group": "old"},
+            state=first["requestState"],
+            responses=accepted(first, confirm=True),
+        )
+    assert book.deleted == ["old"]
+
+
+async def test_secrets_and_tricks_in_arguments_are_not_shown(revision: Revision) -> None:
+    server = Handraise().install(MCPServer("deploy"))
+
+    @server.tool()
+    @guard("Deploy?")
+    async def deploy(api_key: str, note: str, text: str, retries: int = 3) -> str:
+        return f"{api_key} {retries}"
+
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    person = Person(YES)
+    async with connect(server, revision, person) as client:
+        arguments = {
+            "api_key": "hunter2",
+            "note": f"with {key}",
+            "text": "a\n\u202eX" + "y" * 500,
+            "retries": 5,
+        }
+        result = await client.call_tool("deploy", arguments)
+    assert text_of(result) == "hunter2 5"
+    (message,) = person.messages
+    assert "hunter2" not in message
+    assert key not in message
+    assert "⟨U+202E⟩" in message
+    assert "⟨U+000A⟩" in message
+    assert "characters⟩" in message
+    assert "- retries: 5" in message
+
+
+async def test_what_the_framework_puts_in_is_not_shown(revision: Revision) -> None:
+    person = Person(YES, YES)
+    plain = Handraise().install(MCPServer("plain"))
+    fast: FastMCP[Any] = Handraise().install(FastMCP("fast"))
+
+    @plain.tool()
+    @guard("Go?")
+    async def work(name: str, ctx: Context) -> str:
+        return f"{name} {ctx.request_id is not None}"
+
+    @fast.tool
+    @guard("Go?")
+    async def work_too(name: str, ctx: FastContext, db: str = Depends(lambda: "postgres://db")) -> str:
+        return f"{name} {db}"
+
+    async with connect(plain, revision, person) as client:
+        assert text_of(await client.call_tool("work", {"name": "a"})) == "a True"
+    async with connect(fast._mcp_server, revision, person) as client:
+        assert text_of(await client.call_tool("work_too", {"name": "a"})) == "a postgres://db"
+    shown = [message.split("\n\n")[1].partition("\n")[2] for message in person.messages]
+    assert shown == ["Arguments:\n- name: a"] * 2
+
+
+async def test_a_guard_that_speaks_of_a_count_needs_one() -> None:
+    for options in ({"typed": "count"}, {"above": 3}, {}):
+        with pytest.raises(DefinitionError, match="count="):
+            guard("Delete {count}?" if not options else "Delete?", **options)
+    with pytest.raises(DefinitionError, match="plain name"):
+        guard("Delete {group.__class__}?")
