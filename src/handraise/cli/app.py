@@ -14,6 +14,7 @@ from handraise.cli import (
     demo,
     design,
     gateway,
+    gateway_install,
     inbox,
     ledger,
     lint,
@@ -36,6 +37,7 @@ app.add_typer(check.app, name="check")
 app.add_typer(policy.app, name="policy")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(vault.app, name="vault")
+gateway.app.command(epilog=gateway_install.EXAMPLES)(gateway_install.install)
 app.add_typer(gateway.app, name="gateway")
 app.command(epilog=inbox.EXAMPLES)(inbox.inbox)
 app.command(epilog=demo.EXAMPLES)(demo.demo)

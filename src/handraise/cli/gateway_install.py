@@ -1,0 +1,109 @@
+"""`handraise gateway install`: have a client's servers go through the gateway."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from handraise.errors import HandraiseError
+
+if TYPE_CHECKING:
+    from handraise.gateway.clients.rewriting import Plan
+
+EXAMPLES = """Examples:
+
+\b
+  handraise gateway install --client claude-desktop
+  handraise gateway install --client codex --server github --dry-run
+  handraise gateway install --client claude-code --file .mcp.json
+  handraise gateway install --client cursor --undo
+
+Exit status: 0 when it is done or nothing was to do, 1 when you said no, 2 for wrong use or a file that cannot be used.
+"""
+
+
+def install(
+    client: Annotated[
+        str,
+        typer.Option(
+            "--client",
+            help="claude-desktop, claude-code, cursor, vscode, codex, gemini-cli, zed, windsurf, opencode or goose.",
+        ),
+    ],
+    server: Annotated[
+        list[str] | None, typer.Option("--server", help="Only this server; may be given several times.")
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", help="The configuration file, if it is not the client's usual one."),
+    ] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Take the gateway away again.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before writing.")] = False,
+) -> None:
+    """Rewrite a client's configuration so that its servers go through the gateway.
+
+    Shows every command in full and asks before it writes. The file as it was is kept beside it. Comments and layout
+    stay, and so does every entry that is not understood.
+    """
+    try:
+        raise typer.Exit(_install(client, server or [], file, undo=undo, dry_run=dry_run, yes=yes))
+    except HandraiseError as error:
+        from handraise.display import for_line
+
+        typer.echo(f"handraise: {for_line(str(error))}", err=True)
+        raise typer.Exit(2) from None
+
+
+def _install(
+    name: str, servers: list[str], file: Path | None, *, undo: bool, dry_run: bool, yes: bool
+) -> int:
+    from datetime import datetime
+
+    from handraise.gateway.clients.rewriting import plan, write
+    from handraise.gateway.clients.table import CLIENTS
+
+    if name not in CLIENTS:
+        raise typer.BadParameter(f"known are {', '.join(CLIENTS)}", param_hint="--client")
+    client = CLIENTS[name]
+    planned = plan(client, file or client.path(), servers=servers, undo=undo)
+    _show(planned)
+    if not planned.changes or dry_run:
+        typer.echo("Nothing is to do." if not planned.changes else "Nothing was changed.")
+        return 0
+    if not yes and not _confirmed():
+        typer.echo("Nothing was changed.")
+        return 1
+    backup = write(planned, datetime.now().astimezone())
+    typer.echo(
+        f"Done. The file as it was: {_line(str(backup))}\nRestart {client.title} to have it take effect."
+    )
+    return 0
+
+
+def _show(planned: Plan) -> None:
+    typer.echo(f"{_line(str(planned.path))}\n")
+    for change in planned.changes:
+        typer.echo(
+            f"  {_line(change.server)}\n    now:   {_line(change.before)}\n    then:  {_line(change.after)}\n"
+        )
+    for left in planned.left:
+        typer.echo(f"  {_line(left.server)}\n    stays: {_line(left.why)}\n")
+
+
+def _confirmed() -> bool:
+    if not sys.stdin.isatty():
+        raise typer.BadParameter("this asks before it writes, and needs you at a terminal; or give --yes")
+    return typer.confirm("Write this?", default=False)
+
+
+def _line(text: str) -> str:
+    """All of a text, with nothing hidden in it: a command that is not seen in full is not consented to."""
+    from handraise.display import for_line
+
+    return for_line(text, limit=10 * len(text) + 100)

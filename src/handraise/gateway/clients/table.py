@@ -1,0 +1,161 @@
+"""The clients we know: their configuration files, and how their people can be asked."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+Syntax = Literal["json", "toml", "by hand"]
+Asks = Literal["forms and links", "forms", "nothing"]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownClient:
+    """A client: its file, the keys in it, and what it can ask."""
+
+    id: str
+    title: str
+    files: Mapping[str, str]
+    """By platform, "" for every other; `~`, `$NAME` and `%NAME%` as their systems write them."""
+    servers: tuple[tuple[str, ...], ...]
+    """Where in the file its servers may stand; the first place that there is."""
+    syntax: Syntax = "json"
+    url_key: str = "url"
+    """What it calls the address of a server over streamable HTTP."""
+    one_list: bool = False
+    """Whether command and arguments are one list."""
+    asks: Asks = "nothing"
+    """What it declares, as far as is known."""
+    as_of: str = ""
+    source: str = ""
+    note: str = ""
+    """What a person should know about how it asks."""
+
+    def path(self, environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
+        """Where this user's file is."""
+        known = os.environ if environment is None else environment
+        raw = self.files.get(platform, self.files[""])
+        for name in ("APPDATA", "USERPROFILE", "CODEX_HOME", "XDG_CONFIG_HOME"):
+            fallback = _FALLBACKS.get(name, "~")
+            raw = raw.replace(f"%{name}%", known.get(name) or fallback)
+        home = known.get("USERPROFILE" if platform == "win32" else "HOME") or str(Path.home())
+        return Path(raw.replace("~", home, 1) if raw.startswith("~") else raw)
+
+
+_FALLBACKS: Final = {"XDG_CONFIG_HOME": "~/.config", "CODEX_HOME": "~/.codex", "APPDATA": "~/AppData/Roaming"}
+_MCP_SERVERS: Final = (("mcpServers",),)
+
+
+def _in_user_data(folder: str, file: str) -> dict[str, str]:
+    return {
+        "darwin": f"~/Library/Application Support/{folder}/{file}",
+        "win32": f"%APPDATA%/{folder}/{file}",
+        "": f"%XDG_CONFIG_HOME%/{folder}/{file}",
+    }
+
+
+CLIENTS: Final[Mapping[str, KnownClient]] = {
+    client.id: client
+    for client in (
+        KnownClient(
+            "claude-desktop",
+            "Claude Desktop",
+            _in_user_data("Claude", "claude_desktop_config.json"),
+            _MCP_SERVERS,
+            as_of="2026-11",
+            source="https://modelcontextprotocol.io/clients",
+            note="It gives a call about 60 seconds.",
+        ),
+        KnownClient(
+            "claude-code",
+            "Claude Code",
+            {"": "~/.claude.json"},
+            _MCP_SERVERS,
+            asks="forms and links",
+            as_of="2026-11",
+            source="https://code.claude.com/docs/en/mcp",
+            note="Without a terminal it declines what nobody saw.",
+        ),
+        KnownClient(
+            "cursor",
+            "Cursor",
+            {"": "~/.cursor/mcp.json"},
+            _MCP_SERVERS,
+            asks="forms",
+            as_of="2026-11",
+            source="https://cursor.com/docs/context/mcp",
+        ),
+        KnownClient(
+            "vscode",
+            "VS Code",
+            _in_user_data("Code", "User/mcp.json"),
+            (("servers",),),
+            asks="forms and links",
+            as_of="2026-11",
+            source="https://code.visualstudio.com/docs/agents/reference/mcp-configuration",
+            note='Its "Cancel" is sent as a decline, and "None" on an optional yes-or-no as no.',
+        ),
+        KnownClient(
+            "codex",
+            "Codex",
+            {"": "%CODEX_HOME%/config.toml"},
+            (("mcp_servers",),),
+            syntax="toml",
+            asks="forms",
+            as_of="2026-11",
+            source="https://developers.openai.com/codex/mcp",
+            note="Numbers and choices of several come back as an empty accept.",
+        ),
+        KnownClient(
+            "gemini-cli",
+            "Gemini CLI",
+            {"": "~/.gemini/settings.json"},
+            _MCP_SERVERS,
+            url_key="httpUrl",
+            as_of="2026-11",
+            source="https://geminicli.com/docs/tools/mcp-server",
+        ),
+        KnownClient(
+            "zed",
+            "Zed",
+            {"win32": "%APPDATA%/Zed/settings.json", "": "~/.config/zed/settings.json"},
+            (("context_servers",),),
+            as_of="2026-11",
+            source="https://zed.dev/docs/ai/mcp",
+        ),
+        KnownClient(
+            "windsurf",
+            "Windsurf",
+            {"": "~/.codeium/windsurf/mcp_config.json"},
+            _MCP_SERVERS,
+            url_key="serverUrl",
+            as_of="2026-11",
+            source="https://docs.windsurf.com/windsurf/cascade/mcp",
+        ),
+        KnownClient(
+            "opencode",
+            "opencode",
+            {"": "~/.config/opencode/opencode.json"},
+            (("mcp", "servers"), ("mcp",)),
+            one_list=True,
+            as_of="2026-11",
+            source="https://opencode.ai/docs/mcp-servers",
+            note="It gives a call about 60 seconds.",
+        ),
+        KnownClient(
+            "goose",
+            "goose",
+            {"win32": "%APPDATA%/Block/goose/config/config.yaml", "": "~/.config/goose/config.yaml"},
+            (("extensions",),),
+            syntax="by hand",
+            asks="forms",
+            as_of="2026-11",
+            source="https://block.github.io/goose/docs/guides/config-files",
+            note="Its dialog has no decline.",
+        ),
+    )
+}
