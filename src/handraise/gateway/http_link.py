@@ -30,7 +30,7 @@ class HttpLink:
         self.on_message: Callable[[Message], None] = lambda message: None
         self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
         self.source = source
-        self._url = source.upstream.url or ""
+        self._url = httpcore2.URL(source.upstream.url or "")
         self._pool = pool or httpcore2.AsyncConnectionPool(max_connections=None, max_keepalive_connections=50)
         self._session: str | None = None
         self._version: str | None = None

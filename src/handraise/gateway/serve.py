@@ -64,7 +64,13 @@ async def serve_http(open_link: Callable[[], Awaitable[Link]], options: Options,
     home = Home(options)
     gateway = HttpGateway(home, open_link)
     config = uvicorn.Config(
-        gateway, host=host, port=port, log_level="warning", lifespan="off", timeout_graceful_shutdown=2
+        gateway,
+        host=host,
+        port=port,
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        timeout_graceful_shutdown=2,
     )
     try:
         await uvicorn.Server(config).serve()
