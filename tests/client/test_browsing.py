@@ -1,4 +1,4 @@
-"""While the person is in their browser, on 2026-07-28: the call goes on by itself, again on "done", or ends."""
+"""While the person is in their browser: the call goes on by itself, again on "done", or ends."""
 
 from __future__ import annotations
 
@@ -168,6 +168,76 @@ async def test_done_sends_a_few_retries_and_then_the_call_just_waits(
         assert len(sent) == 2 + MAX_RETRIES
         assert connector.steps[0] == "began"
         assert connector.steps.count("began") == 1
+
+
+@pytest.mark.shows("L4")
+async def test_a_link_that_is_asked_for_again_is_shown_as_the_same_one() -> None:
+    """The server stopped holding the retry; the person is still in the browser."""
+    connector = Connector(hold=0.2)
+    script = [Line("accept"), Line("accept"), Line("leave", repeat=True)]
+    async with host(connector.server, MODERN, script) as here, anyio.create_task_group() as tasks:
+
+        async def finish() -> None:
+            await until(lambda: sum(waiting.asked_again for waiting in here.desk.seen) == 2)
+            await complete("flow", person=local_person())
+            say(here, here.queue.waiting()[0].id, Accepted(None))
+
+        tasks.start_soon(finish)
+        assert text_of(await here.client.call_tool("connect")) == "connected"
+        asked = [waiting for waiting in here.desk.seen if waiting.can_be_declined]
+        assert [waiting.asked_again for waiting in asked] == [False, True, True]
+        assert connector.steps.count("began") == 1
+
+
+NOVEMBER = Revision.NOVEMBER_2025
+
+
+@pytest.mark.shows("L4")
+async def test_a_call_that_waits_for_the_browser_on_2025_11_25_can_be_ended(connector: Connector) -> None:
+    async with host(connector.server, NOVEMBER, SCRIPT) as here, anyio.create_task_group() as tasks:
+
+        async def give_up() -> None:
+            say(here, await browsing(here), Cancelled())
+
+        tasks.start_soon(give_up)
+        with pytest.raises(Stopped) as stopped:
+            await here.client.call_tool("connect")
+        assert stopped.value.action == "cancel"
+        assert here.queue.waiting() == ()
+        await until(lambda: connector.steps == ["began", "ended"])  # the server is told
+
+
+@pytest.mark.shows("L4")
+@pytest.mark.parametrize("says_done", [False, True])
+async def test_a_call_on_2025_11_25_goes_on_when_the_server_reports_the_end(
+    connector: Connector, says_done: bool
+) -> None:
+    async with host(connector.server, NOVEMBER, SCRIPT) as here, anyio.create_task_group() as tasks:
+
+        async def finish() -> None:
+            waiting = await browsing(here)
+            if says_done:
+                say(here, waiting, Accepted(None))
+            await complete("flow", person=local_person())
+
+        tasks.start_soon(finish)
+        assert text_of(await here.client.call_tool("connect")) == "connected"
+        assert [waiting.can_be_declined for waiting in here.desk.seen] == [True, False]
+        assert here.queue.waiting() == ()
+        assert here.consent.flows == {}
+
+
+async def test_a_call_that_does_not_wait_for_the_browser_offers_nothing() -> None:
+    made = Handraise().install(MCPServer("asker"))
+
+    @made.tool()
+    async def look() -> str:
+        await ask.open("Look at this.", URL, wait=False)
+        return "sent"
+
+    async with host(made, NOVEMBER, SCRIPT) as here:
+        assert text_of(await here.client.call_tool("look")) == "sent"
+        assert [waiting.browsing for waiting in here.desk.seen] == [False]
 
 
 async def test_the_questions_of_one_round_are_one_group_and_those_of_one_call_have_its_id() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -18,9 +19,10 @@ from handraise import Handraise, NotSupported, UrlQuestion, ask, complete
 from handraise.client import Consent
 from handraise.client.calls import CALL, Call
 from handraise.desks import Decision, Queue
+from handraise.desks.fill import fill, suggest
 from handraise.desks.gate import PolicyGate
 from handraise.desks.scripted import Line
-from handraise.forms import Form, Text
+from handraise.forms import Flag, Form, Text
 from handraise.policy import Policy
 from handraise.questions import Accepted, Cancelled, FormQuestion
 from handraise.revisions import Revision
@@ -63,6 +65,50 @@ async def test_an_accepted_answer_reaches_the_tool(revision: Revision) -> None:
         assert text_of(await here.client.call_tool("greet")) == "Hello Ada"
         assert here.desk.seen[0].origin == NOTES
         assert here.events[0].decision.answer == Accepted({"answer": "Ada"})
+
+
+@dataclass(frozen=True)
+class Untouched:
+    """A person at a desk who changes nothing, or clears one field."""
+
+    clears: str | None = None
+
+    async def answer(self, queue: Queue) -> None:
+        async for waiting in queue.changes():
+            for one in waiting:
+                assert isinstance(one.question, FormQuestion)
+                form = one.question.form
+                entries = {name: entry for name, entry in suggest(form).items() if name != self.clears}
+                queue.decide(one.id, Decision(Accepted(fill(form, entries).content), by="agent"))
+
+
+@pytest.mark.parametrize(
+    ("clears", "sent"),
+    [(None, {"city": "Oslo", "window": True, "quiet": False}), ("quiet", {"city": "Oslo", "window": True})],
+)
+async def test_untouched_defaults_are_sent_and_cleared_ones_are_not(
+    revision: Revision, clears: str | None, sent: dict[str, object]
+) -> None:
+    made = Handraise().install(MCPServer("asker"))
+    form = Form.by_hand(
+        Text("city", default="Oslo", required=False),
+        Flag("window", default=True),
+        Flag("quiet", default=False, required=False),
+        Text("name", required=False),
+    )
+    if revision is Revision.JUNE_2025:  # has defaults for flags only
+        sent = {name: value for name, value in sent.items() if name != "city"}
+
+    @made.tool()
+    async def book() -> str:
+        given = (await ask("Book it?", form)).or_stop()
+        return repr({name: value for name, value in given.items() if value is not None})
+
+    async with host(made, revision, [Line("leave")]) as here, anyio.create_task_group() as tasks:
+        tasks.start_soon(Untouched(clears).answer, here.queue)
+        assert text_of(await here.client.call_tool("book")) == repr(sent)
+        assert here.events[0].decision.answer == Accepted(sent)
+        tasks.cancel_scope.cancel()
 
 
 @pytest.mark.shows("O1")
@@ -269,7 +315,12 @@ async def test_a_server_that_goes_on_asking_for_more_is_left_after_a_few_times()
         with pytest.raises(MCPError) as needed:
             await here.client.call_tool("files")
         assert needed.value.code == -32042
-        assert len(here.desk.seen) == 6
+        assert [(waiting.browsing, waiting.asked_again) for waiting in here.desk.seen] == [
+            (False, False),
+            (True, False),
+            (True, True),
+            (True, True),
+        ]
 
 
 @pytest.mark.shows("L3")

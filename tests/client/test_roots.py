@@ -76,6 +76,7 @@ async def test_the_person_chooses_which_folders_a_server_gets_to_know(
         assert text_of(await here.client.call_tool("where")) == dump_file_uri(drafts)
         (asked,) = here.desk.seen
         assert asked.origin == NOTES
+        assert asked.ours, "no server said these words"
         assert isinstance(asked.question, FormQuestion)
         assert [option.value for option in asked.question.form.fields[0].options] == [  # type: ignore[union-attr]
             str(notes),

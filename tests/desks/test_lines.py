@@ -342,3 +342,20 @@ async def test_what_was_written_is_kept_for_other_desks() -> None:
         await here.says("FIELD 1 of 2", "one")
         await here.reads("FIELD 2 of 2")
         assert here.queue.draft(question.id) == {"a": "one", "b": ""}
+
+
+@pytest.mark.shows("L4")
+async def test_a_link_that_is_asked_for_again_can_be_opened_again_or_declined() -> None:
+    async with talk(link_question(browsing=True, asked_again=True)) as here:
+        await here.reads("It is the link that you agreed to before.")
+        await here.says("Write done, open to open it again, or ?, !decline", "open")
+        await here.says("Opened again.", "!decline")
+        assert (await here.decision()).answer == Declined()
+
+
+async def test_our_own_words_are_not_called_the_servers() -> None:
+    async with talk(form_question("Which folders may it know?", EMPTY, ours=True)) as here:
+        came = await here.reads("Which folders may it know?")
+        assert "In Handraise's own words:" in came
+        assert "MESSAGE of" not in came
+        assert "| Which" not in came

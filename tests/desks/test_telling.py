@@ -104,3 +104,11 @@ def test_where_there_is_little_room_the_time_is_short(seconds: float, words: str
 
 def test_whoever_sat_there_is_not_told_when() -> None:
     assert tell(Decision(Declined(), desk="web")).sentence == "It was answered in the browser: declined."
+
+
+def test_what_waited_for_a_browser_went_on_and_was_not_withdrawn() -> None:
+    gone = Decision(Cancelled(), by="agent", at=9.9)
+    assert tell(gone, 10.0).heading == "Withdrawn"
+    assert (
+        tell(gone, 10.0, browsing=True).sentence == "The call went on just now. There is nothing left to say."
+    )

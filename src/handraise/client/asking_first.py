@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from copy import copy
 from typing import Any, Final, Protocol, TypeVar
 
@@ -11,7 +11,7 @@ import mcp_types as types
 from mcp import ClientSession
 from mcp.shared.exceptions import MCPError
 
-from handraise.client.browsing import finish_in_browser, retry_while_browsing
+from handraise.client.browsing import finish_in_browser, retry_while_browsing, wait_while_browsing
 from handraise.client.calls import CALL, Call
 from handraise.client.consent import Consent
 from handraise.client.roots import Folders
@@ -42,7 +42,6 @@ class AskingFirst:
         self._consent = consent
         self._client = client
         self._observer = observer
-        self._flows: dict[str, asyncio.Event] = {}
 
     def serving(self, client: Connected) -> AskingFirst:
         """The same, for another client of the same server."""
@@ -54,7 +53,7 @@ class AskingFirst:
         self,
         name: str,
         arguments: Mapping[str, Any] | None,
-        request: Callable[[], Awaitable[T]],
+        request: Callable[[], Coroutine[Any, Any, T]],
         method: str = "tools/call",
     ) -> T:
         """Make a call; what is required first is asked for, then it is made again."""
@@ -64,11 +63,11 @@ class AskingFirst:
         try:
             for _ in range(MAX_HANDSHAKES):
                 try:
-                    return await request()
+                    return await self._made(call, request)
                 except MCPError as error:
-                    if not await self._meet(error):
+                    if not await self._meet(call, error):
                         raise
-            return await request()
+            return await self._made(call, request)
         finally:
             CALL.reset(before)
             self._consent.calls.remove(call)
@@ -110,7 +109,7 @@ class AskingFirst:
         """Hear completion notices; ids that nobody here was asked about are ignored."""
         if isinstance(message, types.ElicitCompleteNotification):
             known = message.params.elicitation_id
-            if (finished := self._flows.get(known)) is not None:
+            if (finished := self._consent.flows.get(known)) is not None:
                 finished.set()
         if self._observer is not None:
             await self._observer(message)
@@ -119,7 +118,13 @@ class AskingFirst:
     def _revision(self) -> Revision:
         return Revision(str(self._client.session.protocol_version))
 
-    async def _meet(self, error: MCPError) -> bool:
+    async def _made(self, call: Call, request: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Make the request. On 2025-11-25 it may send the person to a browser while it waits."""
+        if self._revision is not Revision.NOVEMBER_2025:
+            return await request()
+        return await wait_while_browsing(self._consent, call.in_browser, request())
+
+    async def _meet(self, call: Call, error: MCPError) -> bool:
         """Do what a -32042 says has to come first; False when it says nothing we may do, or the person will not."""
         revision = self._revision
         if (
@@ -133,21 +138,21 @@ class AskingFirst:
         except WireError:
             return False
         for question in questions:
-            if not await self._finish(question, revision):
+            if not await self._finish(call, question, revision):
                 return False
         return True
 
-    async def _finish(self, question: UrlQuestion, revision: Revision) -> bool:
-        """Have one link consented to and finished."""
-        known = str(question.elicitation_id)
-        finished = self._flows.setdefault(known, asyncio.Event())
+    async def _finish(self, call: Call, question: UrlQuestion, revision: Revision) -> bool:
+        """Have one link consented to and finished. Who is asked for the same one again says at once that it is."""
+        again, known = question.url in call.agreed, str(question.elicitation_id)
+        finished = self._consent.flows.setdefault(known, asyncio.Event())
         try:
             decision = await self._consent.ask(question, revision)
-            return isinstance(decision.answer, Accepted) and await finish_in_browser(
-                self._consent, question, finished.wait()
-            )
+            if again or not isinstance(decision.answer, Accepted):
+                return isinstance(decision.answer, Accepted)
+            return await finish_in_browser(self._consent, question, finished.wait())
         finally:
-            self._flows.pop(known, None)
+            self._consent.flows.pop(known, None)
 
 
 def _begin_round(call: Call | None, number: int, result: Any) -> None:

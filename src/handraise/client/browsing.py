@@ -31,6 +31,36 @@ async def finish_in_browser(consent: Consent, link: UrlQuestion, finished: Corou
         return noticed.done() or said.result()
 
 
+async def wait_while_browsing(
+    consent: Consent, opened: asyncio.Queue[UrlQuestion], request: Coroutine[Any, Any, T]
+) -> T:
+    """Wait for a call that sends the person to a browser while it runs (2025-11-25); they can end it meanwhile."""
+    async with _started(request) as made:
+        while True:
+            async with _started(opened.get()) as went:
+                await asyncio.wait({made, went}, return_when=asyncio.FIRST_COMPLETED)
+                if made.done():
+                    return made.result()
+            await _offer_to_end(consent, went.result(), made)
+
+
+async def _offer_to_end(consent: Consent, link: UrlQuestion, made: asyncio.Task[Any]) -> None:
+    """Until the call is over or the link is finished, by the server's word or the person's."""
+    known = str(link.elicitation_id)
+    finished = consent.flows[known]
+    try:
+        async with _started(finished.wait()) as noticed:
+            await asyncio.wait({made, noticed}, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+        if made.done():
+            return
+        async with _started(finish_in_browser(consent, link, finished.wait())) as finishing:
+            await asyncio.wait({made, finishing}, return_when=asyncio.FIRST_COMPLETED)
+            if not made.done() and not finishing.result():
+                raise Stopped(_GAVE_UP, action="cancel")
+    finally:
+        consent.flows.pop(known, None)
+
+
 async def retry_while_browsing(
     consent: Consent, links: Sequence[UrlQuestion], send: Callable[[], Coroutine[Any, Any, T]]
 ) -> T:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Mapping
 from contextvars import ContextVar
@@ -23,6 +24,10 @@ class Call:
     """The round that is being answered, when it asks several questions at once."""
     opened: list[UrlQuestion] = field(default_factory=list)
     """The links that the person went to in this round."""
+    agreed: set[str] = field(default_factory=set)
+    """Where the person went in this call: the same link is not new to them, whatever is said around it."""
+    in_browser: asyncio.Queue[UrlQuestion] = field(default_factory=asyncio.Queue)
+    """The links that were opened while the call itself waits (2025-11-25)."""
     told: tuple[str, Mapping[str, Any]] = field(init=False)
     """What a desk shows of it; the same object for every question."""
 

@@ -83,6 +83,8 @@ class Consent:
         """The folders that the server may get to know, once the person agreed; None: it cannot ask for any."""
         self.calls: list[Call] = []
         """The calls under way, as far as the host tells."""
+        self.flows: dict[str, asyncio.Event] = {}
+        """The links that are open, by the ids that completion notices may name."""
         self.client: Client | None = None
         """The host's own program, for the ledger."""
         self._gate = gate
@@ -119,12 +121,8 @@ class Consent:
             await self._unreadable(revision, f"{question.mode} mode was not declared")
             return ErrorData(code=fault.code, message=fault.message)
         decision = await self.ask(question, revision)
-        if (
-            isinstance(question, UrlQuestion)
-            and (call := CALL.get())
-            and isinstance(decision.answer, Accepted)
-        ):
-            call.opened.append(question)
+        if isinstance(question, UrlQuestion) and isinstance(decision.answer, Accepted):
+            self._went_to(question, revision)
         return ElicitResult.model_validate(dump_answer(_wire(decision)))
 
     async def list_roots(self, context: Any) -> types.ListRootsResult | types.ErrorData:
@@ -136,17 +134,20 @@ class Consent:
             return ErrorData(code=METHOD_NOT_FOUND, message=_NO_ROOTS)
         async with self._about_roots:  # asked once, however often a server wants to know
             if (undecided := self.roots.undecided()) and "form" in self.modes:
-                decision = await self.ask(ask_about(undecided), Revision(context.session.protocol_version))
+                revision = Revision(context.session.protocol_version)
+                decision = await self.ask(ask_about(undecided), revision, ours=True)
                 self.roots.decide(undecided, decision.answer)
         exposed = [Root(uri=FileUrl(uri), name=name) for uri, name in self.roots.exposed()]
         return ListRootsResult(roots=exposed)
 
-    async def ask(self, question: Question, revision: Revision | None = None) -> Decision:
-        """Have a question decided: by the policy, or by the person at a desk."""
+    async def ask(
+        self, question: Question, revision: Revision | None = None, *, ours: bool = False
+    ) -> Decision:
+        """Have a question decided: by the policy, or by the person at a desk. `ours`: the words are the host's."""
         waiting: Waiting | None = None
         recording: Recording = NOT_RECORDED
         try:
-            waiting = self._waiting(question)
+            waiting = replace(self._waiting(question), ours=ours)
             recording = self._recording(waiting, revision)
             decision = await self._decide(replace(waiting, on_shown=recording.shown), recording)
         except Exception:
@@ -199,7 +200,18 @@ class Consent:
         if self._ledger is not None:
             await record_unreadable(self._ledger, self.origin, self.person, revision, reason)
 
+    def _went_to(self, question: UrlQuestion, revision: Revision) -> None:
+        """The person is in their browser now, while the call that asked waits."""
+        if (call := self._call()) is None:
+            return
+        call.opened.append(question)
+        if revision is Revision.NOVEMBER_2025:
+            self.flows.setdefault(str(question.elicitation_id), asyncio.Event())
+            call.in_browser.put_nowait(question)
+
     def _remember_open(self, question: UrlQuestion, recording: Recording) -> None:
+        if (call := self._call()) is not None:
+            call.agreed.add(question.url)
         self._opened[question] = recording
         while len(self._opened) > _OPEN_LINKS:
             del self._opened[next(iter(self._opened))]
@@ -216,7 +228,8 @@ class Consent:
         logger.log(level, "a question of %s was refused: %s", self.origin.name, reason)
 
     def _waiting(self, question: Question) -> Waiting:
-        now = time.time()
+        now, call = time.time(), self._call()
+        again = isinstance(question, UrlQuestion) and call is not None and question.url in call.agreed
         return Waiting(
             id=secrets.token_hex(8),  # to be typed behind `handraise answer`
             question=question,
@@ -227,12 +240,15 @@ class Consent:
             link=self._inspect(question.url) if isinstance(question, UrlQuestion) else None,
             asked_at=now,
             deadline=None if self._timeout is None else now + self._timeout,
-            group=call.group if (call := CALL.get()) is not None else None,
+            group=None if call is None else call.group,
+            browsing=again,
+            asked_again=again,
         )
 
     async def wait_in_browser(self, question: UrlQuestion) -> bool:
         """Offer "done" and "cancel" while a browser flow runs; True when the person says that it is done."""
-        decision = await self.queue.put(replace(self._waiting(question), browsing=True))
+        waiting = replace(self._waiting(question), browsing=True, asked_again=False)
+        decision = await self.queue.put(waiting)
         if isinstance(decision.answer, Accepted):
             await self.completed(question)
         return isinstance(decision.answer, Accepted)
@@ -240,10 +256,13 @@ class Consent:
     def _inspect(self, url: str) -> Inspection:
         return inspect_url(url, transport=self._transport, server_host=self._server_host)
 
+    def _call(self) -> Call | None:
+        """The call that asks. On the legacy revisions nothing says so: one that is alone under way is it."""
+        return CALL.get() or (self.calls[0] if len(self.calls) == 1 else None)
+
     def _cause(self) -> Cause | None:
-        """Which call asks. On the legacy revisions nothing says so: one call under way is it, of several one."""
-        call = CALL.get() or (self.calls[0] if len(self.calls) == 1 else None)
-        if call is not None:
+        """Which call asks; where that is not known, all that may."""
+        if (call := self._call()) is not None:
             return Cause((call.told,), method=call.method, call_id=call.id)
         return Cause(tuple(call.told for call in self.calls), certain=False) if self.calls else None
 

@@ -125,6 +125,8 @@ class Clerk:
         outcome = self.queue.outcome(waiting.id)
         if waiting.id in self._mine or outcome is None:
             return ""
+        if waiting.browsing and outcome[1].by == "agent":
+            return ""  # the call went on by itself, as was said
         said = for_line(tell(outcome[1]).sentence)
         self._lines.append(f"{_asked(waiting)}: {said}")
         return f"The question of {for_line(waiting.origin.name)} is over. {said}"

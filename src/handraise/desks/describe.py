@@ -20,6 +20,7 @@ def describe(waiting: Waiting) -> dict[str, Any]:
         "server": {"name": origin.name, "target": origin.target, "calls_itself": origin.claimed_name},
         "cause": _describe_cause(waiting.cause),
         "question": dump_question(waiting.question, Revision.NOVEMBER_2025 if form else Revision.JULY_2026),
+        "words_of": "host" if waiting.ours else "server",
         "warnings": list(waiting.warnings),
         "deadline": waiting.deadline,
     }

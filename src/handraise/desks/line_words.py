@@ -47,10 +47,18 @@ def announce(sheet: Sheet, place: str) -> Iterator[str]:
         yield f'It calls itself "{sheet.claim}".'
     yield from _cause(sheet)
     yield from (for_line(sentence) for sentence in sheet.consequences)
+    yield from _message(sheet, asker)
+    yield from (f"WARNING: {for_line(sentence)}" for sentence in sheet.warnings)
+
+
+def _message(sheet: Sheet, asker: str) -> Iterator[str]:
+    if sheet.ours:
+        yield "In Handraise's own words:"
+        yield for_line(sheet.message.raw, limit=LONGEST)
+        return
     yield f"MESSAGE of {asker}, each line behind a bar:"
     yield from quoted(sheet.message)
     yield "End of the message."
-    yield from (f"WARNING: {for_line(sentence)}" for sentence in sheet.warnings)
 
 
 def quoted(text: UntrustedText) -> Iterator[str]:

@@ -32,7 +32,7 @@ from handraise.desks.waiting import DeskAnswer, Waiting
 from handraise.display import for_line
 from handraise.forms import Form
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion
-from handraise.urls import open_url
+from handraise.urls import Inspection, open_url
 
 TOO_SOON = "That came before you can have read this. Nothing was sent; write it again."
 
@@ -158,7 +158,7 @@ class LineDesk:
     async def _link(self, waiting: Waiting, sheet: Sheet, url: str) -> None:
         self._say(*describe_link(sheet.link, url), *sheet.notes)
         if waiting.browsing:
-            await self._consent(waiting, "done", Accepted(None))
+            await self._finish(waiting, sheet.link)
         if sheet.link is None or sheet.link.verdict == "danger" or sheet.link.href is None:
             self._say("DANGER: this link is dangerous. It cannot be opened from here.")
             while True:
@@ -170,6 +170,20 @@ class LineDesk:
             await self._consent(waiting, "opened", Accepted(None))
         self._decide(waiting, Accepted(None))
         await self._consent(waiting, "opened", Accepted(None))  # it came too soon, and is open already
+
+    async def _finish(self, waiting: Waiting, link: Inspection | None) -> None:
+        """Have it said that the browser is done with; the link can be opened again meanwhile."""
+        ways = COMMANDS if waiting.asked_again else "?, !cancel"
+        while True:
+            word = await self._ask(waiting, f"Write done, open to open it again, or {ways}", consent=True)
+            match word.casefold():
+                case "done":
+                    self._decide(waiting, Accepted(None))
+                case "open" if link is not None:
+                    hindered = await self._clerk.open(link)
+                    self._say("Opened again." if hindered is None else hindered.sentence)
+                case _:
+                    self._say("Nothing was decided.")
 
     async def _consent(self, waiting: Waiting, word: str, answer: DeskAnswer) -> None:
         while True:
@@ -191,11 +205,11 @@ class LineDesk:
             match written.casefold():
                 case "?":
                     self._say(*HELP)
-                case "!decline" if not waiting.browsing:
+                case "!decline" if waiting.can_be_declined:
                     self._decide(waiting, Declined())
                 case "!cancel":
                     self._decide(waiting, Cancelled())
-                case "!block" if not waiting.browsing:
+                case "!block" if waiting.can_be_declined:
                     await self._block(waiting)
                 case "!back" | "!clear":
                     return written.casefold()

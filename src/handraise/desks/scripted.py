@@ -70,10 +70,8 @@ class ScriptedDesk:
     def _answer(self, waiting: Waiting) -> None:
         self.seen.append(waiting)
         line = next((line for line in self._script if line.fits(waiting)), None)
-        if (
-            line is None and waiting.browsing
-        ):  # it comes only when a browser takes its time, and goes by itself
-            return
+        if line is None and not waiting.can_be_declined:
+            return  # it comes only when a browser takes its time, and goes by itself
         if line is None:
             raise UnexpectedQuestion(f"no line of the script answers: {waiting.question.message!r}")
         if not line.repeat:

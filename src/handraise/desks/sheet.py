@@ -55,6 +55,8 @@ class Sheet:
     cause_is_certain: bool
     consequences: tuple[str, ...]
     message: UntrustedText
+    ours: bool
+    """Whether the message is in our own words."""
     fields: tuple[SheetField, ...]
     link: Inspection | None
     notes: tuple[str, ...]
@@ -75,6 +77,7 @@ def lay_out(waiting: Waiting) -> Sheet:
         cause_is_certain=waiting.cause is None or waiting.cause.certain,
         consequences=_consequences(waiting),
         message=UntrustedText(question.message),
+        ours=waiting.ours,
         fields=() if form is None else lay_out_fields(form),
         link=link,
         notes=_about_link(link, "ok"),
@@ -119,6 +122,10 @@ def _consequences(waiting: Waiting) -> tuple[str, ...]:
     origin = waiting.origin
     if waiting.browsing:
         return (
+            *(
+                ("It is the link that you agreed to before. You need not open it again.",)
+                * waiting.asked_again
+            ),
             "Finish in your browser, then say that you are done. The call goes on by itself when the site reports it.",
             "Cancel stops waiting.",
         )

@@ -33,8 +33,8 @@ class Ending:
     mark: Mark
 
 
-def tell(decision: Decision, now: float | None = None) -> Ending:
-    """How a question ended: by whom, where and what; with `now`, also when."""
+def tell(decision: Decision, now: float | None = None, *, browsing: bool = False) -> Ending:
+    """How a question ended: by whom, where and what; with `now`, also when. `browsing`: it waited for a browser."""
     when = "" if now is None else f" {ago(now - decision.at)}"
     action = decision.answer.action
     match decision.by:
@@ -44,6 +44,8 @@ def tell(decision: Decision, now: float | None = None) -> Ending:
         case "policy":
             why = f": {decision.reason.removesuffix('.')}" if decision.reason else ""
             return Ending("Decided by a rule", f"One of your rules {_VERBS[action]} it{when}{why}.", "rule")
+        case "agent" if not decision.desk and browsing:
+            return Ending("Went on", f"The call went on{when}. There is nothing left to say.", "withdrawn")
         case "agent" if not decision.desk:
             return Ending(
                 "Withdrawn", f"The asker went away{when}. There is nothing left to answer.", "withdrawn"

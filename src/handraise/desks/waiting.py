@@ -55,8 +55,17 @@ class Waiting:
     """Questions that came together have the same."""
     browsing: bool = False
     """The link is open, and the person finishes in their browser: accepting says "done", and it can be cancelled."""
+    asked_again: bool = False
+    """The server asks for that same link once more, so that it can be declined too."""
+    ours: bool = False
+    """The words are the host's own, not the server's."""
     on_shown: Callable[[], None] | None = field(default=None, compare=False, repr=False)
     """Told when a desk displays it for the first time."""
+
+    @property
+    def can_be_declined(self) -> bool:
+        """Whether there is something to say no to. Who is in the browser can only stop waiting."""
+        return not self.browsing or self.asked_again
 
 
 @dataclass(frozen=True, slots=True)

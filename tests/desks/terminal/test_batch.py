@@ -33,7 +33,7 @@ async def test_a_batch_is_one_screen_one_review_and_one_sending() -> None:
     one, two, three = batch()
     async with sitting(one, form_question("Another?", ONE), two, three) as here:
         await here.sees("Part 1?", "Question 1 of 3", "Question 2 of 3", "3 together · 1 more waiting")
-        await here.sees("F3 Decline all", "Esc Cancel all", "F8 One by one")
+        await here.sees("F3 Decline all", "Esc Cancel all", "F8 One by one", "To decline only one, press F8")
         await fill_in(here, "a1", "a2", "a3")
         await here.press("f2")
         await here.sees("Answer 1 of 3", '"a1"', "Answer 2 of 3", '"a2"', "F5 Send all 3")

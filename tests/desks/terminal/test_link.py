@@ -110,3 +110,18 @@ async def test_while_the_person_is_in_the_browser_done_and_cancel_are_offered() 
             await here.press(key)
             assert (await here.decision()).answer == answer
             assert browser.opened == []
+
+
+@pytest.mark.shows("L4")
+async def test_a_link_that_is_asked_for_again_is_called_the_same_one_and_can_be_opened_again() -> None:
+    browser = Browser()
+    async with sitting(link_question(browsing=True, asked_again=True), browser=browser) as here:
+        screen = await here.sees("still waits for you to finish", "It is the link that you agreed to before")
+        assert "F5 Done    F2 Open again    F3 Decline    Esc Cancel    F4 Block…" in screen
+        await here.press("f2")
+        await here.sees("It was opened again.")
+        assert here.undecided()
+        assert len(browser.opened) == 1
+        await here.press("f5")
+        assert (await here.decision()).answer == Accepted(None)
+        assert len(browser.opened) == 1

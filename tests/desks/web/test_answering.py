@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from dataclasses import replace
 from importlib import import_module
 
 import pytest
@@ -432,3 +433,24 @@ async def test_history_tells_what_was_decided_and_not_what_was_sent(office: Offi
     await office.visitor.get(f"{office.visitor.place}history")
     order(office.visitor.page, "at the terminal just now: declined", "in the browser just now: accepted")
     assert "Confidential" not in office.visitor.page
+
+
+@pytest.mark.shows("L4")
+@pytest.mark.parametrize("again", [False, True])
+async def test_who_is_in_the_browser_says_done_or_opens_the_link_again(office: Office, again: bool) -> None:
+    [path] = await office.put(replace(samples.link(), browsing=True, asked_again=again))
+    page = (await office.visitor.get(path)).text
+    assert f"{'still ' if again else ''}waits for you to finish in your browser" in page
+    assert "Open the link again" in page
+    assert "I agree to open this link" not in page
+    assert ('value="decline"' in page) is again
+    office.wait()
+    await office.visitor.post(path, {"do": "accept"})
+    assert (await office.decided()).answer == Accepted(None)
+
+
+async def test_our_own_words_are_not_framed_as_the_servers(office: Office) -> None:
+    [path] = await office.put(replace(samples.form(), ours=True))
+    page = (await office.visitor.get(path)).text
+    assert "In Handraise’s own words" in page
+    assert "The server’s own words" not in page

@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from handraise.desks.clerk import Clerk
 from handraise.desks.sheet import Sheet
-from handraise.desks.terminal.writing import Plain, Quoted, Row
+from handraise.desks.terminal.writing import LONGEST, Plain, Quoted, Row
 from handraise.desks.waiting import Waiting
 from handraise.display import for_line
 
@@ -23,10 +23,13 @@ def about(sheet: Sheet) -> Iterator[Widget]:
 
 
 def message(sheet: Sheet, part: str = "") -> Iterator[Widget]:
-    """What the server says; in a batch, as which part of it."""
-    says = f"{for_line(sheet.asker)} says:"
+    """What the server says, or what we say about it; in a batch, as which part of it."""
+    says = "In Handraise's own words:" if sheet.ours else f"{for_line(sheet.asker)} says:"
     yield Plain(f"{part}: {says}", classes="part") if part else Plain(says, classes="says")
-    yield Quoted(sheet.message, classes="words")
+    if sheet.ours:
+        yield Plain(for_line(sheet.message.raw, limit=LONGEST), classes="own-words")
+    else:
+        yield Quoted(sheet.message, classes="words")
 
 
 def warnings(sheet: Sheet) -> Iterator[Widget]:

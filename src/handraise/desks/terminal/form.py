@@ -18,8 +18,11 @@ from handraise.desks.terminal.field import FieldBlock
 from handraise.desks.terminal.frame import Act, FrameScreen
 from handraise.desks.terminal.part import FormPart
 from handraise.desks.terminal.review import ReviewScreen, Sending
+from handraise.desks.terminal.writing import Row
 from handraise.desks.waiting import Waiting
 from handraise.questions import Accepted
+
+ONE_BY_ONE = "Each is answered by itself. To decline only one, press F8: they come one by one."
 
 
 class FormScreen(FrameScreen):
@@ -39,6 +42,8 @@ class FormScreen(FrameScreen):
 
     def content(self) -> Iterator[Widget]:
         yield from about(self.sheet)
+        if len(self.parts) > 1:
+            yield Row("Together", ONE_BY_ONE)
         for number, part in enumerate(self.parts, 1):
             yield from part.content(f"Question {number} of {len(self.parts)}" if len(self.parts) > 1 else "")
         yield from elsewhere(self.clerk, *self.together)

@@ -25,7 +25,10 @@ DANGER = "This link is dangerous. It cannot be opened from here."
 class LinkScreen(FrameScreen):
     """Consent to open a link; while the person is in the browser, "done" and "cancel"."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("f5", "accept", priority=True)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f5", "accept", priority=True),
+        Binding("f2", "open_again", priority=True),
+    ]
 
     def __init__(self, waiting: Waiting, clerk: Clerk, question: UrlQuestion) -> None:
         super().__init__((waiting,), clerk)
@@ -39,7 +42,9 @@ class LinkScreen(FrameScreen):
         return link is not None and link.verdict != "danger" and link.href is not None
 
     def heading(self) -> str:
-        said = "waits for you to finish in your browser" if self.waiting.browsing else "asks to open a link"
+        still = "still " if self.waiting.asked_again else ""
+        waits = f"{still}waits for you to finish in your browser"
+        said = waits if self.waiting.browsing else "asks to open a link"
         return f"{for_line(self.sheet.asker)} {said}"
 
     def content(self) -> Iterator[Widget]:
@@ -55,7 +60,9 @@ class LinkScreen(FrameScreen):
 
     def acts(self) -> tuple[Act, ...]:
         if self.waiting.browsing:
-            return (Act("F5", "Done", "accept"), CANCEL)
+            ways_out = super().acts() if self.waiting.asked_again else (CANCEL,)
+            again = (Act("F2", "Open again", "open_again"),) if self.may_be_opened else ()
+            return (Act("F5", "Done", "accept"), *again, *ways_out)
         first = (Act("F5", "Open the link", "accept"),) if self.may_be_opened else ()
         return (*first, *super().acts())
 
@@ -64,12 +71,23 @@ class LinkScreen(FrameScreen):
         self.query_one("#body", VerticalScroll).focus()
 
     def action_decline(self) -> None:
-        if not self.waiting.browsing:
+        if self.waiting.can_be_declined:
             super().action_decline()
 
     def action_block(self) -> None:
-        if not self.waiting.browsing:
+        if self.waiting.can_be_declined:
             super().action_block()
+
+    def action_open_again(self) -> None:
+        """Open a link that the person agreed to before; they lost its page."""
+        if self._stage == "browsing" and self.may_be_opened:
+            self.say("Opening your browser …")
+            self.run_worker(self._open_again())
+
+    async def _open_again(self) -> None:
+        assert self.sheet.link is not None
+        hindered = await self.clerk.open(self.sheet.link)
+        self.say("It was opened again." if hindered is None else hindered.sentence)
 
     def action_accept(self) -> None:
         """Consent: open the link, then say that it was opened. Where it cannot be, the person opens it."""

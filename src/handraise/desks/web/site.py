@@ -142,7 +142,7 @@ class Site:
             {
                 "handle": self._reception.handle(e.waiting),
                 "sheet": lay_out(e.waiting),
-                "ending": tell(e.decision, self._now()),
+                "ending": tell(e.decision, self._now(), browsing=e.waiting.browsing),
             }
             for e in self._reception.past(session)
         ]
