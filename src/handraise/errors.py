@@ -45,6 +45,8 @@ class HandraiseError(Exception):
 
     code: ClassVar[str] = "handraise"
     public: ClassVar[str] = "Something went wrong while asking the person."
+    tells_all: ClassVar[bool] = False
+    """Whether the other side may read the whole message, which was written for it, instead of `public`."""
 
     @property
     def category(self) -> str:
@@ -219,6 +221,7 @@ class Stopped(HandraiseError):
     """The body ended itself politely, because the person declined or cancelled."""
 
     code = "stopped"
+    tells_all = True
     public = "The person said no. Nothing was done."
 
     def __init__(self, message: str, *, action: Literal["decline", "cancel"]) -> None:
@@ -241,12 +244,12 @@ class GuardRefused(HandraiseError):
     """A guard does not let a call run, and asks nobody about it. The model gets the whole message."""
 
     code = "guard_refused"
+    tells_all = True
     public = "A guard does not let this run. Nothing was done."
 
     def __init__(self, message: str, *, category: str) -> None:
         super().__init__(message)
         self._category = category
-        self.__dict__["public"] = message  # of this one error; the class keeps its constant sentence
 
     @property
     def category(self) -> str:
@@ -260,6 +263,7 @@ class OutsideBoundary(HandraiseError):
     """
 
     code = "outside_boundary"
+    tells_all = True
     public = "This is outside of the folders that this server may use. Nothing was read or written."
 
     def __init__(self, path: str, why: str, *, boundary: tuple[str, ...]) -> None:
@@ -273,7 +277,6 @@ class OutsideBoundary(HandraiseError):
         super().__init__(message)
         self.path = path
         self.boundary = boundary
-        self.__dict__["public"] = message  # of this one error; the class keeps its constant sentence
 
 
 class UsageError(HandraiseError):

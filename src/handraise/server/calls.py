@@ -33,6 +33,8 @@ class Call:
     # Most calls never ask: what only a question changes has its beginning here, for all of them.
     journal: Journal | None = None
     replayable = False
+    is_open = True
+    """Whether its body still runs."""
     ending: HandraiseError | MCPError | None = None
     """The error that was raised to end the call, in case the framework hides it."""
     answered_before: Mapping[str, Any] = MappingProxyType({})

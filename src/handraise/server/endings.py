@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, ErrorData
 
 from handraise.conversation import SettledError
-from handraise.errors import HandraiseError, NotSupported, StateRefused, Stopped, WireError
+from handraise.errors import HandraiseError, NotSupported, StateRefused, WireError
 from handraise.revisions import Revision
 from handraise.wire import MISSING_CAPABILITY, dump_missing_capability
 
@@ -27,7 +27,7 @@ _FRAMEWORKS = ("mcp.server.", "fastmcp.")
 
 def sentence(error: HandraiseError) -> str:
     """What the other side may read of an error."""
-    return error.args[0] if isinstance(error, Stopped) else error.public
+    return str(error.args[0]) if error.tells_all else error.public
 
 
 def as_tool_error(error: HandraiseError, framework_error: type[Exception] | None) -> HandraiseError:

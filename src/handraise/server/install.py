@@ -187,7 +187,7 @@ class Handraise:
     def install(self, server: S) -> S:
         """Make `ask` work inside a server's tools, prompts and resource templates; the server itself."""
         _require_sdk()
-        low, tool_error = _lowlevel(server)
+        low, tool_error = lowlevel_server(server)
         if any(isinstance(middleware, AskingMiddleware) for middleware in low.middleware):
             raise SetupError("Handraise is installed on this server already")
         hosting = Hosting(low.name, self.store, self._public_url, self._pages)
@@ -219,7 +219,7 @@ class Handraise:
 
         `MCPServer` and FastMCP servers have them in their own applications already.
         """
-        return _RUNTIMES[_lowlevel(server)[0]].pages.app()
+        return _RUNTIMES[lowlevel_server(server)[0]].pages.app()
 
 
 _RUNTIMES: weakref.WeakKeyDictionary[Server[Any], Runtime] = weakref.WeakKeyDictionary()
@@ -247,7 +247,7 @@ def _wrapped(
     return lifespan
 
 
-def _lowlevel(server: object) -> tuple[Server[Any], type[Exception] | None]:
+def lowlevel_server(server: object) -> tuple[Server[Any], type[Exception] | None]:
     """The SDK's server behind any of the three, and what its framework shows to the model as an error."""
     if isinstance(server, MCPServer):
         return server._lowlevel_server, ToolError

@@ -38,7 +38,6 @@ class LegacyCall(Call):
         super().__init__(runtime, ctx if self._meter is None else self._meter.ctx, revision)
         self.outside = innermost_scope()
         self._sent = 0
-        self.is_open = True
 
     def can(self, mode: Mode) -> bool:
         # Stateless or JSON-only HTTP has no way back to the client, whatever it declared.

@@ -63,7 +63,6 @@ class AskingMiddleware:
         except HandraiseError as error:
             raise _protocol_error(error, call.revision) from error
         finally:
-            call.is_open = False
             CURRENT.reset(before)
 
     async def _start(
@@ -161,6 +160,8 @@ async def _ended_well(call: Call, call_next: CallNext) -> HandlerResult:
         if call.ctx.method != "tools/call" or isinstance(error, MCPError):
             raise
         return call.runtime.stamped(error_result(error), call.revision)
+    finally:
+        call.is_open = False
     ending = call.ending
     if ending is None or not isinstance(result, dict) or not result.get("isError") or not escaped(ending):
         return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import warnings
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
@@ -20,6 +21,7 @@ from handraise.revisions import Revision
 from handraise.server import Boundary
 from handraise.server.boundary import Handle
 from handraise.server.boundary.beneath import by_walking
+from handraise.server.endings import sentence
 from handraise.urls import dump_file_uri
 
 
@@ -241,7 +243,7 @@ async def test_an_open_file_stops_working_when_its_root_goes(
             try:
                 await file.write(b"!")
             except OutsideBoundary as error:
-                return f"{first.decode()}: {error.public}"
+                return f"{first.decode()}: {sentence(error)}"
             return "written"
 
     roots = Roots(notes, work)
@@ -256,6 +258,46 @@ async def test_an_open_file_stops_working_when_its_root_goes(
     assert f"the boundary ({work}): its root went while the file was open" in said
     assert kept[0].closed
     assert (notes / "a.md").read_text() == "Notes a"
+
+
+@pytest.mark.shows("B3")
+async def test_an_open_file_that_outlives_its_call_stops_working_where_roots_are_the_calls(
+    revision: Revision, notes: Path
+) -> None:
+    server, boundary = serve()
+    kept: list[Handle] = []
+    ended, tried = asyncio.Event(), asyncio.Event()
+    heard: list[str] = []
+
+    async def later() -> None:
+        await ended.wait()
+        try:
+            heard.append((await kept[0].read(5)).decode())
+        except OutsideBoundary as error:
+            heard.append(error.code)
+        tried.set()
+
+    background: set[asyncio.Task[None]] = set()
+
+    @server.tool()
+    async def begin() -> str:
+        kept.append(await boundary.open("a.md"))
+        background.add(asyncio.create_task(later()))
+        return "begun"
+
+    @server.tool()
+    async def go_on() -> str:
+        return (await kept[0].read(5)).decode()
+
+    async with connect(server, revision, list_roots_callback=Roots(notes)) as client:
+        await client.call_tool("begin", {})
+        ended.set()
+        await asyncio.wait_for(tried.wait(), 5)
+        assert heard == (["outside_boundary"] if revision.modern else ["Notes"])
+        assert kept[0].closed is revision.modern
+        if not revision.modern:
+            assert text_of(await client.call_tool("go_on", {})) == " a"
+    await kept[0].aclose()
 
 
 @pytest.mark.shows("B3")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from handraise.errors import OutsideBoundary
 from handraise.server.boundary.rootset import Place, RootFolder, RootSet, adopt_folders, adopt_uris
+from handraise.server.endings import sentence
 from handraise.urls import dump_file_uri
 
 NOTES = RootFolder(("home", "ada", "Notes"), ("home", "ada", "Notes"))
@@ -83,7 +84,7 @@ def test_a_path_outside_or_in_doubt_is_refused_and_the_boundary_named(path: str)
     assert "the boundary (/home/ada/Notes)" in str(refused.value)
     assert "add the folder to their client's roots" in str(refused.value)
     assert refused.value.path == path
-    assert OutsideBoundary.public != refused.value.public == str(refused.value)
+    assert OutsideBoundary.public != sentence(refused.value) == str(refused.value)
 
 
 @pytest.mark.shows("B2")

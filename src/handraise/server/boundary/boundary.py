@@ -19,7 +19,7 @@ from handraise.server.boundary.handles import Handle
 from handraise.server.boundary.rootset import Named, Place, RootSet, adopt_folders
 from handraise.server.boundary.scope import Scope
 from handraise.server.calls import Call, Context, current_call
-from handraise.server.install import _lowlevel
+from handraise.server.install import lowlevel_server
 from handraise.server.rebind import scratch_of
 
 R = TypeVar("R")
@@ -59,7 +59,7 @@ class Boundary:
         self._files = Files(opener or best_opener(), refuse_hard_links)
         self._of_calls: weakref.WeakKeyDictionary[Call, Scope] = weakref.WeakKeyDictionary()
         self._key = f"handraise.boundary.{id(self)}"
-        low, _ = _lowlevel(server)
+        low, _ = lowlevel_server(server)
         low.middleware.append(self._hear)
 
     def _hear(self, ctx: Context, call_next: CallNext) -> Any:
@@ -93,12 +93,12 @@ class Boundary:
         await self._do(path, partial(self._files.write, data=content, overwrite=overwrite))
 
     async def open(self, path: Named, mode: OpenMode = "r") -> Handle:
-        """An open file, in bytes. It stops working when its root goes."""
-        scope = self._scope()
+        """An open file, in bytes. It stops working when its root goes; on 2026-07-28, also when the call ends."""
+        call, scope = current_call(), self._scope()
         roots = await scope.roots()
         place = self._located(roots, path)
         descriptor = await self._run(roots, path, partial(self._files.open, place, mode))
-        return Handle(descriptor, place, partial(self._require_inside, scope))
+        return Handle(descriptor, place, partial(self._require_inside, call, scope))
 
     async def list(self, path: Named = ".") -> tuple[Entry, ...]:
         """What is in a folder, by name."""
@@ -173,7 +173,10 @@ class Boundary:
             error.filename, error.filename2 = str(path), None
             raise
 
-    async def _require_inside(self, scope: Scope, place: Place) -> None:
+    async def _require_inside(self, call: Call, scope: Scope, place: Place) -> None:
+        if call.revision.modern and not (call.is_open and current_call() is call):
+            error = RootSet().refusal(place.path, "the call whose roots it lay in is over")
+            raise current_call().raisable(error)
         roots = await scope.roots()
         if not roots.covers(place):
             error = roots.refusal(place.path, "its root went while the file was open")
