@@ -178,6 +178,8 @@ class Unsteady:
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self.inner, name)
+        if not inspect.iscoroutinefunction(method):
+            return method
 
         async def unsteady(*args: Any, **kwargs: Any) -> Any:
             await asyncio.sleep(0)

@@ -6,9 +6,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tests.postgres import PostgresServer
 
 from handraise.conversation import Store
 from handraise.stores import MemoryStore, SqliteStore
+from handraise.stores.postgres import PostgresStore
 from handraise.testing import LedgerContract, StoreContract
 
 
@@ -26,6 +28,16 @@ class TestSqliteStore(StoreContract, LedgerContract):
     @pytest.fixture
     async def store(self, tmp_path: Path) -> AsyncIterator[Store]:
         store = SqliteStore(tmp_path / "store.db")
+        yield store
+        await store.aclose()
+
+
+@pytest.mark.stranger
+@pytest.mark.shows("X1", "C3")
+class TestPostgresStore(StoreContract, LedgerContract):
+    @pytest.fixture
+    async def store(self, postgres: PostgresServer) -> AsyncIterator[Store]:
+        store = PostgresStore(postgres.new_database(), keys=[b"k" * 32])
         yield store
         await store.aclose()
 

@@ -6,8 +6,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tests.postgres import PostgresServer
 
 from handraise.stores import MemoryStore, SqliteStore
+from handraise.stores.postgres import PostgresStore
 from handraise.testing import SecretsContract
 from handraise.vault import SecretTable
 
@@ -26,5 +28,15 @@ class TestSqliteSecrets(SecretsContract):
     @pytest.fixture
     async def table(self, tmp_path: Path) -> AsyncIterator[SecretTable]:
         store = SqliteStore(tmp_path / "store.db")
+        yield store.secrets
+        await store.aclose()
+
+
+@pytest.mark.stranger
+@pytest.mark.shows("X1", "L11")
+class TestPostgresSecrets(SecretsContract):
+    @pytest.fixture
+    async def table(self, postgres: PostgresServer) -> AsyncIterator[SecretTable]:
+        store = PostgresStore(postgres.new_database(), keys=[b"k" * 32])
         yield store.secrets
         await store.aclose()

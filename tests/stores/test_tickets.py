@@ -1,13 +1,15 @@
-"""Parked calls are kept alike in memory and in SQLite: taken over once, and never after their answers were sent."""
+"""Parked calls are kept alike in every store: taken over once, and never after their answers were sent."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from handraise.conversation.tickets import Ticket, Tickets
 from handraise.stores import MemoryStore, SqliteStore
+from handraise.stores.postgres import PostgresStore
 
 pytestmark = pytest.mark.anyio
 
@@ -15,9 +17,15 @@ ROUND = {"inputRequests": {"q": {"method": "elicitation/create"}}, "requestState
 TICKET = Ticket("k", "ada", "notes", "one", 100.0, {"method": "tools/call", "params": {"name": "x"}}, ROUND)
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def tickets(request: pytest.FixtureRequest, tmp_path: Path) -> Tickets:
-    return MemoryStore().tickets if request.param == "memory" else SqliteStore(tmp_path / "store.db").tickets
+@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.stranger)])
+async def tickets(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Tickets]:
+    store: MemoryStore | SqliteStore | PostgresStore
+    if request.param == "postgres":
+        store = PostgresStore(request.getfixturevalue("postgres").new_database(), keys=[b"k" * 32])
+    else:
+        store = MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "store.db")
+    yield store.tickets
+    await store.aclose()
 
 
 async def test_what_was_opened_is_found_as_it_was(tickets: Tickets) -> None:

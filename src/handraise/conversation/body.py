@@ -11,7 +11,6 @@ import asyncio
 import contextvars
 import logging
 import secrets
-import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -144,7 +143,7 @@ class Conversation:
         if key in self._open:
             raise UsageError(f"the question {key!r} is being asked already; give each its own key")
         asked = self._open[key] = Asked(
-            request, asyncio.get_running_loop().create_future(), time.time() + timeout
+            request, asyncio.get_running_loop().create_future(), self._lot.store.now() + timeout
         )
         return asked
 
@@ -217,7 +216,7 @@ class Conversation:
         if self.journal is not None:
             await self._write_missing(self.journal, record.journal)
         if self.state == "over":  # the body was stopped meanwhile
-            await lot.store.end(self.id, until=time.time() + lot.terms.retry_window)
+            await lot.store.end(self.id, until=lot.store.now() + lot.terms.retry_window)
             return
         self.current, self.state = after, step(self.state, "ask")
         lot.live[token] = (self, after)
@@ -251,7 +250,7 @@ class Conversation:
         try:
             if done.token:
                 window = self._lot.terms.retry_window
-                await self._lot.store.settle(done.token, outcome, until=time.time() + window)
+                await self._lot.store.settle(done.token, outcome, until=self._lot.store.now() + window)
         finally:
             self._lot.live.pop(done.token, None)
             done.finish(outcome, error)
@@ -285,7 +284,7 @@ class Conversation:
                 self.current.finish(outcome, error)
             else:
                 await self._finish(self.current, outcome, error)
-                await self._lot.store.end(self.id, until=time.time() + self._lot.terms.retry_window)
+                await self._lot.store.end(self.id, until=self._lot.store.now() + self._lot.terms.retry_window)
                 self._lot.prune_later()
         except StoreError as failure:
             logger.error("the end of a call could not be kept: %s", failure)

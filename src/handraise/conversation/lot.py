@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
@@ -17,8 +16,6 @@ from handraise.conversation.store import Store
 from handraise.errors import ConversationError, NoRoom, NotReplayable, StateRefused, StoreError
 
 _LONGEST = 64
-_POLL = 0.1
-"""How often a round that another process took is looked at."""
 
 
 class SettledError(ConversationError):
@@ -57,6 +54,7 @@ class Lot:
         self._chores: set[asyncio.Task[Any]] = set()
         self._pruning: asyncio.TimerHandle | None = None
         self._busy_until = 0.0
+        store.attend(self._answered_elsewhere)
 
     async def resume(
         self,
@@ -92,7 +90,7 @@ class Lot:
             if (since := await self._claim(token, taken, live)) is not None:
                 live = await self._go_on(token, since, answers, rebind, replay)
                 break
-            await asyncio.sleep(_POLL)
+            await self.store.changed(token)
         return await live[0].wait(live[1])
 
     async def _go_on(
@@ -113,6 +111,24 @@ class Lot:
             live = await self._revive(token, since, replay)
         return live
 
+    def _answered_elsewhere(self, token: str) -> bool:
+        """Another node took the answers to a round; whether its body is here."""
+        live = self.live.get(token)
+        if live is not None and live[0].waits_at(live[1]):
+            self.spawn(self._take_up(token, live))
+        return live is not None
+
+    async def _take_up(self, token: str, live: tuple[Conversation, Round]) -> None:
+        """Go on with a body that waits here. Whoever brought its answers gets from the store what comes of them."""
+        now = self.store.now()
+        try:
+            answers = await self.store.take_up(token, now=now)
+        except StoreError:
+            return  # we are told again
+        if answers is not None and live[0].waits_at(live[1]):
+            self._hold(token, now)
+            live[0].take(answers)
+
     async def _find(self, token: str) -> RoundRecord:
         record = await self.store.find_round(token)
         if record is None:
@@ -122,7 +138,7 @@ class Lot:
     async def _consume(
         self, token: str, binding: Binding, answers: dict[str, Json], said: str
     ) -> Consumption:
-        now, live = time.time(), self.live.get(token) if self.store.durable else None
+        now, live = self.store.now(), self.live.get(token) if self.store.durable else None
         if live is not None and live[0].binding != binding:
             raise StateRefused("bound to another person or call")
         if live is not None:
@@ -142,7 +158,7 @@ class Lot:
     async def _show_again(self, token: str, binding: Binding) -> Json:
         """The same round once more: the retry brought nothing that was asked for."""
         record = await self._find(token)
-        if record.binding != binding or time.time() >= record.deadline:
+        if record.binding != binding or self.store.now() >= record.deadline:
             raise StateRefused("expired, or bound to another person or call")
         return self.wire(record.questions, token)
 
@@ -155,8 +171,8 @@ class Lot:
         """
         if live is not None and (taken.verdict == "first" or taken.since in live[1].tried):
             return taken.since
-        now = time.time()
-        if taken.verdict == "again" and now < taken.since + self.terms.lease:
+        now = self.store.now()
+        if taken.elsewhere or (taken.verdict == "again" and now < taken.since + self.terms.lease):
             return None
         return now if await self.store.hold_round(token, since=taken.since, now=now) else None
 
@@ -171,7 +187,7 @@ class Lot:
     async def _hold_on(self, token: str, since: float) -> None:
         if token not in self.live:
             return
-        now = time.time()
+        now = self.store.now()
         try:
             held = await self.store.hold_round(token, since=since, now=now)
         except StoreError:
@@ -189,7 +205,7 @@ class Lot:
         try:
             conversation = replay(record)
         except NotReplayable as error:
-            until = time.time() + self.terms.retry_window
+            until = self.store.now() + self.terms.retry_window
             await self.store.settle(token, Outcome("error", self.describe(error)), until=until)
             await self.store.end(record.conversation, until=until)
             raise
@@ -226,7 +242,7 @@ class Lot:
 
     async def _prune(self) -> None:
         self._pruning = None
-        await self.store.prune(time.time())
+        await self.store.prune(self.store.now())
         loop = asyncio.get_running_loop()
         if self.live or loop.time() < self._busy_until:
             self._pruning = self._prune_in(loop, self.terms.retry_window)
@@ -245,7 +261,7 @@ class Lot:
         self.deadlines.clear()
         for chore in list(self._chores):
             chore.cancel()
-        await self.store.prune(time.time())
+        await self.store.prune(self.store.now())
 
     async def _let_go(self, seconds: float) -> None:
         if self.bodies:

@@ -74,6 +74,8 @@ class Consumption(NamedTuple):
     outcome: Outcome | None = None
     since: float = 0.0
     """When the round was consumed, wall clock."""
+    elsewhere: bool = False
+    """Whether the body is parked at another node, which lives and goes on with it."""
 
 
 class Flow(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from handraise.conversation.recorded import LedgerTables, Record
@@ -15,14 +15,18 @@ if TYPE_CHECKING:
 class Store(Protocol):
     """Where rounds, journals, flows, secrets and the ledger live.
 
-    Every method is atomic. Times are wall-clock seconds and come from the caller. `events` are written to the ledger
-    in the same transaction as what they tell of: both are safe on return, or neither happened.
+    Every method is atomic. Times are seconds of the clock `now` and come from the caller. `events` are written to the
+    ledger in the same transaction as what they tell of: both are safe on return, or neither happened.
     The suite in `handraise.testing` runs the same tests against every implementation.
     """
 
     @property
     def durable(self) -> bool:
         """Whether records outlive the process."""
+        ...
+
+    def now(self) -> float:
+        """The wall clock, in seconds, that all who share the store go by."""
         ...
 
     @property
@@ -70,6 +74,21 @@ class Store(Protocol):
 
         True for one of all who saw it consumed at `since`; False when it went on, or somebody else was first.
         """
+        ...
+
+    def attend(self, answered: Callable[[str], bool]) -> None:
+        """Call this with every round of this node that another one answered; it says whether the body is here.
+
+        Stores that know no nodes never call it.
+        """
+        ...
+
+    async def take_up(self, token: str, *, now: float) -> dict[str, Json] | None:
+        """The answers that another node took to a round of this one, to go on with it from `now`; else None."""
+        ...
+
+    async def changed(self, token: str) -> None:
+        """Wait until a round that somebody else goes on with may have gone on; for a while at most."""
         ...
 
     async def close_round(self, token: str, *, events: Sequence[Record] = ()) -> bool:

@@ -1,4 +1,7 @@
-"""Where rounds, journals and flows are kept: memory, SQLite."""
+"""Where rounds, journals, flows, secrets, tickets and the ledger are kept: memory, SQLite, PostgreSQL.
+
+`handraise.stores.postgres` is imported by whoever needs it: its driver is an extra.
+"""
 
 from handraise.stores.memory import MemoryStore
 from handraise.stores.sqlite import SqliteStore

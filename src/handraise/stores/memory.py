@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from handraise.conversation.recorded import Record
 from handraise.conversation.records import Binding, Consumption, Entry, Flow, Json, Outcome, RoundRecord
 from handraise.errors import StoreError
+from handraise.stores.alone import Alone
 from handraise.stores.memory_ledger import MemoryLedger
 from handraise.stores.memory_secrets import MemorySecrets
 from handraise.stores.memory_tickets import MemoryTickets
@@ -23,7 +24,7 @@ class _Row:
     until: float | None = None
 
 
-class MemoryStore:
+class MemoryStore(Alone):
     """Keeps everything in dictionaries. What it holds is gone with the process."""
 
     durable = False

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 
 from handraise.conversation.recorded import Record
 from handraise.conversation.records import Binding, Consumption, Entry, Flow, Json, Outcome, RoundRecord
+from handraise.stores.alone import Alone
 from handraise.stores.seal import Sealer
 from handraise.stores.sqlite import flows, ledger, rounds, secrets, tickets
 from handraise.stores.sqlite.file import SqliteFile
 
 
-class SqliteStore:
+class SqliteStore(Alone):
     """Keeps everything in one SQLite file (WAL), its contents sealed, readable by its owner only."""
 
     durable = True

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 
 from handraise.conversation.records import Json
 from handraise.conversation.tickets import Ticket
+from handraise.stores import sealed_tickets as rows
 from handraise.stores.seal import Sealer
 from handraise.stores.sqlite.file import SqliteFile
 
@@ -33,35 +33,21 @@ class SqliteTickets:
 
     async def open(self, ticket: Ticket) -> None:
         def insert(db: sqlite3.Connection, sealer: Sealer) -> None:
-            sealed = [_seal(sealer, ticket.key, name, getattr(ticket, name)) for name in _SEALED]
-            values = (*ticket[:5], sealed[0], sealed[1], int(ticket.sent), sealed[2])
-            db.execute("INSERT INTO tickets VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+            row = rows.dump_ticket(sealer, ticket)
+            db.execute("INSERT INTO tickets VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
         await self._file.write(insert)
 
     async def find(self, key: str) -> Ticket | None:
         def select(db: sqlite3.Connection, sealer: Sealer) -> Ticket | None:
             row = db.execute("SELECT * FROM tickets WHERE key = ?", (key,)).fetchone()
-            if row is None:
-                return None
-            key_, person, server, holder, deadline, call, round, sent, outcome = row
-            return Ticket(
-                key_,
-                person,
-                server,
-                holder,
-                deadline,
-                _open(sealer, key, "call", call),
-                _open(sealer, key, "round", round),
-                bool(sent),
-                _open(sealer, key, "outcome", outcome),
-            )
+            return None if row is None else rows.load_ticket(sealer, row)
 
         return await self._file.read(select)
 
     async def ask(self, key: str, round: Json) -> None:
         def update(db: sqlite3.Connection, sealer: Sealer) -> None:
-            sealed = _seal(sealer, key, "round", round)
+            sealed = rows.seal(sealer, key, "round", round)
             db.execute("UPDATE tickets SET round = ?, sent = 0 WHERE key = ?", (sealed, key))
 
         await self._file.write(update)
@@ -79,7 +65,7 @@ class SqliteTickets:
 
     async def settle(self, key: str, outcome: Json, *, until: float) -> None:
         def update(db: sqlite3.Connection, sealer: Sealer) -> None:
-            sealed = _seal(sealer, key, "outcome", outcome)
+            sealed = rows.seal(sealer, key, "outcome", outcome)
             db.execute(
                 "UPDATE tickets SET outcome = ?, deadline = ?, call = NULL, round = NULL WHERE key = ?",
                 (sealed, until, key),
@@ -95,19 +81,6 @@ class SqliteTickets:
         return changed == 1
 
 
-_SEALED = ("call", "round", "outcome")
-
-
 def prune(db: sqlite3.Connection, now: float) -> int:
     """Delete what is over; how many went."""
     return db.execute("DELETE FROM tickets WHERE ? >= deadline", (now,)).rowcount
-
-
-def _seal(sealer: Sealer, key: str, column: str, value: Json) -> bytes | None:
-    if value is None:
-        return None
-    return sealer.seal(json.dumps(value).encode(), f"tickets/{key}/{column}")
-
-
-def _open(sealer: Sealer, key: str, column: str, sealed: bytes | None) -> Json:
-    return None if sealed is None else json.loads(sealer.open(sealed, f"tickets/{key}/{column}"))

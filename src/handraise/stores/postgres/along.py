@@ -1,0 +1,89 @@
+"""One statement that changes something and writes the events which tell of it: both or neither.
+
+A single statement needs no transaction around it, so it costs one way to the database and back.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any, LiteralString
+
+from handraise.conversation.recorded import Record
+from handraise.stores.postgres.database import Connection, Database
+
+_EVENTS: LiteralString = """,
+    told AS (
+        INSERT INTO events (id, body, question, open, writer)
+        SELECT id, body, question, open, %(writer)s
+        FROM unnest(%(ids)s::bytea[], %(bodies)s::bytea[], %(about)s::text[], %(opens)s::boolean[])
+            WITH ORDINALITY AS told (id, body, question, open, place)
+        WHERE %(always)s OR EXISTS (SELECT FROM done)
+        ORDER BY place
+        ON CONFLICT (id) DO NOTHING
+    ),
+    kept AS (
+        INSERT INTO contents (ref, event, key, body)
+        SELECT * FROM unnest(%(refs)s::text[], %(tellers)s::bytea[], %(keys)s::bytea[], %(contents)s::bytea[])
+        WHERE %(always)s OR EXISTS (SELECT FROM done)
+        ON CONFLICT (ref) DO NOTHING
+    )"""
+
+_TELL: LiteralString = f"WITH done AS (SELECT 1){_EVENTS} SELECT count(*) FROM done"  # noqa: S608
+
+
+class Along:
+    """Writes events along with other changes, under the name of one node."""
+
+    def __init__(self, database: Database, writer: str) -> None:
+        self._database = database
+        self._writer = writer
+
+    async def write(
+        self,
+        change: LiteralString,
+        params: Mapping[str, Any],
+        events: Sequence[Record],
+        *,
+        more: LiteralString = "",
+        always: bool = False,
+    ) -> int:
+        """How many rows the change touched. Its events are written when it touched any, or `always`.
+
+        `more` are changes beside it, as further parts of the WITH clause in which it is called `done`.
+        """
+        if not events and not more:
+            return await self._database.change(change, params)
+        query = (  # every part is written in this package
+            f"WITH done AS ({change} RETURNING 1){more}{_EVENTS if events else ''} SELECT count(*) FROM done"  # noqa: S608
+        )
+        told = {**params, **self._told(events), "always": always} if events else params
+        row = await self._database.one(query, told)
+        return 0 if row is None else int(row[0])
+
+    async def tell(self, events: Sequence[Record]) -> None:
+        """Write events that go along with nothing."""
+        if events:
+            await self._database.one(_TELL, {**self._told(events), "always": True})
+
+    async def tell_in(self, db: Connection, events: Sequence[Record]) -> None:
+        """Write events inside of a transaction."""
+        if events:
+            await db.execute(_TELL, {**self._told(events), "always": True})
+
+    def _told(self, events: Sequence[Record]) -> dict[str, Any]:
+        """Each event has an id of its own, so that writing it once more, after a lost connection, changes nothing."""
+        batch, sealer = secrets.token_bytes(12), self._database.sealer
+        ids = [batch + at.to_bytes(4) for at in range(len(events))]
+        kept = [(id_, one) for id_, event in zip(ids, events, strict=True) for one in event.kept]
+        return {
+            "writer": self._writer,
+            "ids": ids,
+            "bodies": [event.body for event in events],
+            "about": [event.question for event in events],
+            "opens": [event.open for event in events],
+            "refs": [one.ref for _, one in kept],
+            "tellers": [id_ for id_, _ in kept],
+            "keys": [sealer.seal(one.key, f"contents/{one.ref}") for _, one in kept],
+            "contents": [one.body for _, one in kept],
+        }

@@ -1,0 +1,151 @@
+"""One PostgreSQL database: its connections, who waits for it while it is away, and its clock.
+
+Work is done again when its connection was lost, so it must come to the same whether its first try was committed
+or not: a row of ours that is there already is ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any, LiteralString, TypeAlias, TypeVar
+
+from handraise.errors import SetupError, StoreError
+from handraise.stores.postgres.migrations import SCHEMA, migrate
+from handraise.stores.seal import Sealer
+
+try:
+    import psycopg
+    from psycopg.pq import TransactionStatus
+except ImportError as error:  # the base install has no driver
+    raise SetupError("a PostgreSQL store needs the extra: pip install 'handraise[postgres]'") from error
+
+if TYPE_CHECKING:
+    from psycopg.abc import Params
+
+T = TypeVar("T")
+Connection: TypeAlias = "psycopg.AsyncConnection[tuple[Any, ...]]"
+Work: TypeAlias = Callable[[Connection], Awaitable[T]]
+
+_PASSES = ("08", "40", "53300", "57P")
+"""What goes away by itself: lost connections, deadlocks, too many connections, a server that starts or stops."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
+
+
+class Database:
+    """Runs work on connections of its own, at most `connections` at once, opened when they are first needed."""
+
+    def __init__(
+        self, url: str, *, keys: Sequence[bytes | str], patience: float = 10.0, connections: int = 8
+    ) -> None:
+        self.url = url
+        self.sealer = Sealer(keys)
+        self._patience = patience
+        self._free = asyncio.Semaphore(connections)
+        self._idle: list[Connection] = []
+        self._migrated = False
+        self._behind: float | None = None
+
+    async def run(self, work: Work[T]) -> T:
+        """What the work returns. While the database is away the caller waits; in the end, a `StoreError`."""
+        loop, pause, last = asyncio.get_running_loop(), _FIRST_PAUSE, "it does not answer"
+        end = loop.time() + self._patience
+        try:
+            async with asyncio.timeout_at(end):
+                while True:
+                    try:
+                        async with self._connection() as db:
+                            return await work(db)
+                    except psycopg.Error as error:
+                        if not _passes(error):
+                            raise StoreError(f"PostgreSQL: {error}") from error
+                        last = str(error)
+                    await self._drop_idle()
+                    await asyncio.sleep(pause)
+                    pause = min(2 * pause, _LONGEST_PAUSE)
+        except TimeoutError:
+            raise StoreError(
+                f"PostgreSQL is away for {self._patience:g} seconds ({last.strip()}); what was kept is safe"
+            ) from None
+        except (UnicodeError, ValueError) as error:  # text that no database takes
+            raise StoreError(f"PostgreSQL: {error}") from error
+
+    async def one(self, query: LiteralString, params: Params = ()) -> tuple[Any, ...] | None:
+        """The first row of one statement, which is a transaction of its own."""
+
+        async def work(db: Connection) -> tuple[Any, ...] | None:
+            return await (await db.execute(query, params)).fetchone()
+
+        return await self.run(work)
+
+    async def all(self, query: LiteralString, params: Params = ()) -> list[tuple[Any, ...]]:
+        """The rows of one statement."""
+
+        async def work(db: Connection) -> list[tuple[Any, ...]]:
+            return await (await db.execute(query, params)).fetchall()
+
+        return await self.run(work)
+
+    async def change(self, query: LiteralString, params: Params = ()) -> int:
+        """How many rows one statement changed."""
+
+        async def work(db: Connection) -> int:
+            return (await db.execute(query, params)).rowcount
+
+        return await self.run(work)
+
+    async def connect(self) -> Connection:
+        """A connection of the caller's own, each statement a transaction unless it says otherwise."""
+        db = await psycopg.AsyncConnection.connect(self.url, autocommit=True, prepare_threshold=1)
+        try:
+            if not self._migrated:
+                await migrate(db)
+                self._migrated = True
+            await db.execute(f"SET search_path TO {SCHEMA}")
+            if self._behind is None:
+                await self.set_clock(db)
+        except BaseException:
+            await db.close()
+            raise
+        return db
+
+    async def set_clock(self, db: Connection) -> None:
+        """Go by the database's clock, which is the same for every node."""
+        before = time.monotonic()
+        row = await (await db.execute("SELECT extract(epoch FROM clock_timestamp())::float8")).fetchone()
+        assert row is not None
+        self._behind = row[0] - (before + time.monotonic()) / 2
+
+    def now(self) -> float:
+        """The database's wall clock, in seconds."""
+        return time.time() if self._behind is None else time.monotonic() + self._behind
+
+    async def aclose(self) -> None:
+        """Let go of the connections. They are opened again when they are needed again."""
+        await self._drop_idle()
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[Connection]:
+        async with self._free:
+            db = self._idle.pop() if self._idle else await self.connect()
+            try:
+                yield db
+            finally:
+                if not db.closed and db.info.transaction_status == TransactionStatus.IDLE:
+                    self._idle.append(db)
+                else:
+                    await db.close()
+
+    async def _drop_idle(self) -> None:
+        idle, self._idle = self._idle, []
+        for db in idle:
+            with suppress(psycopg.Error):
+                await db.close()
+
+
+def _passes(error: psycopg.Error) -> bool:
+    if error.sqlstate is None:
+        return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+    return error.sqlstate.startswith(_PASSES)

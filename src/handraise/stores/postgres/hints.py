@@ -1,0 +1,98 @@
+"""Wake-ups between nodes: hints that something may have happened, each to the one node that wants to know.
+
+A hint is sent beside the transaction that it tells of, never inside: NOTIFY takes a lock that lets one transaction
+commit after the other. Hints for the same node that wait while one is on its way go together. A hint that is lost
+costs time, and never an answer: every node looks for itself now and then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeAlias
+
+import psycopg
+
+from handraise.errors import StoreError
+from handraise.stores.postgres.database import Database
+
+Told: TypeAlias = Callable[[str, str], None]
+"""Called with the node that gives a hint, and the token that it is about."""
+
+_FULL = 7_000
+"""PostgreSQL takes 8,000 bytes in one notification."""
+_PAUSE = 0.2
+
+
+class Hints:
+    """Sends the hints of one node, and hears those which are for it."""
+
+    def __init__(self, database: Database, node: str, told: Told) -> None:
+        self._database = database
+        self._node = node
+        self._told = told
+        self._waiting: dict[str, list[str]] = {}
+        self._sending: asyncio.Task[None] | None = None
+        self._listening: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Listen."""
+        if self._listening is None:
+            self._listening = asyncio.create_task(self._listen(), name="handraise hints")
+
+    async def stop(self) -> None:
+        """Neither listen nor send any more."""
+        tasks = [task for task in (self._listening, self._sending) if task is not None]
+        self._listening = self._sending = None
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def give(self, node: str, token: str) -> None:
+        """Hint to a node, soon, that something happened to a round."""
+        self._waiting.setdefault(node, []).append(token)
+        if self._sending is None or self._sending.done():
+            self._sending = asyncio.create_task(self._send(), name="handraise hints")
+
+    async def _send(self) -> None:
+        while self._waiting:
+            waiting, self._waiting = self._waiting, {}
+            channels, payloads = [], []
+            for node, tokens in waiting.items():
+                for payload in _packed(self._node, tokens):
+                    channels.append(_channel(node))
+                    payloads.append(payload)
+            query = "SELECT pg_notify(c, p) FROM unnest(%s::text[], %s::text[]) AS hint (c, p)"
+            with suppress(StoreError):
+                await self._database.all(query, (channels, payloads))
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                db = await self._database.connect()
+                async with db:
+                    await db.execute(f"LISTEN {_channel(self._node)}")
+                    async for notice in db.notifies():
+                        self._hear(notice.payload)
+            except (psycopg.Error, StoreError):
+                await asyncio.sleep(_PAUSE)
+
+    def _hear(self, payload: str) -> None:
+        sender, *tokens = payload.split(" ")
+        for token in tokens:
+            self._told(sender, token)
+
+
+def _packed(sender: str, tokens: list[str]) -> list[str]:
+    """The tokens in as few payloads as they fit into."""
+    packed = [sender]
+    for token in tokens:
+        if len(packed[-1]) + len(token) >= _FULL:
+            packed.append(sender)
+        packed[-1] += f" {token}"
+    return packed
+
+
+def _channel(node: str) -> str:
+    return f"handraise_{node}"

@@ -1,0 +1,52 @@
+"""The table of parked calls: what was called, what was asked and how it ended, sealed."""
+
+from __future__ import annotations
+
+from handraise.conversation.records import Json
+from handraise.conversation.tickets import Ticket
+from handraise.stores import sealed_tickets as rows
+from handraise.stores.postgres.database import Database
+
+
+class PostgresTickets:
+    """Parked calls in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def open(self, ticket: Ticket) -> None:
+        await self._database.change(
+            "INSERT INTO tickets VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (key) DO NOTHING",
+            rows.dump_ticket(self._database.sealer, ticket),
+        )
+
+    async def find(self, key: str) -> Ticket | None:
+        row = await self._database.one("SELECT * FROM tickets WHERE key = %s", (key,))
+        return None if row is None else rows.load_ticket(self._database.sealer, row)
+
+    async def ask(self, key: str, round: Json) -> None:
+        sealed = rows.seal(self._database.sealer, key, "round", round)
+        await self._database.change(
+            "UPDATE tickets SET round = %s, sent = false WHERE key = %s", (sealed, key)
+        )
+
+    async def send(self, key: str, *, holder: str) -> bool:
+        query = "UPDATE tickets SET sent = true WHERE key = %s AND holder = %s"
+        return await self._database.change(query, (key, holder)) == 1
+
+    async def take(self, key: str, *, was: str, holder: str) -> bool:
+        query = (
+            "UPDATE tickets SET holder = %(holder)s WHERE key = %(key)s AND NOT sent AND outcome IS NULL"
+            " AND holder IN (%(was)s, %(holder)s)"  # ours already: written, and the connection lost
+        )
+        return await self._database.change(query, {"key": key, "was": was, "holder": holder}) == 1
+
+    async def settle(self, key: str, outcome: Json, *, until: float) -> None:
+        sealed = rows.seal(self._database.sealer, key, "outcome", outcome)
+        await self._database.change(
+            "UPDATE tickets SET outcome = %s, deadline = %s, call = NULL, round = NULL WHERE key = %s",
+            (sealed, until, key),
+        )
+
+    async def prune(self, now: float) -> int:
+        return await self._database.change("DELETE FROM tickets WHERE %s >= deadline", (now,))
