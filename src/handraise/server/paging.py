@@ -65,6 +65,8 @@ class PageInquiry(Generic[R]):
         return f"required {call.ctx.method} {(call.ctx.params or {}).get('name', '')} {self.content}"
 
     async def begin(self, call: Call, timeout: float) -> PageInquiry[R]:
+        if self.visit is not None:
+            return self
         key = self.key or self._required_key(call)
         visit, url = await call.runtime.pages.open(call, self.page, self.why, key, timeout)
         message = self.message if visit.code is None else f"{self.message}\n\n{_CODE.format(visit.code)}"
@@ -73,8 +75,10 @@ class PageInquiry(Generic[R]):
 
     @property
     def question(self) -> UrlQuestion:
-        """The question as it is sent."""
-        return self._begun()[1].question
+        """The question as it is sent. There is none before the page has a link."""
+        if self.link is None:
+            raise AttributeError("question")
+        return self.link.question
 
     def request(self, revision: Revision, reasons: Sequence[str] = ()) -> dict[str, Any]:
         return self._begun()[1].request(revision, reasons)
@@ -119,6 +123,8 @@ class PageAsking(Asking[R]):
             if (known := await inquiry.recall(call)) is not None:
                 return known  # type: ignore[return-value]
             asked = replace(inquiry, key=f"{call.ctx.method} {key}")
+            if call.can("url"):  # begun here, so that a recorder sees the link, too
+                asked = await asked.begin(call, manner.timeout or call.runtime.options.timeout)
             return await pose(call, asked, manner._replace(key=key))  # type: ignore[no-any-return]
         except HandraiseError as error:
             if isinstance(error, SetupError):
