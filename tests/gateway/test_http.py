@@ -36,9 +36,9 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def served(app: Any, lifespan: str) -> AsyncIterator[str]:
+async def served(app: Any, lifespan: str, port: int = 0) -> AsyncIterator[str]:
     """An application on a port of this computer; its URL."""
-    port = free_port()
+    port = port or free_port()
     server = _Server(
         uvicorn.Config(app, port=port, log_level="error", lifespan=lifespan, timeout_graceful_shutdown=1)  # type: ignore[arg-type]
     )

@@ -15,6 +15,7 @@ from handraise.cli import (
     design,
     gateway,
     gateway_install,
+    gateway_people,
     inbox,
     ledger,
     lint,
@@ -38,6 +39,7 @@ app.add_typer(policy.app, name="policy")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(vault.app, name="vault")
 gateway.app.command(epilog=gateway_install.EXAMPLES)(gateway_install.install)
+gateway.app.add_typer(gateway_people.app, name="people")
 app.add_typer(gateway.app, name="gateway")
 app.command(epilog=inbox.EXAMPLES)(inbox.inbox)
 app.command(epilog=demo.EXAMPLES)(demo.demo)

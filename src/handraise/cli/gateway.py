@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from handraise.gateway.links import Link
+    from handraise.gateway.shared.serving import Sharing
     from handraise.gateway.upstreams import Upstream
 
 app = typer.Typer(
@@ -63,6 +64,18 @@ def gateway(
     browser: Annotated[
         bool, typer.Option("--browser", help="Open the desk in your browser when the first question comes.")
     ] = False,
+    people: Annotated[
+        Path | None, typer.Option("--people", help="With --http: tell people apart by this file's tokens.")
+    ] = None,
+    issuer: Annotated[
+        str | None, typer.Option("--issuer", help="With --http: tell people apart by this issuer's tokens.")
+    ] = None,
+    desk_client: Annotated[
+        str | None, typer.Option("--desk-client", help="The desk's own client id at the issuer.")
+    ] = None,
+    public_url: Annotated[
+        str | None, typer.Option("--public-url", help="Where people find a shared gateway, without a path.")
+    ] = None,
 ) -> None:
     """Serve one server, or several, to a client."""
     if context.invoked_subcommand is not None:
@@ -74,7 +87,8 @@ def gateway(
     options = Options(desk, float(hold), float(wait), browser)  # type: ignore[arg-type]
     try:
         upstreams = _upstreams(context.obj or (), url, config, name)
-        status = _serve(upstreams, options, http)
+        sharing = _sharing(people, issuer, desk_client, public_url)
+        status = _serve(upstreams, options, http, sharing)
     except HandraiseError as error:
         typer.echo(f"handraise: {error}", err=True)
         status = 2
@@ -98,7 +112,22 @@ def _upstreams(
     return [Upstream(name or short_name(command), command)]
 
 
-def _serve(upstreams: list[Upstream], options: object, http: str | None) -> int:
+def _sharing(
+    people: Path | None, issuer: str | None, desk_client: str | None, public_url: str | None
+) -> Sharing | None:
+    if people is None and issuer is None:
+        return None
+    if public_url is None:
+        raise typer.BadParameter(
+            "several people need to know where the gateway is", param_hint="--public-url"
+        )
+    from handraise.gateway.shared.people_file import PeopleFile
+    from handraise.gateway.shared.serving import Sharing
+
+    return Sharing(public_url, None if people is None else PeopleFile(people), issuer, desk_client)
+
+
+def _serve(upstreams: list[Upstream], options: object, http: str | None, sharing: Sharing | None) -> int:
     import asyncio
 
     from handraise.gateway import serve
@@ -107,11 +136,18 @@ def _serve(upstreams: list[Upstream], options: object, http: str | None) -> int:
     assert isinstance(options, Options)
     opening = _opening(upstreams)
     if http is None:
+        if sharing is not None:
+            raise typer.BadParameter("several people come over HTTP", param_hint="--http")
         return asyncio.run(serve.serve_stdio(opening, options))
     host, _, port = http.rpartition(":")
     if not port.isdigit():
         raise typer.BadParameter("give a host and a port, like 127.0.0.1:8765", param_hint="--http")
-    return asyncio.run(serve.serve_http(opening, options, host.strip("[]") or "127.0.0.1", int(port)))
+    host = host.strip("[]") or "127.0.0.1"
+    if sharing is not None:
+        from handraise.gateway.shared.serving import serve_shared
+
+        return asyncio.run(serve_shared(opening, options, host, int(port), sharing))
+    return asyncio.run(serve.serve_http(opening, options, host, int(port)))
 
 
 def _opening(upstreams: list[Upstream]) -> Callable[[], Awaitable[Link]]:

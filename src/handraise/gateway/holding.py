@@ -39,9 +39,9 @@ _RESUME_TOOL: Final[dict[str, Any]] = {
 
 WAITING: Final = (
     "This call waits for the user. The server {server!r} asks something that only the user may answer, at their "
-    "Handraise desk; they open it with `handraise inbox` in a terminal of their own. Nothing is decided yet. Tell the "
-    "user that a question waits. When they say that they answered, call the tool `handraise_resume` with the ticket "
-    "{ticket!r} to get the result. Do not answer for them, and do not make the call again."
+    "Handraise desk; {where}. Nothing is decided yet. Tell the user that a question waits. When "
+    "they say that they answered, call the tool `handraise_resume` with the ticket {ticket!r} to get the result. "
+    "Do not answer for them, and do not make the call again."
 )
 NO_TICKET: Final = (
     "There is no call with this ticket: it ended long ago, belongs to somebody else, or never was. Nothing was done. "
@@ -117,12 +117,12 @@ class Holding:
         match await keeper.take(found):
             case "taken":
                 parked = await self._revive(found, ticket)
-                return await self._outcome(call, asyncio.shield(parked.settled)) or _waiting(
+                return await self._outcome(call, asyncio.shield(parked.settled)) or self._waiting(
                     call, found.server, ticket
                 )
             case "elsewhere":
                 waiting = asyncio.ensure_future(keeper.wait_elsewhere(found.key))
-                return await self._outcome(call, waiting) or _waiting(call, found.server, ticket)
+                return await self._outcome(call, waiting) or self._waiting(call, found.server, ticket)
             case "ambiguous":
                 told = _told(call, AMBIGUOUS.format(server=found.server), failed=True)
                 await keeper.end(found.key, told)
@@ -145,7 +145,7 @@ class Holding:
     async def _hold(self, call: Call) -> None:
         await self._alive(call, call.began + self._home.options.hold)
         parked = await self.park(call)
-        call.answer(_waiting(call, parked.binding.server, parked.ticket))
+        call.answer(self._waiting(call, parked.binding.server, parked.ticket))
         call.port = call.held = None
 
     async def park(self, call: Call, ticket: str | None = None) -> Parked:
@@ -162,7 +162,7 @@ class Holding:
     async def _wait(self, call: Call, parked: Parked) -> None:
         """Wait for a parked call on behalf of another one."""
         outcome = await self._outcome(call, asyncio.shield(parked.settled))
-        call.answer(outcome or _waiting(call, parked.binding.server, parked.ticket))
+        call.answer(outcome or self._waiting(call, parked.binding.server, parked.ticket))
 
     async def _outcome(self, call: Call, settled: asyncio.Future[Message]) -> Message | None:
         """How a parked call ends, if it does so while the client of this one is patient."""
@@ -174,6 +174,10 @@ class Holding:
         finally:
             alive.cancel()
             settled.cancel()
+
+    def _waiting(self, call: Call, server: str, ticket: str) -> Message:
+        where = self._home.options.where
+        return _told(call, WAITING.format(server=server, ticket=ticket, where=where))
 
     async def _alive(self, call: Call, until: float) -> None:
         """Send a sign of life now and then, on the caller's own token."""
@@ -201,10 +205,6 @@ def with_resume_tool(message: Message) -> Message:
     ]
     ours = [] if result.get("nextCursor") else [_RESUME_TOOL]
     return message.with_(result={**result, "tools": [*kept, *ours]})
-
-
-def _waiting(call: Call, server: str, ticket: str) -> Message:
-    return _told(call, WAITING.format(server=server, ticket=ticket))
 
 
 def _told(call: Call, text: str, *, failed: bool = False) -> Message:

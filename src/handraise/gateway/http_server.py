@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 from handraise.gateway.eras import is_modern
 from handraise.gateway.home import Home
@@ -26,13 +27,20 @@ from handraise.gateway.links import Link
 from handraise.gateway.messages import Message, fault, read
 from handraise.gateway.modern import ModernRelay
 from handraise.gateway.relay import Relay
+from handraise.questions import Person
+
+PERSON: Final = "handraise.person"
+"""Where in the scope the person stands whom somebody in front of us verified."""
 
 
 class Session:
     """A client that shook hands, and the stream on which it hears what belongs to no request."""
 
-    def __init__(self, relay_for: Callable[[Exchange], Relay], hello: Message) -> None:
+    def __init__(
+        self, relay_for: Callable[[Exchange], Relay], hello: Message, person: Person | None = None
+    ) -> None:
         self.id = secrets.token_urlsafe(24)
+        self.person = person
         self.stream = Exchange(hello)
         self.relay = relay_for(self.stream)
         self.following = False
@@ -46,7 +54,7 @@ class HttpGateway:
         self._open_link = open_link
         self._path = path
         self._sessions: dict[str, Session] = {}
-        self._modern: asyncio.Future[Relay] | None = None
+        self._modern: dict[Person | None, asyncio.Future[Relay]] = {}
         self._retiring: dict[asyncio.Future[None], Relay] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -56,13 +64,14 @@ class HttpGateway:
             await reply(send, 404, b"There is nothing here.\n", b"text/plain")
             return
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        person: Person | None = scope.get(PERSON)
         match scope["method"]:
             case "POST":
-                await self._post(headers, receive, send)
+                await self._post(headers, receive, send, person)
             case "GET":
-                await self._follow(headers, receive, send)
+                await self._follow(headers, receive, send, person)
             case "DELETE":
-                await self._delete(headers, send)
+                await self._delete(headers, send, person)
             case _:
                 await reply(send, 405, b"", b"text/plain")
 
@@ -71,13 +80,15 @@ class HttpGateway:
         relays = [*(session.relay for session in self._sessions.values()), *self._retiring.values()]
         for retiring in list(self._retiring):
             retiring.cancel()
-        if self._modern is not None:
-            relays.append(await self._modern)
+        opened = await asyncio.gather(*self._modern.values(), return_exceptions=True)
+        relays += [relay for relay in opened if isinstance(relay, Relay)]
         self._sessions.clear()
         for relay in relays:
             await relay.aclose()
 
-    async def _post(self, headers: dict[bytes, str], receive: Receive, send: Send) -> None:
+    async def _post(
+        self, headers: dict[bytes, str], receive: Receive, send: Send, person: Person | None
+    ) -> None:
         body = await read_body(receive)
         if body is None:
             await reply(send, 413, b"This is too long.\n", b"text/plain")
@@ -88,10 +99,10 @@ class HttpGateway:
             return
         message = messages[0]
         if is_modern(message) and message.method != "initialize":
-            await self._exchange(await self._modern_relay(), message, receive, send, modern=True)
+            await self._exchange(await self._modern_relay(person), message, receive, send, modern=True)
         elif message.method == "initialize":
-            await self._begin(message, receive, send)
-        elif (session := self._sessions.get(headers.get(b"mcp-session-id", ""))) is None:
+            await self._begin(message, receive, send, person)
+        elif (session := self._session(headers, person)) is None:
             status = 404 if b"mcp-session-id" in headers else 400
             await send_error(
                 send, status, fault(message.id, -32600, "There is no such session; begin a new one.")
@@ -99,19 +110,26 @@ class HttpGateway:
         else:
             await self._exchange(session.relay, message, receive, send)
 
-    async def _begin(self, message: Message, receive: Receive, send: Send) -> None:
+    def _session(self, headers: dict[bytes, str], person: Person | None) -> Session | None:
+        """The session that a request names, if it is this person's: knowing its id is not enough."""
+        session = self._sessions.get(headers.get(b"mcp-session-id", ""))
+        return session if session is not None and session.person == person else None
+
+    async def _begin(self, message: Message, receive: Receive, send: Send, person: Person | None) -> None:
         link = await self._open_link()
-        session = Session(lambda port: LegacyRelay(link, self._home, port), message)
+        session = Session(lambda port: LegacyRelay(link, self._home, port, person), message, person)
         self._sessions[session.id] = session
         await self._exchange(session.relay, message, receive, send, session=session.id)
 
-    async def _modern_relay(self) -> Relay:
-        """One relay for all requests without a session; they are told apart by their ids."""
-        if self._modern is None:
-            self._modern = asyncio.get_running_loop().create_future()
-            link = await self._open_link()
-            self._modern.set_result(ModernRelay(link, self._home, _Nowhere()))
-        return await asyncio.shield(self._modern)
+    async def _modern_relay(self, person: Person | None) -> Relay:
+        """One relay for all of a person's requests without a session; they are told apart by their ids."""
+        opening = self._modern.get(person)
+        if opening is None or (opening.done() and opening.exception() is not None):
+            opening = self._modern[person] = asyncio.ensure_future(self._open_modern(person))
+        return await asyncio.shield(opening)
+
+    async def _open_modern(self, person: Person | None) -> Relay:
+        return ModernRelay(await self._open_link(), self._home, _Nowhere(), person)
 
     async def _exchange(
         self,
@@ -140,9 +158,11 @@ class HttpGateway:
         finally:
             gone.cancel()
 
-    async def _follow(self, headers: dict[bytes, str], receive: Receive, send: Send) -> None:
+    async def _follow(
+        self, headers: dict[bytes, str], receive: Receive, send: Send, person: Person | None
+    ) -> None:
         """The stream on which a session hears what belongs to no request."""
-        session = self._sessions.get(headers.get(b"mcp-session-id", ""))
+        session = self._session(headers, person)
         if session is None or session.following:
             status = (
                 405
@@ -162,10 +182,11 @@ class HttpGateway:
             gone.cancel()
             session.following = False
 
-    async def _delete(self, headers: dict[bytes, str], send: Send) -> None:
-        session = self._sessions.pop(headers.get(b"mcp-session-id", ""), None)
+    async def _delete(self, headers: dict[bytes, str], send: Send, person: Person | None) -> None:
+        session = self._session(headers, person)
         await reply(send, 404 if session is None else 200, b"", None)
         if session is not None:
+            del self._sessions[session.id]
             retiring = asyncio.ensure_future(session.relay.retire())
             self._retiring[retiring] = session.relay
             retiring.add_done_callback(lambda done: self._retiring.pop(retiring, None))

@@ -20,3 +20,5 @@ class Options:
     """Seconds for which a question waits for its person."""
     browser: bool = False
     """Whether the desk is opened in the browser when a question comes."""
+    where: str = "they open it with `handraise inbox` in a terminal of their own"
+    """How people get to their desk, for the model to tell them. Never a way in by itself."""

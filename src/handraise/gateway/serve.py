@@ -60,11 +60,13 @@ async def serve_http(open_link: Callable[[], Awaitable[Link]], options: Options,
     import uvicorn
 
     from handraise.gateway.http_server import HttpGateway
+    from handraise.gateway.shared.admission import Admission, loopback_hosts, require_loopback
 
+    require_loopback(host)
     home = Home(options)
     gateway = HttpGateway(home, open_link)
     config = uvicorn.Config(
-        gateway,
+        Admission(gateway, hosts=loopback_hosts(port)),
         host=host,
         port=port,
         log_level="warning",

@@ -1,0 +1,71 @@
+"""`handraise gateway people`: who may use a shared gateway, and how they get to their desk."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from handraise.errors import HandraiseError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+app = typer.Typer(
+    help="Say who may use a shared gateway, in a file of people.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+T = TypeVar("T")
+Name = Annotated[str, typer.Argument(help="What the person is called in the file.", show_default=False)]
+File = Annotated[Path, typer.Option("--file", help="The file of people.")]
+
+
+@app.command()
+def add(name: Name, file: File) -> None:
+    """Give a person a token for their client. It is shown once; the file keeps only its hash."""
+    from handraise.gateway.shared.people_file import PeopleFile
+
+    typer.echo(_try(lambda: PeopleFile(file).add(name)))
+
+
+@app.command()
+def remove(name: Name, file: File) -> None:
+    """Let a person in no more."""
+    from handraise.gateway.shared.people_file import PeopleFile
+
+    _try(lambda: PeopleFile(file).remove(name))
+
+
+@app.command()
+def link(
+    name: Name,
+    file: File,
+    public_url: Annotated[str, typer.Option("--public-url", help="The address of the running gateway.")],
+) -> None:
+    """Make a link that signs a person's browser in to their desk, once, within ten minutes.
+
+    Give it to the person and to nobody else, and not through a place that a model reads.
+    """
+    from handraise.errors import SetupError
+    from handraise.gateway.shared.invitations import make_invitation
+    from handraise.gateway.shared.people_file import PeopleFile
+
+    def made() -> str:
+        people = PeopleFile(file)
+        if not people.has(name):
+            raise SetupError(f"{file}: there is nobody called {name!r} in it")
+        return f"{public_url.rstrip('/')}/enter/{make_invitation(people, name, time.time())}"
+
+    typer.echo(_try(made))
+
+
+def _try(work: Callable[[], T]) -> T:
+    try:
+        return work()
+    except HandraiseError as error:
+        typer.echo(f"handraise: {error}", err=True)
+        raise typer.Exit(2) from None

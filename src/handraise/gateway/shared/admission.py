@@ -1,0 +1,114 @@
+"""What every request to a gateway over HTTP passes first: under which name it came, from where, and whose it is.
+
+The attacks by name: DNS rebinding (only a list of hosts helps), requests of web pages (`Origin`), tokens that are for
+another place (audience), and the confused deputy: a person's token is taken off here and goes no further.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Collection
+from typing import Final
+
+from handraise.errors import SetupError
+from handraise.gateway.http_exchange import Receive, Scope, Send, reply
+from handraise.gateway.http_server import PERSON
+from handraise.gateway.shared.tokens import Tokens
+from handraise.questions import Person
+
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+_METADATA: Final = "/.well-known/oauth-protected-resource"
+_KEPT_BACK: Final = (b"authorization", b"cookie", b"proxy-authorization")
+LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+
+
+class Admission:
+    """Lets a request through to the gateway, or to the desk, or not."""
+
+    def __init__(
+        self,
+        app: Application,
+        *,
+        hosts: Collection[str],
+        tokens: Tokens | None = None,
+        origins: Collection[str] = (),
+        issuer: str | None = None,
+        resource: str = "",
+        desk: Application | None = None,
+        path: str = "/mcp",
+    ) -> None:
+        """Without `tokens` everybody is the user of this machine, for loopback only.
+
+        `issuer` is told to clients that come without a token, for the `resource` that the gateway is.
+        """
+        self._app = app
+        self._hosts = frozenset(hosts)
+        self._origins = frozenset(origins)
+        self._tokens = tokens
+        self._issuer = issuer
+        self._resource = resource
+        self._desk = desk
+        self._path = path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        if _values(scope, b"host") not in [[host] for host in self._hosts]:
+            await reply(send, 421, b"The gateway does not answer under that name.\n", b"text/plain")
+        elif scope["path"] == self._path:
+            await self._admit(scope, receive, send)
+        elif self._issuer is not None and scope["path"] in (_METADATA, _METADATA + self._path):
+            told = {"resource": self._resource, "authorization_servers": [self._issuer]}
+            await reply(send, 200, json.dumps(told).encode(), b"application/json")
+        elif self._desk is not None:
+            await self._desk(scope, receive, send)
+        else:
+            await reply(send, 404, b"There is nothing here.\n", b"text/plain")
+
+    async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
+        origins = _values(scope, b"origin")
+        if len(origins) > 1 or not self._origins.issuperset(origins):
+            await reply(send, 403, b"Pages of other sites are not served.\n", b"text/plain")
+            return
+        person = await self._person(scope)
+        if self._tokens is not None and person is None:
+            await self._refuse(send)
+            return
+        headers = [(name, value) for name, value in scope["headers"] if name not in _KEPT_BACK]
+        await self._app({**scope, "headers": headers, PERSON: person}, receive, send)
+
+    async def _person(self, scope: Scope) -> Person | None:
+        given = _values(scope, b"authorization")
+        if self._tokens is None or len(given) != 1:
+            return None
+        kind, _, token = given[0].partition(" ")
+        try:
+            return await self._tokens.person(token.strip()) if kind.lower() == "bearer" and token else None
+        except SetupError:
+            return None
+
+    async def _refuse(self, send: Send) -> None:
+        told = "Bearer"
+        if self._issuer is not None:
+            base = self._resource.removesuffix(self._path)
+            told = f'Bearer resource_metadata="{base}{_METADATA}{self._path}"'
+        headers = [(b"www-authenticate", told.encode()), (b"content-type", b"text/plain")]
+        await send({"type": "http.response.start", "status": 401, "headers": headers})
+        await send({"type": "http.response.body", "body": b"Come with a token of yours for this gateway.\n"})
+
+
+def loopback_hosts(port: int) -> frozenset[str]:
+    """The names under which this computer knows itself."""
+    return frozenset(f"{name}:{port}" for name in LOOPBACK)
+
+
+def require_loopback(host: str) -> None:
+    """SetupError unless only this computer can reach a gateway that knows nobody by a token."""
+    if host not in (*LOOPBACK, "::1"):
+        raise SetupError(
+            f"on {host} anybody could answer as you; tell people apart with --people or --issuer, or serve 127.0.0.1"
+        )
+
+
+def _values(scope: Scope, wanted: bytes) -> list[str]:
+    return [value.decode("latin-1") for name, value in scope["headers"] if name == wanted]

@@ -1,0 +1,192 @@
+"""Several people over HTTP: each is known by a token, sees and answers their own questions, and nobody else's."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+from tests.gateway.shared.teams import Browser, handles, questions, team
+from tests.gateway.test_holding import ticket_in
+from tests.server.peers import REVISIONS, text_of
+
+from handraise.desks import Decision
+from handraise.errors import SetupError
+from handraise.gateway.shared.admission import require_loopback
+from handraise.gateway.shared.serving import Sharing
+from handraise.questions import Accepted
+from handraise.revisions import Revision
+
+pytestmark = [pytest.mark.anyio, pytest.mark.shows("W7")]
+
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "x", "version": "1"},
+    },
+}
+LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}
+
+
+@pytest.fixture(params=REVISIONS, ids=str)
+def revision(request: pytest.FixtureRequest) -> Revision:
+    return Revision(request.param)
+
+
+async def test_a_question_is_its_persons_only_at_the_desk_and_by_ticket(
+    revision: Revision, tmp_path: Path
+) -> None:
+    async with team(tmp_path) as shared:
+        ann, bob = shared.people.add("ann"), shared.people.add("bob")
+        async with shared.client(revision, ann) as anns, shared.client(revision, bob) as bobs:
+            parked = await anns.call_tool("delete", {"title": "plans"})
+            await questions(shared.queue, 1)
+            stolen = await bobs.call_tool("handraise_resume", {"ticket": ticket_in(parked)})
+            assert "no call with this ticket" in text_of(stolen)
+            hers, his = Browser(shared), Browser(shared)
+            assert await hers.sign_in(shared.invitation("ann")) == 303
+            assert await his.sign_in(shared.invitation("bob")) == 303
+            (question,) = handles(await hers.see())
+            assert not handles(await his.see())
+            assert "plans" not in await his.see()
+            await _cannot_be_answered_by(his, question)
+            (waiting,) = shared.queue.waiting()
+            assert waiting.person.subject == "ann"
+            shared.queue.decide(waiting.id, Decision(Accepted({"answer": "old"}), by="agent", desk="test"))
+            done = await anns.call_tool("handraise_resume", {"ticket": ticket_in(parked)})
+            assert text_of(done) == "deleted plans: old"
+            await hers.aclose()
+            await his.aclose()
+
+
+async def _cannot_be_answered_by(other: Browser, question: str) -> None:
+    """Neither where it is nor in the other's own place."""
+    own = re.sub(r"^/[^/]+/", other.inbox, question)
+    for path in (question, own):
+        assert (await other.get(path)).status_code in (403, 404)
+        assert (await other.post(path, do="accept", answer="x")).status_code in (403, 404)
+
+
+async def test_the_same_call_of_two_people_is_two_questions(revision: Revision, tmp_path: Path) -> None:
+    async with team(tmp_path) as shared:
+        ann, bob = shared.people.add("ann"), shared.people.add("bob")
+        async with shared.client(revision, ann) as anns, shared.client(revision, bob) as bobs:
+            one = await anns.call_tool("delete", {"title": "plans"})
+            other = await bobs.call_tool("delete", {"title": "plans"})
+            assert ticket_in(one) != ticket_in(other)
+            waiting = await questions(shared.queue, 2)
+            assert {each.person.subject for each in waiting} == {"ann", "bob"}
+        assert len(shared.links) >= 2
+
+
+async def test_a_session_is_its_persons_only(tmp_path: Path) -> None:
+    async with team(tmp_path) as shared:
+        ann, bob = shared.people.add("ann"), shared.people.add("bob")
+        began = await shared.post(ann, HELLO)
+        session = began.headers["mcp-session-id"]
+        assert (await shared.post(bob, LIST, **{"mcp-session-id": session})).status_code == 404
+        assert (await shared.post(ann, LIST, **{"mcp-session-id": session})).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["", "Bearer", "Bearer hr_guess", f"Bearer {'x' * 5000}", "Basic YW5uOmFubg==", "operator"],
+    ids=repr,
+)
+async def test_nobody_is_let_in_without_a_token_of_theirs(given: str, tmp_path: Path) -> None:
+    async with team(tmp_path) as shared:
+        refused = await shared.post(None, HELLO, **({"authorization": given} if given else {}))
+        assert refused.status_code == 401
+        assert refused.headers["www-authenticate"].startswith("Bearer")
+        assert not shared.links
+
+
+async def test_who_is_taken_out_of_the_file_is_out_at_once(tmp_path: Path) -> None:
+    async with team(tmp_path) as shared:
+        ann = shared.people.add("ann")
+        assert (await shared.post(ann, HELLO)).status_code == 200
+        shared.people.remove("ann")
+        assert (await shared.post(ann, HELLO)).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [({"host": "evil.example"}, 421), ({"origin": "https://evil.example"}, 403), ({"origin": "null"}, 403)],
+    ids=["name", "page", "sandboxed page"],
+)
+async def test_other_names_and_other_sites_are_refused(
+    headers: dict[str, str], status: int, tmp_path: Path
+) -> None:
+    async with team(tmp_path) as shared:
+        ann = shared.people.add("ann")
+        assert (await shared.post(ann, HELLO, **headers)).status_code == status
+        assert not shared.links
+
+
+async def test_a_body_that_is_too_long_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("handraise.gateway.http_exchange.MAX_BODY", 1000)
+    async with team(tmp_path) as shared:
+        ann = shared.people.add("ann")
+        assert (await shared.post(ann, {**LIST, "params": {"x": "y" * 2000}})).status_code == 413
+
+
+@pytest.mark.shows("W8")
+async def test_a_persons_token_goes_no_further(revision: Revision, tmp_path: Path) -> None:
+    async with team(tmp_path) as shared:
+        ann = shared.people.add("ann")
+        async with shared.client(revision, ann) as client:
+            await client.call_tool("echo", {"text": "x"})
+        sent = b"".join(message.raw for link in shared.links for message in link.sent)
+    assert sent
+    assert ann.encode() not in sent
+
+
+@pytest.mark.shows("W9")
+async def test_the_token_of_a_client_does_not_open_the_desk(tmp_path: Path) -> None:
+    async with team(tmp_path) as shared:
+        ann, browser = shared.people.add("ann"), Browser(shared)
+        for path in ("/", "/enter/" + ann, "/sign-in/" + ann, f"/{ann}/"):
+            assert (await browser.get(path)).status_code in (403, 404)
+        await browser.aclose()
+
+
+async def test_a_link_works_once_for_ten_minutes_and_not_from_before_the_start(tmp_path: Path) -> None:
+    async with team(tmp_path) as shared:
+        shared.people.add("ann")
+        link, first, second = shared.invitation("ann"), Browser(shared), Browser(shared)
+        assert await first.sign_in(link) == 303
+        assert await second.sign_in(link) == 403
+        assert await second.sign_in(shared.invitation("ann", time.time() - 60)) == 403
+        assert await second.sign_in(shared.invitation("ann", time.time() + 60)) == 403
+        assert await second.sign_in(shared.invitation("ann")[:-1]) == 403
+        assert await second.sign_in(shared.invitation("nobody")) == 403
+        for browser in (first, second):
+            await browser.aclose()
+
+
+def test_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
+    from handraise.gateway.shared.people_file import PeopleFile
+
+    people = PeopleFile(tmp_path / "people.json")
+    token = people.add("ann")
+    assert token not in (tmp_path / "people.json").read_text()
+    (tmp_path / "people.json").chmod(0o644)
+    with pytest.raises(SetupError, match="chmod 600"):
+        people.add("bob")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "::"])
+def test_without_people_only_this_computer_is_served(host: str) -> None:
+    with pytest.raises(SetupError, match="--people"):
+        require_loopback(host)
+
+
+@pytest.mark.parametrize("url", ["http://gateway.example", "https://gateway.example/x", "gateway.example"])
+def test_a_shared_gateway_is_found_under_https(url: str) -> None:
+    with pytest.raises(SetupError, match="https"):
+        Sharing(url, issuer="https://id.example")
