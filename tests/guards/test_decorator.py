@@ -162,7 +162,7 @@ async def test_a_name_is_typed() -> None:
     book = Book()
     server = with_tool("MCPServer", guarded(book, typed="group"))
     wrong = [accept(typed="Old")] * 4
-    told, category = await ask_for(server, REVISIONS[0], Person(*wrong))
+    _, category = await ask_for(server, REVISIONS[0], Person(*wrong))
     assert (category, book.deleted) == ("unusable_answer", [])
     assert (await ask_for(server, REVISIONS[0], Person(accept(typed="old"))))[0] == "deleted old"
 
@@ -195,7 +195,7 @@ async def test_or_the_call_is_refused(revision: Revision) -> None:
         return YES
 
     server = with_tool("MCPServer", guarded(book, if_changed="refuse"))
-    told, category = await ask_for(server, revision, Person(grows))
+    _, category = await ask_for(server, revision, Person(grows))
     assert (category, book.deleted) == ("stale", [])
 
 

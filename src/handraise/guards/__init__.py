@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from handraise.guards.decorator import guard
     from handraise.guards.decide import Guard
+    from handraise.guards.decorator import guard
     from handraise.guards.sql import Catalogue, SqlGuard
 
 __all__ = ["Catalogue", "Guard", "SqlGuard", "guard"]

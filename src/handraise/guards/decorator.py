@@ -22,7 +22,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-
 def guard(
     message: str,
     *,
@@ -44,8 +43,8 @@ def guard(
     """Have a person agree before a tool runs; it goes below `@server.tool()`.
 
     - `message`: what will happen. `{count}` and the names of the tool's arguments are filled in.
-    - `count`, `when`, `still`: functions, plain or async, that get those of the tool's arguments that they name. What is
-      at stake is counted first, and again after the answer; `when` says whether to ask at all; `still` is looked at
+    - `count`, `when`, `still`: functions, plain or async, that get those of the tool's arguments that they name. What
+      is at stake is counted first, and again after the answer; `when` says whether to ask at all; `still` is looked at
       after the answer, and False or a sentence says that the world has changed.
     - `above`, `typed`, `typed_above`, `arguments`, `hint`, `consequence`, `if_declined`: see `Guard`.
     - `annotations`: what the tool says about itself, for `hint`.

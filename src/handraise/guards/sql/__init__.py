@@ -1,0 +1,21 @@
+"""Before a statement runs: what it reads, what it costs, and whether a person has to agree.
+
+Needs the extra `sql`. The modules about DuckDB, PostgreSQL and Trino import no driver: they use your connection.
+"""
+
+from handraise.errors import SetupError
+
+try:
+    import sqlglot  # noqa: F401
+except ImportError:
+    raise SetupError('SqlGuard needs sqlglot: pip install "handraise[sql]"') from None
+
+from handraise.guards.sql.approving import SqlGuard
+from handraise.guards.sql.catalogue import Catalogue
+from handraise.guards.sql.engines import Engine, Estimate
+from handraise.guards.sql.on_duckdb import DuckDB
+from handraise.guards.sql.on_postgres import Postgres
+from handraise.guards.sql.on_trino import Trino
+from handraise.guards.sql.schema import Relation, Schema
+
+__all__ = ["Catalogue", "DuckDB", "Engine", "Estimate", "Postgres", "Relation", "Schema", "SqlGuard", "Trino"]

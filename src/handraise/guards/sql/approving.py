@@ -1,0 +1,95 @@
+"""`SqlGuard`: have a person agree before a statement that is costly, changes something or reaches personal data."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Final
+
+from handraise.errors import GuardRefused, HandraiseError
+from handraise.forms import Flag, Form
+from handraise.guards.consent import end_with, put, require_accepted
+from handraise.guards.sql.catalogue import Catalogue
+from handraise.guards.sql.engines import CannotEstimate, Engine
+from handraise.guards.sql.reading import Unreadable, read
+from handraise.guards.sql.schema import Schema
+from handraise.guards.sql.verdict import (
+    DEFAULT_ROWS,
+    Verdict,
+    judge,
+    message,
+    planned_columns,
+    unnamed_tables,
+)
+from handraise.questions import FormQuestion
+
+logger = logging.getLogger(__name__)
+
+_FORM: Final[Form[Any]] = Form.by_hand(Flag("confirm", title="Run it?"))
+
+
+class SqlGuard:
+    """Stands in front of the statements of one engine.
+
+    - `catalogue`: which columns hold personal data.
+    - `rows`: above how many rows a person is asked.
+    - `schema`: what the engine has, when you know it never changes; otherwise it is looked up for each statement.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        catalogue: Catalogue,
+        *,
+        rows: int = DEFAULT_ROWS,
+        schema: Schema | None = None,
+    ) -> None:
+        self._engine = engine
+        self._catalogue = catalogue
+        self._rows = rows
+        self._schema = schema
+
+    async def approve(self, statement: str) -> str:
+        """Return the very statement when it may run; run that, and nothing else.
+
+        Ends the call with `user_declined`, `user_cancelled`, or a refusal when it cannot be read, estimated or asked
+        about. A yes is for this statement and this call only.
+        """
+        try:
+            verdict = await self.judge(statement)
+            while verdict.asks:
+                question = FormQuestion(message(verdict, statement), _FORM)
+                answer = await put(question, declined_when=lambda content: content["confirm"] is not True)
+                require_accepted(answer, "this statement")
+                later = await self.judge(statement)
+                if verdict.covers(later):
+                    break
+                verdict = later  # the world has changed meanwhile, and it reaches more now
+        except GuardRefused as error:
+            end_with(error)
+        return statement
+
+    async def judge(self, statement: str) -> Verdict:
+        """What speaks for a question. Raises `GuardRefused` when that cannot be told."""
+        schema = self._schema or await self._engine.schema()
+        try:
+            reading = read(statement, self._engine.dialect, schema, self._catalogue)
+        except Unreadable as error:
+            raise _refused("cannot_parse", f"The guard cannot tell what it does. {error}") from None
+        if not reading.can_be_estimated:
+            return judge(reading, None, self._rows)
+        try:
+            estimate = await self._engine.estimate(statement)
+        except CannotEstimate as error:
+            logger.info("no estimate: %s", error)
+            raise _refused("cannot_estimate", f"The engine gives no estimate for it: {error}") from None
+        if strange := unnamed_tables(reading, estimate):
+            raise _refused(
+                "cannot_parse", f"The engine would read tables that it does not name: {', '.join(strange)}."
+            )
+        return judge(reading, estimate, self._rows, planned_columns(estimate, schema, self._catalogue))
+
+
+def _refused(category: str, why: str) -> HandraiseError:
+    return GuardRefused(
+        f"{category}: this statement does not run. {why} Write a simpler one.", category=category
+    )

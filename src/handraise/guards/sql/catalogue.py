@@ -1,0 +1,79 @@
+"""Which columns hold personal data: from a TOML or CSV file, from a mapping, or from a function of yours."""
+
+from __future__ import annotations
+
+import csv
+import os
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path as File
+from typing import Any
+
+from handraise.errors import SetupError
+from handraise.guards.sql.schema import Relation, fold, fold_path
+
+Tags = Mapping[str, Mapping[str, Iterable[str]]]
+"""Tags by table, then column: `{"people": {"email": ["contact"]}}`. A table may be qualified: `crm.people`."""
+Lookup = Callable[[str, str], Iterable[str]]
+"""Tags of a column, from the qualified name of its table and its own."""
+
+
+class Catalogue:
+    """Says which columns are personal, and of what kind."""
+
+    def __init__(self, tags: Tags | None = None, *, lookup: Lookup | None = None) -> None:
+        self._lookup = lookup
+        self._tags = [
+            (fold_path(table.split(".")), {fold(name): tuple(kinds) for name, kinds in columns.items()})
+            for table, columns in (tags or {}).items()
+        ]
+
+    @classmethod
+    def from_toml(cls, path: str | os.PathLike[str]) -> Catalogue:
+        """A table for each table: `[people]`, then `email = ["contact"]`."""
+        try:
+            document: dict[str, Any] = tomllib.loads(File(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise SetupError(f"{path}: the catalogue cannot be read: {error}") from None
+        for table, columns in document.items():
+            well = isinstance(columns, dict) and all(
+                isinstance(kinds, list) and all(isinstance(kind, str) for kind in kinds)
+                for kinds in columns.values()
+            )
+            if not well:
+                raise SetupError(
+                    f'{path}: [{table}] needs lines like email = ["contact"]; quote a name with a dot'
+                )
+        return cls(document)
+
+    @classmethod
+    def from_csv(cls, path: str | os.PathLike[str]) -> Catalogue:
+        """Lines of table, column and tags; the tags are separated by semicolons."""
+        tags: dict[str, dict[str, list[str]]] = {}
+        try:
+            with File(path).open(encoding="utf-8", newline="") as lines:
+                reader = csv.DictReader(lines)
+                if not {"table", "column", "tags"} <= set(reader.fieldnames or ()):
+                    raise SetupError(f"{path}: the first line has to name table, column and tags")
+                for row in reader:
+                    kinds = [kind.strip() for kind in (row["tags"] or "").split(";") if kind.strip()]
+                    tags.setdefault(row["table"], {})[row["column"]] = kinds
+        except (OSError, ValueError, csv.Error) as error:
+            raise SetupError(f"{path}: the catalogue cannot be read: {error}") from None
+        return cls(tags)
+
+    def personal(self, relation: Relation) -> dict[str, tuple[str, ...]]:
+        """The personal columns of a table by name, each with its tags.
+
+        Those that are listed count even where the engine did not tell of such a column.
+        """
+        path = fold_path(relation.path)
+        found: dict[str, tuple[str, ...]] = {}
+        for table, columns in self._tags:
+            if path[-len(table) :] == table or table == ("*",):
+                found.update(columns)
+        if self._lookup is not None:
+            for column in relation.columns:
+                if kinds := tuple(self._lookup(".".join(relation.path), column)):
+                    found[fold(column)] = kinds
+        return found

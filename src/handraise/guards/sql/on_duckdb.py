@@ -1,0 +1,102 @@
+"""DuckDB, embedded: its catalogue, and `EXPLAIN (FORMAT JSON)`."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
+
+from handraise.guards.sql.engines import CannotEstimate, Estimate
+from handraise.guards.sql.schema import Path, Relation, Schema
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_COLUMNS = (
+    "SELECT database_name, schema_name, table_name, list(column_name ORDER BY column_index) "
+    "FROM duckdb_columns() WHERE NOT internal GROUP BY ALL"
+)
+_VIEWS = "SELECT database_name, schema_name, view_name, sql FROM duckdb_views() WHERE NOT internal"
+_FUNCTIONS = "SELECT DISTINCT function_name FROM duckdb_functions() WHERE NOT internal"
+
+
+class DuckDB:
+    """Your connection to DuckDB. What the guard looks up runs on cursors of its own."""
+
+    dialect = "duckdb"
+
+    def __init__(self, connection: DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    async def schema(self) -> Schema:
+        """Tables, views and macros."""
+        return await anyio.to_thread.run_sync(self._schema)
+
+    async def estimate(self, statement: str) -> Estimate:
+        """The most rows of any step, and the columns that the scans read."""
+        return await anyio.to_thread.run_sync(partial(self._estimate, statement))
+
+    def _schema(self) -> Schema:
+        with self._connection.cursor() as cursor:
+            views = {tuple(path): sql for *path, sql in cursor.execute(_VIEWS).fetchall()}
+            found = cursor.execute(_COLUMNS).fetchall()
+            made = cursor.execute(_FUNCTIONS).fetchall()
+        relations = tuple(
+            Relation(tuple(path), tuple(columns), views.get(tuple(path))) for *path, columns in found
+        )
+        return Schema(relations, frozenset(name for (name,) in made))
+
+    def _estimate(self, statement: str) -> Estimate:
+        import duckdb
+
+        try:
+            with self._connection.cursor() as cursor:
+                # Behind EXPLAIN a second statement would run: DuckDB's own parser has to find one only.
+                if len(cursor.extract_statements(statement)) != 1:
+                    raise CannotEstimate("there is more than one statement in it")
+                (row,) = cursor.execute(f"EXPLAIN (FORMAT JSON) {statement}").fetchall()
+        except duckdb.Error as error:
+            raise CannotEstimate(str(error).partition("\n")[0]) from None
+        return parse_plan(row[1])
+
+
+def parse_plan(text: str) -> Estimate:
+    """An estimate from DuckDB's plan in JSON."""
+    plan = json.loads(text)
+    columns: set[tuple[Path, str]] = set()
+    tables: set[Path] = set()
+    rows = 0
+    for node in _nodes(plan):
+        rows = max(rows, _rows(node))
+        info = _info(node)
+        if isinstance(table := info.get("Table"), str):
+            path = tuple(part.strip('"') for part in table.split("."))
+            tables.add(path)
+            shown = info.get("Projections", [])
+            columns.update((path, name) for name in ([shown] if isinstance(shown, str) else shown) if name)
+    return Estimate(rows, frozenset(tables), frozenset(columns))
+
+
+def _rows(node: dict[str, Any]) -> int:
+    """What a step expects. A product has no estimate of its own: it is the product of what goes in."""
+    if (own := _info(node).get("Estimated Cardinality")) is not None:
+        return int(own)
+    below = [_rows(each) for each in node.get("children") or ()]
+    return math.prod(below) if node["name"].endswith(_PRODUCTS) else max(below, default=0)
+
+
+_PRODUCTS = ("PRODUCT", "JOIN")
+
+
+def _info(node: dict[str, Any]) -> dict[str, Any]:
+    return node.get("extra_info") or {}
+
+
+def _nodes(plan: Any) -> Iterator[dict[str, Any]]:
+    for node in plan if isinstance(plan, list) else [plan]:
+        yield node
+        yield from _nodes(node.get("children") or [])

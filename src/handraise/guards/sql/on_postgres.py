@@ -1,0 +1,92 @@
+"""PostgreSQL: its catalogue with the comments on columns, and `EXPLAIN (FORMAT JSON, VERBOSE)`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from handraise.guards.sql.catalogue import Catalogue
+from handraise.guards.sql.engines import CannotEstimate, Estimate
+from handraise.guards.sql.schema import Relation, Schema
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
+
+_RELATIONS = """
+SELECT n.nspname, c.relname, array_agg(a.attname::text ORDER BY a.attnum),
+       CASE WHEN c.relkind IN ('v', 'm') THEN pg_get_viewdef(c.oid) END
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
+GROUP BY n.nspname, c.relname, c.relkind, c.oid
+"""
+_FUNCTIONS = """
+SELECT DISTINCT p.proname::text FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+WHERE n.nspname NOT IN ('pg_catalog', 'information_schema')
+"""
+_COMMENTS = """
+SELECT n.nspname, c.relname, a.attname, d.description
+FROM pg_description d JOIN pg_class c ON c.oid = d.objoid AND d.classoid = 'pg_class'::regclass
+JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.objsubid
+WHERE d.description ~* 'personal'
+"""
+_TAGS = re.compile(r"\bpersonal(?:\s*:\s*([\w, -]+))?", re.IGNORECASE)
+
+
+class Postgres:
+    """Your connection to PostgreSQL (psycopg)."""
+
+    dialect = "postgres"
+
+    def __init__(self, connection: AsyncConnection[Any]) -> None:
+        self._connection = connection
+
+    async def schema(self) -> Schema:
+        """Tables, views and functions outside of the system's own schemas."""
+        async with self._connection.cursor() as cursor:
+            found = await (await cursor.execute(_RELATIONS)).fetchall()
+            made = await (await cursor.execute(_FUNCTIONS)).fetchall()
+        relations = tuple(
+            Relation((schema, name), tuple(columns), view) for schema, name, columns, view in found
+        )
+        return Schema(relations, frozenset(name for (name,) in made))
+
+    async def comments(self) -> Catalogue:
+        """The columns whose comment says `personal`, or `personal: contact, identity`."""
+        async with self._connection.cursor() as cursor:
+            rows = await (await cursor.execute(_COMMENTS)).fetchall()
+        tags: dict[str, dict[str, list[str]]] = {}
+        for schema, table, column, comment in rows:
+            if (said := _TAGS.search(comment)) is not None:
+                kinds = [kind.strip() for kind in (said[1] or "personal").split(",")]
+                tags.setdefault(f"{schema}.{table}", {})[column] = kinds
+        return Catalogue(tags)
+
+    async def estimate(self, statement: str) -> Estimate:
+        """The most rows of any step, and the tables that the plan reads."""
+        import psycopg
+
+        try:
+            async with self._connection.transaction(), self._connection.cursor() as cursor:
+                # Prepared, because the server then takes one statement only: behind EXPLAIN a second one would run.
+                text = f"EXPLAIN (FORMAT JSON, VERBOSE) {statement}".encode()
+                await cursor.execute(text, prepare=True)
+                (row,) = await cursor.fetchall()
+        except psycopg.Error as error:
+            raise CannotEstimate(str(error).partition("\n")[0]) from None
+        return parse_plan(row[0])
+
+
+def parse_plan(plans: list[dict[str, Any]]) -> Estimate:
+    """An estimate from PostgreSQL's plan in JSON."""
+    nodes = [node for plan in plans for node in _nodes(plan["Plan"])]
+    tables = {(node["Schema"], node["Relation Name"]) for node in nodes if "Relation Name" in node}
+    return Estimate(max(int(node["Plan Rows"]) for node in nodes), frozenset(tables))
+
+
+def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for below in plan.get("Plans", ()):
+        yield from _nodes(below)

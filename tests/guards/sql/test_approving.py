@@ -1,0 +1,230 @@
+"""`SqlGuard` in front of real engines: estimates of their own, one question, and nothing run without a yes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import duckdb
+import psycopg
+import pytest
+from mcp.server.mcpserver import MCPServer
+from mcp.shared.exceptions import MCPError
+from tests.guards.sql.test_corpus import CATALOGUE, CORPUS, SCHEMA
+from tests.postgres import PostgresServer, running_postgres
+from tests.server.peers import CANCEL, DECLINE, REVISIONS, Person, accept, connect, text_of
+from tests.server.rounds import by_hand
+
+from handraise import Handraise
+from handraise.errors import GuardRefused
+from handraise.guards import SqlGuard
+from handraise.guards.sql import DuckDB, Postgres
+from handraise.guards.sql.engines import CannotEstimate
+from handraise.revisions import Revision
+from handraise.server.endings import CATEGORY
+
+pytestmark = [pytest.mark.anyio, pytest.mark.shows("U4")]
+
+YES = accept(confirm=True)
+TABLES = """
+CREATE TABLE people(id INT, name TEXT, email TEXT, born DATE, city TEXT, "größe" INT);
+CREATE TABLE orders(id INT, person_id INT, total INT, name TEXT);
+"""
+VIEWS = "".join(
+    f"CREATE VIEW {each.path[-1]} AS {each.definition};" for each in SCHEMA.relations if each.definition
+)
+MANY = "SELECT count(*) FROM orders a, orders b"
+
+
+def fill(series: str) -> str:
+    return (
+        "INSERT INTO people SELECT i, 'n' || i, 'p' || i || '@x.org', DATE '1970-01-01', 'c' || i % 9, i "
+        f"FROM {series};"
+        f"INSERT INTO orders SELECT i, i % 500, i, 'o' || i FROM {series};"
+    )
+
+
+@pytest.fixture
+def duck() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as connection:
+        connection.execute(TABLES + VIEWS + fill("range(2000) t(i)"))
+        connection.execute("CREATE MACRO leak(x) AS x")
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def postgres_server() -> Iterator[PostgresServer]:
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture
+async def pg(postgres_server: PostgresServer) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+    bare = postgres_server.url()
+    async with await psycopg.AsyncConnection.connect(bare, autocommit=True) as connection:
+        await connection.execute("CREATE SCHEMA guarded; SET search_path = guarded")
+        await connection.execute(
+            TABLES.encode() + VIEWS.encode() + fill("generate_series(1, 2000) i").encode()
+        )
+        await connection.execute("CREATE FUNCTION leak(x int) RETURNS int LANGUAGE sql AS 'SELECT x'")
+        await connection.execute("ANALYZE people; ANALYZE orders")
+        yield connection
+        await connection.execute("DROP SCHEMA guarded CASCADE")
+
+
+class Server:
+    """A server with one tool, which runs what was approved."""
+
+    def __init__(self, guard: SqlGuard, connection: duckdb.DuckDBPyConnection) -> None:
+        self.ran: list[str] = []
+        self.app = Handraise().install(MCPServer("warehouse"))
+
+        @self.app.tool()
+        async def query(sql: str) -> str:
+            statement = await guard.approve(sql)
+            self.ran.append(statement)
+            return str(connection.execute(statement).fetchall())
+
+    async def call(self, sql: str, revision: Revision, person: Any) -> tuple[str, str | None]:
+        async with connect(self.app, revision, person) as client:
+            result = await client.call_tool("query", {"sql": sql})
+        return text_of(result), (result.meta or {}).get(CATEGORY)
+
+
+@pytest.fixture(params=REVISIONS, ids=str)
+def revision(request: pytest.FixtureRequest) -> Revision:
+    return Revision(request.param)
+
+
+async def test_a_query_that_needs_no_question_runs(duck: Any, revision: Revision) -> None:
+    server = Server(SqlGuard(DuckDB(duck), CATALOGUE), duck)
+    assert await server.call("SELECT max(total) FROM orders", revision, Person()) == ("[(1999,)]", None)
+
+
+async def test_one_question_names_the_columns_and_the_cost(duck: Any, revision: Revision) -> None:
+    server = Server(SqlGuard(DuckDB(duck), CATALOGUE, rows=1000), duck)
+    statement = "SELECT p.email FROM people p JOIN orders o ON o.person_id = p.id  -- once"
+    person = Person(lambda _: YES if not server.ran else None)
+    await server.call(statement, revision, person)
+    assert server.ran == [statement]
+    (message,) = person.messages
+    assert "people.email (contact)" in message
+    assert "rows; you are asked above 1,000." in message
+    assert statement in message
+
+
+@pytest.mark.parametrize(("answer", "category"), [(DECLINE, "user_declined"), (CANCEL, "user_cancelled")])
+async def test_without_a_yes_nothing_runs(duck: Any, revision: Revision, answer: Any, category: str) -> None:
+    server = Server(SqlGuard(DuckDB(duck), CATALOGUE), duck)
+    for statement in ("SELECT email FROM people", "DELETE FROM orders", "SELECT 1; DROP TABLE orders"):
+        assert (await server.call(statement, revision, Person(answer)))[1] == category
+    assert server.ran == []
+    assert duck.execute("SELECT count(*) FROM orders").fetchall() == [(2000,)]
+
+
+async def test_a_client_that_cannot_be_asked_gets_nothing(duck: Any, revision: Revision) -> None:
+    server = Server(SqlGuard(DuckDB(duck), CATALOGUE), duck)
+    if revision.modern:
+        async with by_hand(server.app) as rounds:
+            rounds.capabilities = {}
+            with pytest.raises(MCPError, match="cannot be asked"):
+                await rounds.call("query", {"sql": "SELECT email FROM people"})
+    else:
+        assert (await server.call("SELECT email FROM people", revision, None))[1] == "not_supported"
+    assert server.ran == []
+
+
+async def test_what_cannot_be_read_or_estimated_is_refused(duck: Any, revision: Revision) -> None:
+    server = Server(SqlGuard(DuckDB(duck), CATALOGUE), duck)
+    for statement, category in {
+        "SELEC email FROM people": "cannot_parse",
+        "SELECT * FROM 'x.csv'": "cannot_parse",
+        "SELECT nothing_like_it FROM orders": "cannot_estimate",
+    }.items():
+        told, found = await server.call(statement, revision, Person())
+        assert found == category
+        assert told.startswith(f"{category}: ")
+    assert server.ran == []
+
+
+async def test_a_yes_is_for_one_call_only(duck: Any, revision: Revision) -> None:
+    server = Server(SqlGuard(DuckDB(duck), CATALOGUE), duck)
+    assert (await server.call("SELECT email FROM people LIMIT 1", revision, Person(YES)))[1] is None
+    again = await server.call("SELECT email FROM people LIMIT 1", revision, Person(DECLINE))
+    assert again[1] == "user_declined"
+    assert len(server.ran) == 1
+
+
+async def test_a_view_that_changed_while_the_person_thought_is_asked_about_again(
+    duck: Any, revision: Revision
+) -> None:
+    server = Server(SqlGuard(DuckDB(duck), CATALOGUE), duck)
+
+    def swap(_: Any) -> Any:
+        duck.execute("CREATE OR REPLACE VIEW contacts AS SELECT id, name AS contact, city FROM people")
+        return YES
+
+    person = Person(swap, DECLINE)
+    assert (await server.call("SELECT contact FROM contacts", revision, person))[1] == "user_declined"
+    assert ["people.name" in message for message in person.messages] == [False, True]
+    assert server.ran == []
+
+
+async def test_duckdb_estimates_and_never_runs(duck: Any) -> None:
+    engine = DuckDB(duck)
+    assert (await engine.estimate(MANY)).rows > 1_000_000
+    assert 0 < (await engine.estimate("SELECT id FROM orders")).rows <= 2000
+    assert (await engine.estimate("DELETE FROM orders")).rows == 2000
+    with pytest.raises(CannotEstimate, match="more than one"):
+        await engine.estimate("SELECT 1; DROP TABLE orders")
+    assert duck.execute("SELECT count(*) FROM orders").fetchall() == [(2000,)]
+
+
+async def test_duckdb_agrees_with_the_corpus(duck: Any) -> None:
+    await agree_with_corpus(SqlGuard(DuckDB(duck), CATALOGUE), "duckdb")
+
+
+@pytest.mark.stranger
+async def test_postgres_agrees_with_the_corpus(pg: psycopg.AsyncConnection[Any]) -> None:
+    await agree_with_corpus(SqlGuard(Postgres(pg), CATALOGUE), "postgres")
+
+
+@pytest.mark.stranger
+async def test_postgres_estimates_and_never_runs(pg: psycopg.AsyncConnection[Any]) -> None:
+    engine = Postgres(pg)
+    assert (await engine.estimate(MANY)).rows == 4_000_000
+    assert (await engine.estimate("SELECT id FROM orders")).rows == 2000
+    assert (await engine.estimate("DELETE FROM orders")).rows == 2000
+    with pytest.raises(CannotEstimate, match="multiple commands"):
+        await engine.estimate("SELECT 1; DROP TABLE orders")
+    verdict = await SqlGuard(engine, CATALOGUE).judge(MANY)
+    assert (verdict.is_costly, verdict.rows) == (True, 4_000_000)
+    found = await (await pg.execute("SELECT count(*) FROM orders")).fetchall()
+    assert found == [(2000,)]
+
+
+@pytest.mark.stranger
+async def test_comments_on_columns_are_a_catalogue(pg: psycopg.AsyncConnection[Any]) -> None:
+    await pg.execute("COMMENT ON COLUMN people.city IS 'where they live; personal: location, contact'")
+    await pg.execute("COMMENT ON COLUMN people.id IS 'a number'")
+    engine = Postgres(pg)
+    guard = SqlGuard(engine, await engine.comments())
+    assert [tags for _, tags in (await guard.judge("SELECT city FROM people")).columns] == [
+        ("location", "contact")
+    ]
+    assert not (await guard.judge("SELECT id FROM people")).asks
+
+
+async def agree_with_corpus(guard: SqlGuard, dialect: str) -> None:
+    """Nothing that the corpus asks about runs unasked on the engine itself."""
+    for case in CORPUS:
+        if dialect not in case.get("on", [dialect]):
+            continue
+        try:
+            verdict = await guard.judge(case["text"])
+        except GuardRefused:
+            assert case["verdict"] != "run", case["text"]
+            continue
+        assert verdict.asks == (case["verdict"] == "ask"), case["text"]
+        reached = [name.rpartition(".")[2] for name, _ in verdict.columns]
+        assert reached == [name.rpartition(".")[2] for name in case.get("columns", [])], case["text"]

@@ -1,0 +1,67 @@
+"""The corpus: statements with the columns that they reach and what becomes of them, in each dialect."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handraise.guards.sql import Catalogue, Relation, Schema
+from handraise.guards.sql.reading import Unreadable, read
+from handraise.guards.sql.verdict import Verdict, judge
+
+pytestmark = pytest.mark.shows("U4")
+
+CORPUS: list[dict[str, Any]] = tomllib.loads(
+    (Path(__file__).parents[1] / "data" / "corpus.toml").read_text(encoding="utf-8")
+)["statement"]
+CATALOGUE = Catalogue(
+    {"people": {"name": ["identity"], "email": ["contact"], "born": ["identity"], "größe": ["health"]}}
+)
+SCHEMA = Schema(
+    (
+        Relation(("main", "people"), ("id", "name", "email", "born", "city", "größe")),
+        Relation(("main", "orders"), ("id", "person_id", "total", "name")),
+        Relation(
+            ("main", "contacts"),
+            ("id", "contact", "city"),
+            "SELECT id, email AS contact, city FROM people",
+        ),
+        Relation(("main", "cities"), ("city", "n"), "SELECT city, count(*) AS n FROM people GROUP BY city"),
+        Relation(("main", "known"), ("id",), "SELECT id FROM people WHERE email IS NOT NULL"),
+        Relation(("main", "nested"), ("id", "reach"), "SELECT id, contact AS reach FROM contacts"),
+    ),
+    frozenset({"leak"}),
+)
+CASES = [
+    pytest.param(case, dialect, id=f"{dialect}: {case['text'][:60]}")
+    for case in CORPUS
+    for dialect in case.get("on", ["duckdb", "postgres", "trino"])
+]
+
+
+def test_the_corpus_is_large_enough() -> None:
+    assert len(CORPUS) >= 60
+
+
+@pytest.mark.parametrize(("case", "dialect"), CASES)
+def test_a_statement_is_judged_as_the_corpus_says(case: dict[str, Any], dialect: str) -> None:
+    verdict = judged(case["text"], dialect)
+    if verdict is None:
+        assert case["verdict"] == "refuse"
+        return
+    assert [name for name, _ in verdict.columns] == case.get("columns", [])
+    assert ("ask" if verdict.asks else "run") == case["verdict"]
+    if why := case.get("why"):
+        assert why in verdict.kinds or (why == "function" and verdict.functions)
+
+
+def judged(text: str, dialect: str) -> Verdict | None:
+    """The verdict about a statement that costs nothing; None when it is refused."""
+    try:
+        reading = read(text, dialect, SCHEMA, CATALOGUE)
+    except Unreadable:
+        return None
+    return judge(reading, None, 1_000_000)
