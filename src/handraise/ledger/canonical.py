@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
+from json import encoder
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -18,21 +19,35 @@ from handraise.errors import LedgerError
 T = TypeVar("T")
 
 _SAFE = 2**53 - 1
-_encode = json.JSONEncoder(
+_plain_encoder = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False
-).encode
+)
 
 
-def dump_value(value: object, *, first: tuple[str, bytes] | None = None) -> bytes:
-    """One byte string for one value. `first` is the member that sorts first, when it was dumped before."""
+def _made_once() -> Any:
+    """The encoder behind `encode`, which makes a new one for every value; that takes as long as encoding."""
+    make: Any = getattr(encoder, "c_make_encoder", None)
+    if make is None:  # no CPython
+        return _plain_encoder.encode
+    made = make(None, _plain_encoder.default, encoder.encode_basestring, None, ":", ",", True, False, False)
+    return lambda plain: "".join(made(plain, 0))
+
+
+_encode = _made_once()
+
+
+def dump_value(value: object) -> bytes:
+    """One byte string for one value."""
     try:
-        if first is None:
-            return _encode(_plain(value)).encode()
-        name, dumped = first
-        rest = _encode(_plain(value, name)).encode()
-        return b'{"%b":%b,%b' % (name.encode(), dumped, rest[1:])
+        return dump_plain(plain_of(value)).encode()
     except (TypeError, ValueError) as error:
         raise LedgerError(f"this cannot be written to the ledger: {error}") from None
+
+
+def dump_plain(plain: Any) -> str:
+    """The canonical JSON of what `plain_of` gave. Raises `ValueError` for what it cannot have given."""
+    text: str = encoder.encode_basestring(plain) if type(plain) is str else _encode(plain)
+    return text
 
 
 def parse_value(kind: type[T], data: bytes) -> T:
@@ -47,9 +62,10 @@ def parse_value(kind: type[T], data: bytes) -> T:
     return value
 
 
-def _plain(value: Any, but: str | None = None) -> Any:
+def plain_of(value: Any) -> Any:
+    """A value as JSON has it, to be dumped now or as a part of something else."""
     if type(value) is tuple:
-        return [_plain(item) for item in value]
+        return [plain_of(item) for item in value]
     if isinstance(value, str):
         return value
     if type(value) is int:
@@ -58,13 +74,11 @@ def _plain(value: Any, but: str | None = None) -> Any:
         return value
     plain = {}
     for name in _members(value.__class__):
-        if name == but:
-            continue
         part = getattr(value, name)
         if type(part) is str:
             plain[name] = part
         elif part is not None and part != ():
-            plain[name] = _plain(part)
+            plain[name] = plain_of(part)
     return plain
 
 

@@ -30,10 +30,10 @@ def keeps(keeping: Keeping, part: Literal["message", "fields"]) -> bool:
     return keeping in ("all", part)
 
 
-def hide(plain: bytes, *, ref: str, key: bytes, keep: bool) -> tuple[Content, Kept]:
-    """What an event may say of a content, and what is kept beside it."""
+def hide(plain: bytes, *, ref: str, key: bytes, keep: bool) -> tuple[str, Kept]:
+    """The hash that an event may have of a content, and what is kept beside it."""
     body = _cipher(key).encrypt(_NONCE, plain, ref.encode()) if keep else None
-    return Content(ref, _hash(plain, key)), Kept(ref, key, body)
+    return _hash(plain, key), Kept(ref, key, body)
 
 
 def reveal(kept: Kept) -> bytes | None:

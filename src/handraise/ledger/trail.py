@@ -10,9 +10,9 @@ from typing import Any, Final, Literal
 from handraise.conversation.digest import canonical, digest
 from handraise.conversation.recorded import Kept, Record
 from handraise.forms import Choice, Choices, Flag, Form, Integer, Number, Text, dump_form
-from handraise.ledger.canonical import dump_value
+from handraise.ledger.canonical import plain_of
 from handraise.ledger.contents import KEY_SIZE, Keeping, hide, keeps
-from handraise.ledger.events import About, Content, Event, Field, Kind, Link, Request, Use, dump_event
+from handraise.ledger.events import About, Field, Kind, Link, Request, Use, dump_about, join_event
 from handraise.policy.secrets import SecretFinding
 from handraise.questions import FormQuestion, Question
 from handraise.revisions import Revision
@@ -83,19 +83,19 @@ class Trail:
         self._keeping = keeping
         self._open: frozenset[Kind] = _STILL_OPEN if until == "decided" else _STILL_OPEN | _ANSWERED
         self._started = _milliseconds(clock())
-        self._message: Content | None = None
-        self._about = dump_value(about)
+        self._message: dict[str, str] | None = None
+        self._about = dump_about(about)
 
     def asked(self) -> Record:
         """It is asked from now on; latencies count from here."""
         self._started = _milliseconds(self._clock())
-        return self._asking("asked")
+        return self._asking("asked", {})
 
     def shown(self) -> Record:
         """A desk really displayed it to a person."""
         if self._message is None:
-            return self._asking("shown", latency=self._latency())
-        return self._record("shown", message=self._message, latency=self._latency())
+            return self._asking("shown", {})
+        return self._record("shown", {"message": self._message})
 
     def decided(
         self,
@@ -107,90 +107,102 @@ class Trail:
         reasons: tuple[str, ...] = (),
     ) -> Record:
         """Somebody decided it."""
-        answer: Content | None = None
-        kept: tuple[Kept, ...] = ()
-        if content is not None:
-            answer, kept = self._hide(canonical(content), keeps(self._keeping, "fields"))
-        return self._record(
-            "decided",
-            kept,
-            action=action,
-            decided_by=by,
-            answer=answer,
-            edited=edited,
-            latency=self._latency(),
-            reasons=reasons,
-        )
+        said: dict[str, Any] = {"action": action, "decided_by": by}
+        if edited:
+            said["edited"] = edited
+        return self._record("decided", said, reasons, answer=None if content is None else canonical(content))
 
     def opened(self) -> Record:
         """Its link was opened in a browser."""
-        return self._record("opened", link=None if self._shown is None else self._shown.link)
+        link = None if self._shown is None else self._shown.link
+        return self._record("opened", {} if link is None else {"link": plain_of(link)})
 
     def completed(self) -> Record:
         """What it led to in the browser was finished."""
-        return self._record("completed", latency=self._latency())
+        return self._record("completed", {})
 
     def used(self, request: Request, ended: Literal["result", "error", "cancelled"]) -> Record:
         """The call that used the answer is over."""
-        return self._record("used", used=Use(request, ended))
+        return self._record("used", {"used": plain_of(Use(request, ended))})
 
     def refused(self, reasons: tuple[str, ...]) -> Record:
         """It may not be asked: nobody saw it."""
-        return self._asking("refused", decided_by="policy", reasons=reasons)
+        return self._asking("refused", {"decided_by": "policy"}, reasons)
 
     def expired(self) -> Record:
         """Nobody answered in time."""
-        return self._record("expired", decided_by="timeout", latency=self._latency())
+        return self._record("expired", {"decided_by": "timeout"})
 
     def withdrawn(self, *reasons: str) -> Record:
         """The asker went away."""
-        return self._record("withdrawn", latency=self._latency(), reasons=reasons)
+        return self._record("withdrawn", {}, reasons)
 
     def failed(self, *reasons: str) -> Record:
         """There is no answer, because something went wrong or nobody could be asked."""
-        return self._record("failed", latency=self._latency(), reasons=reasons)
+        return self._record("failed", {}, reasons)
 
     def ambiguous(self, *reasons: str) -> Record:
         """Nobody knows how it ended."""
-        return self._record("ambiguous", reasons=reasons)
+        return self._record("ambiguous", {}, reasons)
 
-    def _asking(self, kind: Kind, **said: Any) -> Record:
+    def _asking(self, kind: Kind, said: dict[str, Any], reasons: tuple[str, ...] = ()) -> Record:
         shown = self._shown
         if shown is None:  # it could not even be read
-            return self._record(kind, **said)
-        self._message, kept = self._hide(shown.message.encode(), keeps(self._keeping, "message"))
-        return self._record(
-            kind,
-            kept,
-            message=self._message,
-            fields=shown.fields,
-            schema=shown.schema,
-            secret=shown.secret,
-            link=shown.link,
-            **said,
-        )
+            return self._record(kind, said, reasons)
+        if shown.fields:
+            said["fields"] = plain_of(shown.fields)
+        if shown.schema is not None:
+            said["schema"] = shown.schema
+        if shown.secret is not None:
+            said["secret"] = shown.secret
+        if shown.link is not None:
+            said["link"] = plain_of(shown.link)
+        record = self._record(kind, said, reasons, message=shown.message.encode())
+        self._message = said["message"]
+        return record
 
-    def _record(self, kind: Kind, kept: tuple[Kept, ...] = (), **said: Any) -> Record:
+    def _record(
+        self,
+        kind: Kind,
+        said: dict[str, Any],
+        reasons: tuple[str, ...] = (),
+        *,
+        message: bytes | None = None,
+        answer: bytes | None = None,
+    ) -> Record:
+        """What is `said` is as JSON has it. Of a message and an answer the event has the hash."""
         now = _milliseconds(self._clock())
-        event = Event(new_id("e_", now), self.question, kind, now, self.about, **said)
-        return Record(self.question, dump_event(event, self._about), kind in self._open, kept)
-
-    def _hide(self, plain: bytes, keep: bool) -> tuple[Content, tuple[Kept, ...]]:
-        ref = new_id("c_", _milliseconds(self._clock()))
-        content, kept = hide(plain, ref=ref, key=os.urandom(KEY_SIZE), keep=keep)
-        return content, (kept,)
-
-    def _latency(self) -> int:
-        return max(0, _milliseconds(self._clock()) - self._started)
+        drawn = os.urandom(8 + KEY_SIZE)  # one draw for all that has to be random
+        unique, key = f"{now:012x}{drawn[:8].hex()}", drawn[8:]
+        said |= {"id": f"e_{unique}", "question": self.question, "time": now}
+        if reasons:
+            said["reasons"] = reasons
+        if kind in _TIMED:
+            said["latency"] = max(0, now - self._started)
+        kept: tuple[Kept, ...] = ()
+        if message is not None:
+            said["message"], kept = _hide(message, f"c_{unique}", key, keeps(self._keeping, "message"))
+        elif answer is not None:
+            said["answer"], kept = _hide(answer, f"c_{unique}", key, keeps(self._keeping, "fields"))
+        return Record(self.question, join_event(kind, self._about, said), kind in self._open, kept)
 
 
 _STILL_OPEN: Final[frozenset[Kind]] = frozenset({"asked", "shown"})
 _ANSWERED: Final[frozenset[Kind]] = frozenset({"decided", "opened", "completed"})
+_TIMED: Final[frozenset[Kind]] = frozenset(
+    {"shown", "decided", "completed", "expired", "withdrawn", "failed"}
+)
+"""The kinds that say how long it took."""
 
 
 def new_id(prefix: str, now: int) -> str:
     """An id that sorts by time: new ones are written next to each other, which is what costs least."""
     return f"{prefix}{now:012x}{os.urandom(8).hex()}"
+
+
+def _hide(plain: bytes, ref: str, key: bytes, keep: bool) -> tuple[dict[str, str], tuple[Kept, ...]]:
+    hashed, kept = hide(plain, ref=ref, key=key, keep=keep)
+    return {"hash": hashed, "ref": ref}, (kept,)
 
 
 def _milliseconds(now: float) -> int:

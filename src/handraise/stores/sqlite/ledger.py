@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Coroutine, Sequence
+from typing import Any
 
 from handraise.conversation.recorded import Grow, Kept, Leaf, Record, Row, Settle, TreeState
 from handraise.errors import StoreError
@@ -29,8 +30,9 @@ CREATE TABLE IF NOT EXISTS contents (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS notes (number INTEGER PRIMARY KEY, note TEXT NOT NULL) STRICT;
 """
-# AUTOINCREMENT gives every number once, also after the newest rows were removed; a number that was rolled back is given
-# again, so there are no gaps. The only writer at a time is the one who has the transaction, so numbers follow commits.
+# AUTOINCREMENT remembers the highest number, also after the newest rows were removed, so that none is given twice; one
+# that was rolled back is given again, so there are no gaps. The only writer at a time is the one who has the
+# transaction, so numbers follow commits.
 
 
 class SqliteLedger:
@@ -45,17 +47,23 @@ class SqliteLedger:
         if not records:
             return
         writer = self._presence.enter()
-        for record in records:
-            number = db.execute(
-                "INSERT INTO events (body, question, open, writer) VALUES (?, ?, ?, ?)",
-                (record.body, record.question, record.open, writer),
-            ).lastrowid
-            for kept in record.kept:
-                sealed = sealer.seal(kept.key, f"contents/{kept.ref}")
-                db.execute("INSERT INTO contents VALUES (?, ?, ?, ?)", (kept.ref, number, sealed, kept.body))
+        last = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'events'").fetchone()
+        numbered = list(enumerate(records, 1 if last is None else last[0] + 1))
+        db.executemany(
+            "INSERT INTO events VALUES (?, ?, ?, ?, ?)",
+            [(number, event.body, event.question, event.open, writer) for number, event in numbered],
+        )
+        db.executemany(
+            "INSERT INTO contents VALUES (?, ?, ?, ?)",
+            [
+                (kept.ref, number, sealer.seal(kept.key, f"contents/{kept.ref}"), kept.body)
+                for number, event in numbered
+                for kept in event.kept
+            ],
+        )
 
-    async def record(self, records: Sequence[Record]) -> None:
-        await self._file.write(lambda db, sealer: self.add(db, sealer, records))
+    def record(self, records: Sequence[Record]) -> Coroutine[Any, Any, None]:
+        return self._file.write_in_bulk(self.add, records)
 
     async def settle_orphans(self, settle: Settle) -> int:
         settled = 0
