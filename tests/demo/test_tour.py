@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -39,6 +42,39 @@ def test_without_a_terminal_a_scripted_person_takes_the_tour(revision: str) -> N
     assert KEY not in ran.stdout
     assert "\x1b" not in ran.stdout
     assert max(map(len, ran.stdout.splitlines())) <= 100
+
+
+def test_an_interrupt_while_the_tour_waits_for_enter_ends_it_at_once() -> None:
+    ours, theirs = pty.openpty()
+    waits = "import asyncio; from handraise.cli.demo import _wait; asyncio.run(_wait())"
+    with subprocess.Popen(
+        [sys.executable, "-c", waits], stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as waiting:
+        try:
+            assert waiting.stdout is not None
+            assert waiting.stdout.readline() == b"\n"
+            waiting.send_signal(signal.SIGINT)
+            assert waiting.wait(10) != 0
+        finally:
+            waiting.kill()
+            os.close(ours)
+            os.close(theirs)
+
+
+@pytest.mark.slow
+def test_the_wire_is_shown_and_no_secret_on_it() -> None:
+    ran = subprocess.run(
+        [sys.executable, COMMAND, "demo", "--wire"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout
+    assert "→ tools/call" in ran.stdout
+    assert "inputRequests" in ran.stdout
+    assert KEY not in ran.stdout
 
 
 async def test_a_broken_promise_is_counted_and_said(monkeypatch: pytest.MonkeyPatch) -> None:

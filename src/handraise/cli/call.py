@@ -20,7 +20,13 @@ Name: TypeAlias = Annotated[
     str | None, typer.Option("--name", help="What you call the server; the desk shows it.")
 ]
 Revision: TypeAlias = Annotated[
-    str, typer.Option("--revision", metavar="auto|legacy|2026-07-28", help="How to speak to the server.")
+    str,
+    typer.Option(
+        "--revision",
+        metavar="auto|legacy|2026-07-28",
+        help="How to speak to the server. legacy offers 2025-11-25; 2025-06-18 is spoken to servers that know no "
+        "other, since the SDK's client cannot offer it.",
+    ),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import sys
@@ -94,5 +95,13 @@ def _for_a_call(chosen: str) -> OpenDesk:
     return opened
 
 
-def _wait() -> None:
-    typer.prompt("\nEnter goes on", default="", show_default=False, prompt_suffix=" ")
+async def _wait() -> None:
+    """Until Enter. Not in a thread: a program that is interrupted would wait for it."""
+    typer.echo("\nEnter goes on ", nl=False)
+    loop, pressed = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(sys.stdin, pressed.set)
+    try:
+        await pressed.wait()
+    finally:
+        loop.remove_reader(sys.stdin)
+    sys.stdin.readline()

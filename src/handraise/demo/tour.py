@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from handraise.demo.folder import make_notes
@@ -22,7 +21,7 @@ async def tour(
     open_desk: OpenDesk | None = None,
     mode: str = "auto",
     wire: bool = False,
-    between: Callable[[], None] | None = None,
+    between: Callable[[], Awaitable[None]] | None = None,
 ) -> int:
     """Go through all steps in a temporary folder; how many promises were not kept. `between` waits for the person."""
     broken = 0
@@ -38,7 +37,7 @@ async def tour(
                     telling.heading(number, len(STEPS), step.title, step.why)
                     broken += not await _kept(step, stage)
                     if between is not None and number < len(STEPS):
-                        await asyncio.to_thread(between)  # desks go on working meanwhile
+                        await between()  # desks go on working meanwhile
         finally:
             await ledger.aclose()
     return broken
