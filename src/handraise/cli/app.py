@@ -21,6 +21,7 @@ from handraise.cli import (
     lint,
     pending,
     policy,
+    store,
     trace,
     vault,
 )
@@ -38,6 +39,7 @@ app.add_typer(check.app, name="check")
 app.add_typer(policy.app, name="policy")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(vault.app, name="vault")
+app.add_typer(store.app, name="store")
 gateway.app.command(epilog=gateway_install.EXAMPLES)(gateway_install.install)
 gateway.app.add_typer(gateway_people.app, name="people")
 app.add_typer(gateway.app, name="gateway")

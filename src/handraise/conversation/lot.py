@@ -77,9 +77,10 @@ class Lot:
         answers = {key: responses[key] for key in shown if key in responses}
         if shown and not answers:
             return await self._show_again(token, binding)
-        said = digest(responses)
+        said, ours = digest(responses), None
         while True:
             taken = await self._consume(token, binding, answers, said)
+            ours = taken.since if taken.verdict == "first" else ours
             live = self.live.get(token)
             if taken.outcome is not None:
                 if live is not None and live[0].waits_at(live[1]):
@@ -87,7 +88,7 @@ class Lot:
                 return _reply(taken.outcome)
             if live is not None and not live[0].waits_at(live[1]):
                 break
-            if (since := await self._claim(token, taken, live)) is not None:
+            if (since := await self._claim(token, taken, ours, live)) is not None:
                 live = await self._go_on(token, since, answers, rebind, replay)
                 break
             await self.store.changed(token)
@@ -163,16 +164,16 @@ class Lot:
         return self.wire(record.questions, token)
 
     async def _claim(
-        self, token: str, taken: Consumption, live: tuple[Conversation, Round] | None
+        self, token: str, taken: Consumption, ours: float | None, live: tuple[Conversation, Round] | None
     ) -> float | None:
         """Since when it is ours to go on with a round that was taken; None while it is somebody else's.
 
-        A process that took it has its time; of all who wait for it in vain, one goes on.
+        A process that took it has its time; of all who wait for it in vain, one goes on. `ours` is when we took it.
         """
         if live is not None and (taken.verdict == "first" or taken.since in live[1].tried):
             return taken.since
         now = self.store.now()
-        if taken.elsewhere or (taken.verdict == "again" and now < taken.since + self.terms.lease):
+        if taken.elsewhere or (taken.since != ours and now < taken.since + self.terms.lease):
             return None
         return now if await self.store.hold_round(token, since=taken.since, now=now) else None
 

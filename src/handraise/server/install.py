@@ -30,7 +30,8 @@ from handraise.server.endings import describe
 from handraise.server.flows import Flows
 from handraise.server.hosted_at import Hosting, mount_pages, require_public_url
 from handraise.server.middleware import AskingMiddleware, Carrier, OwnBoundary
-from handraise.stores import MemoryStore, SqliteStore
+from handraise.stores import MemoryStore
+from handraise.stores.named import is_postgres, named_store
 from handraise.wire import dump_input_required
 
 if TYPE_CHECKING:
@@ -134,7 +135,8 @@ class Handraise:
     - `retry_window`: how long an outcome is kept for the same retry arriving again.
     - `linger`: how long a body goes on after its caller left, once an answer was used.
     - `keep_awake`: seconds between the progress notices of a waiting call on the legacy revisions.
-    - `store`: where rounds and journals live: a path for an SQLite file, or any `Store`. Memory by default.
+    - `store`: where rounds and journals live: a path for an SQLite file, `postgresql://…` for several nodes, or any
+      `Store`. Memory by default.
     - `keys`: what a store that we open seals its contents with; share them between processes. The first one seals.
     - `resume`: `"park"` keeps bodies suspended, `"replay"` lets replayable ones go at every question.
     - `public_url`: where browsers reach this server; pages are served below it. A stdio server needs none.
@@ -161,9 +163,9 @@ class Handraise:
         pages: Pages | None = None,
         ledger: Ledger | str | os.PathLike[str] | bool | None = None,
     ) -> None:
-        path = store if isinstance(store, str | os.PathLike) else None
+        path = store if isinstance(store, str | os.PathLike) and not is_postgres(store) else None
         if isinstance(store, str | os.PathLike):
-            store = SqliteStore(store, keys=keys)
+            store = named_store(store, keys=keys)
         elif keys is not None:
             raise SetupError("keys= seals the file that store= names; give a path, or keys to your own store")
         shared = keys[0] if keys else secrets.token_bytes(32)

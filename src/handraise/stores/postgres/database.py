@@ -47,30 +47,36 @@ class Database:
         self._idle: list[Connection] = []
         self._migrated = False
         self._behind: float | None = None
+        self._trying: set[asyncio.Task[Any]] = set()
 
     async def run(self, work: Work[T]) -> T:
         """What the work returns. While the database is away the caller waits; in the end, a `StoreError`."""
-        loop, pause, last = asyncio.get_running_loop(), _FIRST_PAUSE, "it does not answer"
-        end = loop.time() + self._patience
+        trying = asyncio.create_task(self._try(work))
+        self._trying.add(trying)
+        trying.add_done_callback(self._trying.discard)
         try:
-            async with asyncio.timeout_at(end):
-                while True:
-                    try:
-                        async with self._connection() as db:
-                            return await work(db)
-                    except psycopg.Error as error:
-                        if not _passes(error):
-                            raise StoreError(f"PostgreSQL: {error}") from error
-                        last = str(error)
-                    await self._drop_idle()
-                    await asyncio.sleep(pause)
-                    pause = min(2 * pause, _LONGEST_PAUSE)
-        except TimeoutError:
-            raise StoreError(
-                f"PostgreSQL is away for {self._patience:g} seconds ({last.strip()}); what was kept is safe"
-            ) from None
-        except (UnicodeError, ValueError) as error:  # text that no database takes
-            raise StoreError(f"PostgreSQL: {error}") from error
+            # Not asyncio.timeout: a driver that is stopped asks the server to stop too, and waits for it.
+            await asyncio.wait((trying,), timeout=self._patience)
+            if trying.done():
+                return trying.result()
+        finally:
+            trying.cancel()
+        raise StoreError(f"PostgreSQL is away since {self._patience:g} seconds; what was kept is safe")
+
+    async def _try(self, work: Work[T]) -> T:
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                async with self._connection() as db:
+                    return await work(db)
+            except (UnicodeError, ValueError) as error:  # text that no database takes
+                raise StoreError(f"PostgreSQL: {error}") from error
+            except psycopg.Error as error:
+                if not _passes(error):
+                    raise StoreError(f"PostgreSQL: {error}") from error
+            await self._drop_idle()
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def one(self, query: LiteralString, params: Params = ()) -> tuple[Any, ...] | None:
         """The first row of one statement, which is a transaction of its own."""
@@ -124,6 +130,7 @@ class Database:
 
     async def aclose(self) -> None:
         """Let go of the connections. They are opened again when they are needed again."""
+        await asyncio.gather(*self._trying, return_exceptions=True)
         await self._drop_idle()
 
     @asynccontextmanager

@@ -35,11 +35,15 @@ class Hints:
         self._waiting: dict[str, list[str]] = {}
         self._sending: asyncio.Task[None] | None = None
         self._listening: asyncio.Task[None] | None = None
+        self._hearing = asyncio.Event()
 
-    def start(self) -> None:
-        """Listen."""
+    async def start(self) -> None:
+        """Listen, from now on if the database is there."""
         if self._listening is None:
             self._listening = asyncio.create_task(self._listen(), name="handraise hints")
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_PAUSE * 5):
+                    await self._hearing.wait()
 
     async def stop(self) -> None:
         """Neither listen nor send any more."""
@@ -73,6 +77,7 @@ class Hints:
                 db = await self._database.connect()
                 async with db:
                     await db.execute(f"LISTEN {_channel(self._node)}")
+                    self._hearing.set()
                     async for notice in db.notifies():
                         self._hear(notice.payload)
             except (psycopg.Error, StoreError):

@@ -119,8 +119,9 @@ async def migrate(db: AsyncConnection[Any]) -> tuple[int, int]:
 
 async def version(db: AsyncConnection[Any]) -> int:
     """How many steps the database has taken; 0 when it knows nothing of us."""
-    known = await (await db.execute("SELECT to_regclass(%s)::text", (f"{SCHEMA}.version",))).fetchone()
-    if known is None or known[0] is None:
+    # Not to_regclass: it may remember, from before we waited for the lock, that there was no such table.
+    query = "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'version'"
+    if await (await db.execute(query, (SCHEMA,))).fetchone() is None:
         return 0
     row = await (await db.execute(f"SELECT max(step) FROM {SCHEMA}.version")).fetchone()  # noqa: S608
     return 0 if row is None or row[0] is None else int(row[0])

@@ -34,6 +34,12 @@ class Node:
 
         await self._database.run(beat)
 
+    async def others(self) -> int:
+        """How many other nodes live."""
+        query = "SELECT count(*) FROM nodes WHERE until > clock_timestamp() AND name <> %s"
+        row = await self._database.one(query, (self.name,))
+        return 0 if row is None else int(row[0])
+
     async def leave(self) -> None:
         """Be present no more; what is in flight here is open for others at once."""
         query = "UPDATE nodes SET until = '-infinity' WHERE name = %s"

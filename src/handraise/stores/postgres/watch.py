@@ -42,7 +42,7 @@ class Watch:
             async with self._starting:
                 if self._polling is None:
                     await self._node.beat()
-                    self._hints.start()
+                    await self._hints.start()
                     self._polling = asyncio.create_task(self._look(), name="handraise poller")
 
     async def stop(self) -> None:

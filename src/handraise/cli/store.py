@@ -1,0 +1,113 @@
+"""`handraise store`: what a store holds, bringing its tables up to date, and forgetting what is over."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+
+import typer
+
+from handraise.cli.check import AsJson
+from handraise.errors import HandraiseError
+
+if TYPE_CHECKING:
+    from handraise.stores import SqliteStore
+    from handraise.stores.postgres import PostgresStore
+
+T = TypeVar("T")
+
+app = typer.Typer(
+    help="The store of a server: an SQLite file, or a PostgreSQL database that several nodes share.\n\n"
+    "The keys of a PostgreSQL store are in HANDRAISE_STORE_KEYS; none of these commands shows contents.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Where: TypeAlias = Annotated[
+    str,
+    typer.Option("--store", envvar="HANDRAISE_STORE", metavar="URL", help="postgresql://… or a file."),
+]
+
+_STATUS_EXAMPLES = """Examples:
+
+\b
+  handraise store status --store notes.db
+  handraise store status --store postgresql://db.internal/handraise --json
+"""
+_MIGRATE_EXAMPLES = """Examples:
+
+\b
+  handraise store migrate --store postgresql://db.internal/handraise
+"""
+_PRUNE_EXAMPLES = """Examples:
+
+\b
+  handraise store prune --store postgresql://db.internal/handraise
+"""
+
+
+@app.command(epilog=_STATUS_EXAMPLES)
+def status(store: Where, as_json: AsJson = False) -> None:
+    """Say how many questions wait, and how far the ledger has grown."""
+
+    async def look(store: SqliteStore | PostgresStore) -> dict[str, Any]:
+        tree, newest = await store.ledger.tree(), await store.ledger.rows_before(None, 1)
+        found: dict[str, Any] = {
+            "pending": len(await store.pending()),
+            "events": newest[0].number if newest else 0,
+            "placed": tree.size,
+        }
+        if hasattr(store, "node"):
+            found["nodes"] = await store.node.others()
+        return found
+
+    found = _with(store, look)
+    if as_json:
+        typer.echo(json.dumps(found))
+        return
+    typer.echo(f"{found['pending']} questions wait.")
+    typer.echo(f"{found['events']} events in the ledger, {found['placed']} of them in the tree.")
+    if "nodes" in found:
+        typer.echo(f"{found['nodes']} nodes live.")
+
+
+@app.command(epilog=_MIGRATE_EXAMPLES)
+def migrate(store: Where) -> None:
+    """Make the tables, or bring them up to date. Nodes do it too when they start, one after the other."""
+
+    async def open_it(store: SqliteStore | PostgresStore) -> int:
+        return len(await store.pending("nobody"))  # whoever opens a store brings it up to date
+
+    _with(store, open_it)
+    typer.echo("The store is up to date.")
+
+
+@app.command(epilog=_PRUNE_EXAMPLES)
+def prune(store: Where) -> None:
+    """Delete what is over: rounds, flows, tickets and secrets whose time has come. Servers do it by themselves."""
+
+    async def forget(store: SqliteStore | PostgresStore) -> int:
+        await store.pending("nobody")  # sets the clock
+        return await store.prune(store.now())
+
+    typer.echo(f"{_with(store, forget)} records deleted.")
+
+
+def _with(where: str, work: Callable[[SqliteStore | PostgresStore], Awaitable[T]]) -> T:
+    """Do something with a store, and let go of it."""
+    from handraise.stores.named import named_store
+
+    async def run() -> T:
+        store = named_store(where)
+        try:
+            return await work(store)
+        finally:
+            await store.aclose()
+
+    try:
+        return asyncio.run(run())
+    except HandraiseError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from error

@@ -1,0 +1,65 @@
+"""`handraise store`: what a store holds, and bringing its tables up to date."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.postgres import PostgresServer, running_postgres
+from typer.testing import CliRunner, Result
+
+from handraise.cli.app import app
+from handraise.stores import SqliteStore
+from handraise.testing.stores import a_round
+
+KEY = "k" * 32
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[PostgresServer]:
+    with running_postgres() as server:
+        yield server
+
+
+def handraise(*args: str, key: str = KEY) -> Result:
+    return CliRunner().invoke(app, ["store", *args], env={"HANDRAISE_STORE_KEYS": key})
+
+
+def test_status_tells_what_waits_in_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+
+    async def fill() -> None:
+        store = SqliteStore(path, keys=[KEY])
+        await store.open_round(a_round())
+        await store.aclose()
+
+    asyncio.run(fill())
+    assert "1 questions wait." in handraise("status", "--store", str(path)).output
+    told = json.loads(handraise("status", "--store", str(path), "--json").output)
+    assert told == {"pending": 1, "events": 0, "placed": 0}
+    assert handraise("prune", "--store", str(path)).output == "1 records deleted.\n"
+
+
+@pytest.mark.stranger
+@pytest.mark.shows("X1")
+def test_a_database_is_made_once_and_told_about(postgres: PostgresServer) -> None:
+    url = postgres.new_database()
+    for _ in range(2):
+        assert handraise("migrate", "--store", url).output == "The store is up to date.\n"
+    assert "0 nodes live." in handraise("status", "--store", url).output
+    assert handraise("prune", "--store", url).output == "0 records deleted.\n"
+
+
+def test_a_database_without_keys_is_an_error_that_says_what_to_do() -> None:
+    result = handraise("status", "--store", "postgresql://nowhere.invalid/x", key="")
+    assert result.exit_code == 1
+    assert "HANDRAISE_STORE_KEYS" in result.output
+
+
+@pytest.mark.parametrize("command", ["status", "migrate", "prune"])
+def test_the_help_of_every_command_teaches_by_example(command: str) -> None:
+    told = handraise(command, "--help").output
+    assert f"handraise store {command} --store" in told

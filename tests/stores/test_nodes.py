@@ -1,0 +1,243 @@
+"""Several nodes on one PostgreSQL: where a body is parked, it goes on; where its node is gone, another goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+from tests.conversation.parking import Log, Parking, ask, one_question, two_questions, until, within
+from tests.postgres import PostgresServer
+
+from handraise.conversation import Conversation
+from handraise.errors import NotReplayable, StateRefused, StoreError
+from handraise.stores.postgres import PostgresStore
+from handraise.testing.stores import a_round, consume
+
+pytestmark = [pytest.mark.stranger, pytest.mark.anyio]
+
+Nodes = Callable[..., PostgresStore]
+
+
+@pytest.fixture
+async def node(postgres: PostgresServer) -> AsyncIterator[Nodes]:
+    """Makes nodes that share one database."""
+    url, made = postgres.new_database(), []
+
+    def node(**options: Any) -> PostgresStore:
+        store = PostgresStore(
+            url, keys=[b"k" * 32], **{"lease": 5.0, "poll": 0.2, "patience": 10.0, **options}
+        )
+        made.append(store)
+        return store
+
+    yield node
+    for store in made:
+        await store.aclose()
+
+
+@pytest.fixture
+async def park(node: Nodes) -> AsyncIterator[type[Parking]]:
+    """Makes servers, and stops them before the stores of their nodes are let go of."""
+    made = []
+
+    class Stopped(Parking):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            made.append(self)
+
+    yield Stopped
+    for parking in made:
+        await parking.lot.close()
+
+
+@pytest.mark.shows("X2")
+async def test_a_question_asked_on_one_node_is_answered_on_another_and_goes_on_where_its_body_is(
+    node: Nodes,
+    park: type[Parking],
+) -> None:
+    here, there = park(two_questions(Log()), node()), park(two_questions(Log()), node())
+    first = await within(here.call())
+    second = await within(there.retry(first, {"name": "Ada"}))
+    assert second["requestState"] in here.lot.live
+    assert not there.lot.live
+    end = await within(there.retry(second, {"size": 4}))
+    assert (
+        end == await within(here.retry(second, {"size": 4})) == await within(there.retry(second, {"size": 4}))
+    )
+    for parking in (here, there):
+        with pytest.raises(StateRefused):
+            await within(parking.retry(second, {"size": 5}))
+
+
+@pytest.mark.shows("X2", "C3")
+async def test_of_the_same_answer_on_both_nodes_at_once_the_body_sees_one(
+    node: Nodes, park: type[Parking]
+) -> None:
+    seen: list[Any] = []
+
+    async def body(conversation: Conversation) -> Any:
+        seen.append(await ask(conversation, "name"))
+        return seen[-1]
+
+    here, there = park(body, node()), park(body, node())
+    for at in range(10):
+        first = await within(here.call())
+        got = await within(
+            asyncio.gather(*(parking.retry(first, {"name": at}) for parking in (here, there) * 4))
+        )
+        assert got == [at] * 8
+    assert seen == list(range(10))
+
+
+@pytest.mark.shows("X2")
+async def test_an_answer_wakes_its_body_elsewhere_without_the_poller(
+    node: Nodes, park: type[Parking]
+) -> None:
+    here, there = park(one_question(Log()), node(poll=60.0)), park(one_question(Log()), node(poll=60.0))
+    first = await within(here.call())
+    async with asyncio.timeout(2.0):
+        assert await there.retry(first, {"name": "Ada"}) == await here.retry(first, {"name": "Ada"})
+
+
+@pytest.mark.shows("X2")
+async def test_an_answer_wakes_its_body_elsewhere_without_hints(
+    node: Nodes, park: type[Parking], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("handraise.stores.postgres.hints.Hints.give", lambda *_: None)
+    here, there = park(one_question(Log()), node()), park(one_question(Log()), node())
+    first = await within(here.call())
+    async with asyncio.timeout(4.0):
+        assert await there.retry(first, {"name": "Ada"}) == await here.retry(first, {"name": "Ada"})
+
+
+@pytest.mark.shows("X2")
+async def test_when_a_node_leaves_another_replays_what_may_run_again(
+    node: Nodes, park: type[Parking]
+) -> None:
+    left = node()
+    here, there = (
+        park(two_questions(Log()), left, replayable=True),
+        park(two_questions(Log()), node(), replayable=True),
+    )
+    first = await within(here.call())
+    await left.aclose()
+    second = await within(there.retry(first, {"name": "Ada"}))
+    assert second["requestState"] in there.lot.live
+
+
+@pytest.mark.shows("X2")
+async def test_what_may_not_run_again_gets_a_clear_error_when_its_node_is_gone(
+    node: Nodes, park: type[Parking]
+) -> None:
+    left = node()
+    here, there = park(one_question(Log()), left), park(one_question(Log()), node())
+    first = await within(here.call())
+    await left.aclose()
+    with pytest.raises(NotReplayable):
+        await within(there.retry(first, {"name": "Ada"}))
+
+
+@pytest.mark.shows("X2")
+async def test_a_round_whose_body_was_let_go_is_replayed_on_any_node(
+    node: Nodes, park: type[Parking]
+) -> None:
+    options: Any = {"replayable": True, "forget_bodies": True}
+    here, there = (
+        park(two_questions(Log()), node(), **options),
+        park(two_questions(Log()), node(), **options),
+    )
+    first = await within(here.call())
+    await until(lambda: here.is_empty)
+    second = await within(there.retry(first, {"name": "Ada"}))
+    assert await within(here.retry(second, {"size": 4})) is not None
+
+
+@pytest.mark.shows("X2")
+async def test_the_clock_of_every_node_is_the_databases(node: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node whose own clock is an hour ahead would take over, at once, what others are at work on."""
+    import time
+
+    right = time.time
+    monkeypatch.setattr(time, "time", lambda: right() + 3600.0)
+    ahead = node()
+    await ahead.open_round(a_round())
+    assert abs(ahead.now() - right()) < 5.0
+
+
+async def test_nodes_that_start_at_once_make_the_schema_once(node: Nodes) -> None:
+    nodes = [node() for _ in range(8)]
+    assert await asyncio.gather(*(store.pending() for store in nodes)) == [[]] * 8
+
+
+async def test_a_database_of_a_newer_version_is_refused_and_left_as_it_is(node: Nodes) -> None:
+    store = node()
+    await store.pending()
+    await store.database.change("INSERT INTO version VALUES (99)")
+    with pytest.raises(StoreError, match="newer version"):
+        await node().pending()
+
+
+# The database goes away.
+
+
+@pytest.mark.shows("X2")
+async def test_connections_that_are_cut_are_made_again_and_nothing_happens_twice(
+    node: Nodes, postgres: PostgresServer
+) -> None:
+    store = node()
+    for at in range(5):
+        await store.open_round(a_round(f"hr1.{at}", conversation=f"c{at}"))
+        postgres.cut_connections()
+        assert (await consume(store, f"hr1.{at}")).verdict == "first"
+        postgres.cut_connections()
+        assert (await consume(store, f"hr1.{at}")).verdict == "again"
+
+
+@pytest.mark.shows("X2")
+@pytest.mark.slow
+async def test_while_the_database_restarts_callers_wait_and_bodies_go_on_afterwards(
+    node: Nodes, park: type[Parking], postgres: PostgresServer
+) -> None:
+    here, there = park(two_questions(Log()), node()), park(two_questions(Log()), node())
+    first = await within(here.call())
+    postgres.crash()
+    try:
+        retry = asyncio.ensure_future(there.retry(first, {"name": "Ada"}))
+        await asyncio.sleep(0.1)
+        assert not retry.done()
+    finally:
+        await asyncio.to_thread(postgres.start)
+    second = await within(retry)
+    assert second["requestState"] in here.lot.live
+
+
+@pytest.mark.slow
+async def test_a_database_that_stays_away_is_a_clear_error_and_what_was_kept_is_there_afterwards(
+    node: Nodes, postgres: PostgresServer
+) -> None:
+    store = node(patience=0.5)
+    await store.open_round(a_round())
+    postgres.stop()
+    try:
+        with pytest.raises(StoreError, match="away"):
+            await consume(store)
+    finally:
+        await asyncio.to_thread(postgres.start)
+    assert (await consume(store)).verdict == "first"
+
+
+@pytest.mark.slow
+async def test_a_database_that_does_not_answer_is_a_clear_error(
+    node: Nodes, postgres: PostgresServer
+) -> None:
+    store = node(patience=0.5)
+    await store.open_round(a_round())
+    postgres.pause()
+    try:
+        with pytest.raises(StoreError, match="away"):
+            await consume(store)
+    finally:
+        postgres.go_on()
+    assert (await consume(store)).verdict in {"first", "again"}
