@@ -19,6 +19,7 @@ from tests.design.subjects import (
 
 from handraise.design import Refusal, Subject
 from handraise.design.decide import Plan, decide
+from handraise.design.words import words_for
 
 ASKS = {
     "what is final": (CONFIRM, "confirm"),
@@ -69,3 +70,12 @@ def test_it_refuses(subject: Subject, why: str) -> None:
     assert refusal.why == why
     assert refusal.reason.endswith(".")
     assert refusal.instead.endswith(".")
+
+
+@pytest.mark.parametrize("name", ["execute_sql", "run_command", "write_file"])
+def test_what_does_whatever_the_model_writes_is_confirmed(name: str) -> None:
+    plan = decide(tool(name))
+    assert isinstance(plan, Plan)
+    assert plan.kind == "confirm"
+    assert words_for(tool("git_push", {"destructiveHint": True})).object == ""
+    assert words_for(tool("execute_sql")).object == "the SQL"

@@ -10,8 +10,10 @@ from handraise.lint.effects import words_of
 
 _SMALL = {"the", "a", "an", "of", "to", "and", "all", "by"}
 _PARTICLES = {"up", "out", "off", "down", "away"}
-_SPELLED = {"api": "API", "pin": "PIN", "ssh": "SSH", "id": "ID", "url": "URL"}
-_UNCOUNTED = {"mail", "money", "data", "access", "news"}
+_SPELLED = {"api": "API", "pin": "PIN", "ssh": "SSH", "id": "ID", "url": "URL", "sql": "SQL"}
+_SERVICES = {"git", "github", "gitlab", "slack", "jira", "aws", "docker", "kubectl", "npm", "db"}
+"""What a tool's name may begin with and act in, not on."""
+_UNCOUNTED = {"mail", "money", "data", "access", "news", "SQL", "code"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,9 @@ def words_for(subject: Subject) -> Words:
     words = words_of(subject.name) or ["change"]
     verb = harmful_word(subject) or words[0]
     particles = [word for word in words if word in _PARTICLES]
-    nouns = [word for word in words if word != verb and word not in _SMALL | _PARTICLES]
+    acts_in = {words[0]} & _SERVICES
+    left_out = {verb, *_SMALL, *_PARTICLES, *acts_in}
+    nouns = [_SPELLED.get(word, word) for word in words if word not in left_out]
     verb, noun = " ".join([verb.capitalize(), *particles]), " ".join(nouns)
     if noun in _UNCOUNTED:
         return Words(verb, f"the {noun}", noun, noun)

@@ -19,6 +19,12 @@ GRAVE = _words(
     transfer deploy publish revoke terminate kill uninstall overwrite reset buy purchase withdraw"""
 )
 """Words in a tool's name for what cannot be taken back, or reaches other people."""
+_GRAVE_PAIRS = {
+    "execute": _words("sql query command code script shell"),
+    "run": _words("sql command code script shell"),
+    "write": _words("file files"),
+}
+"""Words that are grave beside another one: whatever the model writes is done."""
 READING = _words(
     """get list search find read show count check preview estimate describe fetch can is has view lookup query"""
 )
@@ -49,7 +55,8 @@ def promises_harm(name: str) -> str | None:
     words = words_of(name)
     if not words or words[0] in READING:
         return None
-    return next((word for word in words if word in GRAVE), None)
+    paired = (word for word in words if not _GRAVE_PAIRS.get(word, frozenset()).isdisjoint(words))
+    return next((word for word in words if word in GRAVE), None) or next(paired, None)
 
 
 def grave_calls(source: Source, function: Function) -> Iterator[ast.Call]:

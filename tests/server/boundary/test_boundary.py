@@ -14,8 +14,9 @@ from mcp import Client
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from tests.server.peers import Person, accept, connect, text_of
+from tests.server.rounds import accepted, by_hand
 
-from handraise import Handraise, Stale, ask
+from handraise import Handraise, Stale, ask, replayable
 from handraise.errors import OutsideBoundary, SetupError, UsageError
 from handraise.revisions import Revision
 from handraise.server import Boundary
@@ -423,3 +424,32 @@ async def test_nobody_is_asked_for_roots_by_a_person(notes: Path, revision: Revi
     async with connect(server, revision, person, list_roots_callback=Roots(notes)) as client:
         await client.call_tool("where", {})
     assert person.asked == []
+
+
+@pytest.mark.shows("B3")
+async def test_a_body_that_is_replayed_has_the_roots_that_it_was_told_before(
+    notes: Path, tmp_path: Path
+) -> None:
+    def tidying() -> MCPServer:
+        server = Handraise(store=tmp_path / "store.db", keys=["k" * 32]).install(MCPServer("tidy"))
+        boundary = Boundary(server)
+
+        @server.tool()
+        @replayable
+        async def tidy() -> str:
+            before = await boundary.roots()
+            await ask.confirm("Tidy up?")
+            return f"{before == await boundary.roots()} {before[0]}"
+
+        return server
+
+    async with by_hand(tidying()) as here, by_hand(tidying()) as there:
+        for rounds in (here, there):
+            rounds.capabilities = {"elicitation": {"form": {}}, "roots": {}}
+        told = await here.call("tidy", {})
+        [key] = told["inputRequests"]
+        responses = {key: {"roots": [{"uri": dump_file_uri(notes)}]}}
+        asked = await here.call("tidy", {}, state=told["requestState"], responses=responses)
+        state, given = asked["requestState"], accepted(asked, confirm=True)
+        result = await there.call("tidy", {}, state=state, responses=given)
+    assert result["content"][0]["text"] == f"True {notes}"
