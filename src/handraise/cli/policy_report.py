@@ -20,7 +20,7 @@ from handraise.forms import load_json
 from handraise.policy import OwnRule, Policy, Ruling, Settings, load_policy, load_settings
 from handraise.policy.files import RULES_NAME, ConfigFile, RulesFile, data_directory, find_config
 from handraise.policy.rulebook import MAY, SESSION
-from handraise.policy.settings import SETTINGS, Asking, LimitSettings, ServerSettings, value_of
+from handraise.policy.settings import SETTINGS, Asking, GuardSettings, LimitSettings, ServerSettings, value_of
 from handraise.questions import Origin
 from handraise.revisions import Revision
 from handraise.wire import parse_question
@@ -165,11 +165,15 @@ def _decided_by(rules: list[str]) -> str:
 def _values(settings: Settings) -> list[tuple[str, object, str]]:
     """Key, value and meaning of everything that is set, in the order of the documentation."""
     common = [
-        (s.key, value_of(settings, s.key), s.meaning) for s in SETTINGS if not s.key.startswith("servers.")
+        (s.key, value_of(settings, s.key), s.meaning) for s in SETTINGS if ".NAME." not in s.key
     ]
-    return common + [
-        each for name, own in settings.servers.items() for each in _of_server(name, own, settings)
+    servers = [each for name, own in settings.servers.items() for each in _of_server(name, own, settings)]
+    guards = [
+        (f"guards.{json.dumps(name, ensure_ascii=False)}.{field}", getattr(own, field), "")
+        for name, own in settings.guards.items()
+        for field in GuardSettings.__slots__
     ]
+    return common + servers + guards
 
 
 def _of_server(name: str, own: ServerSettings, settings: Settings) -> list[tuple[str, object, str]]:

@@ -16,6 +16,7 @@ from handraise.gateway.peers import Mode, Peer
 
 if TYPE_CHECKING:
     from handraise.gateway.asking import Asking
+    from handraise.gateway.guarding import Rule
     from handraise.gateway.taking_over import Keeper
     from handraise.questions import Person
 
@@ -41,16 +42,31 @@ class Home:
         open_asking: Callable[[], Awaitable[Asking]] | None = None,
         before_call: BeforeCall | None = None,
         *,
+        guards: tuple[Rule, ...] | None = None,
         shielded: bool = False,
     ) -> None:
-        """`shielded`: the client started us, and what it starts beside us is not let to our desk."""
+        """`guards`: those of the user's own configuration unless they are given.
+
+        `shielded`: the client started us, and what it starts beside us is not let to our desk."""
         self.options = options
         self.before_call = before_call
+        self._guards = guards
         self.parked = ParkedCalls()
         self.on_lost: Callable[[Any], None] = lambda relay: None
         self._open_asking = open_asking or (lambda: _open_asking(options, shielded))
         self._asking: Asking | None = None
         self._loading = asyncio.Lock()
+
+    @property
+    def may_guard(self) -> bool:
+        """Whether a call may have to wait for the user's own guards; known for sure once they were read."""
+        return self._guards is None or bool(self._guards)
+
+    async def guards(self) -> tuple[Rule, ...]:
+        """The user's own guards. Raises `SetupError` when their configuration cannot be read: then nothing passes."""
+        if self._guards is None:
+            self._guards = await asyncio.to_thread(_own_guards)
+        return self._guards
 
     @property
     def modes(self) -> frozenset[Mode]:
@@ -93,6 +109,17 @@ class Home:
         from handraise.server.person import local_person
 
         return local_person()
+
+
+def _own_guards() -> tuple[Rule, ...]:
+    from handraise.policy import load_policy
+
+    settings = load_policy().settings.guards
+    if not settings:
+        return ()
+    from handraise.gateway.guarding import rules_of
+
+    return rules_of(settings)
 
 
 async def _open_asking(options: Options, shielded: bool) -> Asking:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Coroutine
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
+from handraise.errors import HandraiseError
 from handraise.gateway.calls import Call
 from handraise.gateway.holding import RESUME, Holding, with_resume_tool
 from handraise.gateway.links import Link, Port
-from handraise.gateway.messages import Id, Message, notice, request
+from handraise.gateway.messages import Id, Message, known, notice, request
 from handraise.gateway.parked import Binding, Parked, sameness
 from handraise.gateway.peers import SUBSCRIPTION_KEY, Peer
 from handraise.gateway.upstreams import Source
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from handraise.conversation.tickets import Ticket
     from handraise.gateway.home import BeforeCall, Home
     from handraise.questions import Person
+
+logger = logging.getLogger(__name__)
 
 CANCELLED: Final = "notifications/cancelled"
 PROGRESS: Final = "notifications/progress"
@@ -41,6 +45,7 @@ class Relay:
         self._person = person
         self._fresh = count(1)
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._hints: dict[str, dict[str, Any]] = {}
         link.on_message = self.from_server
         link.on_closed = self._lost
 
@@ -104,7 +109,7 @@ class Relay:
     async def _revive(self, ticket: Ticket, secret: str) -> Parked:
         """Go on with a call that was parked in a process that is gone."""
         message = request(f"handraise-{next(self._fresh)}", ticket.call["method"], ticket.call["params"])
-        call = Call(message, None, self._peer_of(message), message.id or "")
+        call = Call(message, None, self._peer_of(message), known(message.id))
         parked = await self.holding.park(call, secret)
         self._reissue(call, ticket.round)
         return parked
@@ -143,6 +148,8 @@ class Relay:
             call.amend = with_resume_tool
         if self.home.before_call is not None and call.may_ask:
             self.run(self._guarded(call, self.home.before_call), call)
+        elif message.method == "tools/call" and self.home.may_guard:
+            self.run(self._ask_first(call), call)
         else:
             self.forward(call)
         return call
@@ -162,6 +169,41 @@ class Relay:
             self.forward(call)
         else:
             call.answer(answer)
+
+    async def _ask_first(self, call: Call) -> None:
+        """Have the user decide about a call that a guard of theirs is for, before it goes to its server."""
+        from handraise.gateway import guarding
+
+        source, decision = self._link.source_of(call.message), None
+        try:
+            rules = await self.home.guards()
+            question = guarding.question_for(rules, source.upstream.name, call, self._hints.get(call.name))
+            if question is None:
+                self.forward(call)
+                return
+            if self.home.options.desk != "none":
+                from handraise.gateway.asking import Asker
+                from handraise.revisions import Revision
+
+                asking = await self.home.asking()
+                asker = Asker(source.upstream, source.claimed, self.person, call.peer)
+                with self.holding.holding([call]):
+                    decision = await asking.decide(question, Revision.JULY_2026, asker, [call])
+        except HandraiseError as error:
+            logger.error("a guard could not ask: %s", error)
+        refused = guarding.refusal(decision, call)
+        if refused is None:
+            self.forward(call)
+        else:
+            self.end(call, refused)
+
+    def _note_hints(self, message: Message) -> None:
+        """Remember what tools say about themselves; one that was never listed said nothing."""
+        tools = (message.result or {}).get("tools")
+        for tool in tools if isinstance(tools, list) else []:
+            if isinstance(tool, dict) and isinstance(name := tool.get("name"), str):
+                said = tool.get("annotations")
+                self._hints[name] = said if isinstance(said, dict) else {}
 
     def forward(self, call: Call, message: Message | None = None) -> None:
         """Send a call to the server."""
@@ -207,6 +249,8 @@ class Relay:
 
     def end(self, call: Call, message: Message) -> None:
         """A call came to its end: tell whoever waits for it, and keep it for those who come later."""
+        if call.message.method == "tools/list":
+            self._note_hints(message)
         if call.amend is not None and message.result is not None:
             message = call.amend(message)
         if call.notes and message.result is not None:

@@ -107,6 +107,28 @@ class FileName:
         return value
 
 
+class Patterns:
+    """A list of names or patterns."""
+
+    allowed = 'a list of names or patterns, like ["delete_*"]'
+
+    def take(self, value: object) -> tuple[str, ...]:
+        if not isinstance(value, list) or not all(map(_is_pattern, value)):
+            raise ValueError(self.allowed)
+        return tuple(value)
+
+
+class ArgumentPatterns:
+    """A list of arguments, each with the pattern of its value."""
+
+    allowed = 'a list of arguments with patterns, like ["path=/etc/*"]'
+
+    def take(self, value: object) -> tuple[str, ...]:
+        if not isinstance(value, list) or not all(_is_pattern(each) and each.find("=") > 0 for each in value):
+            raise ValueError(self.allowed)
+        return tuple(value)
+
+
 class Folders:
     """A list of folders by their full paths."""
 
@@ -144,6 +166,10 @@ class Command:
         if value and not _is_full_path(value[0]):
             raise ValueError(self.allowed)
         return tuple(value)
+
+
+def _is_pattern(value: object) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= 200 and value.isprintable()
 
 
 def _is_folder(value: object) -> bool:

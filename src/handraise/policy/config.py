@@ -19,6 +19,7 @@ from handraise.policy.settings import (
     FORMS_BY_PRESET,
     GROUPS,
     SETTINGS,
+    GuardSettings,
     LimitSettings,
     ServerSettings,
     Setting,
@@ -27,7 +28,9 @@ from handraise.policy.settings import (
 
 MAX_BYTES: Final = 256 * 1024
 _KNOWN: Final[Mapping[str, Setting]] = {setting.key: setting for setting in SETTINGS}
-_TABLES: Final = tuple(dict.fromkeys([*(key.rpartition(".")[0] for key in _KNOWN), "servers"]))
+_NAMED: Final = ("servers", "guards")
+"""Tables whose own tables have names of the user's."""
+_TABLES: Final = tuple(dict.fromkeys([*(key.rpartition(".")[0] for key in _KNOWN), *_NAMED]))
 _NAME: Final = "NAME"
 
 
@@ -63,7 +66,7 @@ class _Reading:
         """Read a table. `known_as` is its key in the table of settings, where a server's name is NAME."""
         for key, value in table.items():
             path = (*at, key)
-            name = _NAME if known_as == "servers" else key
+            name = _NAME if known_as in _NAMED else key
             known = f"{known_as}.{name}" if known_as else name
             if known in _TABLES:
                 self._read_table(value, path, known)
@@ -75,8 +78,11 @@ class _Reading:
     def _read_table(self, value: object, path: Path, known: str) -> None:
         if not isinstance(value, dict):
             self.problems.append((path, "this is a table, not a value"))
-        elif known == "servers.NAME" and not _is_server(path[-1]):
-            self.problems.append((path, "a server's name is printable text of at most 200 characters"))
+        elif known.endswith(f".{_NAME}") and not _is_name(path[-1]):
+            what = "server" if known.startswith("servers") else "guard"
+            self.problems.append((path, f"a {what}'s name is printable text of at most 200 characters"))
+        elif known == "guards.NAME" and not value:
+            self.problems.append((path, 'a guard needs a setting at least, like hint = "destructive"'))
         else:
             self.read(value, path, known)
 
@@ -110,7 +116,7 @@ def _unknown(known: str, known_as: str) -> str:
     return f"there is no such setting; there are: {', '.join(each.rpartition('.')[2] for each in near)}"
 
 
-def _is_server(name: str) -> bool:
+def _is_name(name: str) -> bool:
     return 0 < len(name) <= 200 and name.isprintable()
 
 
@@ -131,7 +137,9 @@ def _settings(values: Mapping[Path, object]) -> Settings:
     groups = {name: replace(group, **_given(values, (name,))) for name, group in groups.items()}
     names = dict.fromkeys(path[1] for path in values if path[0] == "servers")
     servers = {name: _server(values, name, groups["limits"]) for name in names}
-    return Settings(**top, **groups, servers=MappingProxyType(servers))
+    guards = dict.fromkeys(path[1] for path in values if path[0] == "guards")
+    rules = {name: GuardSettings(**_given(values, ("guards", name))) for name in guards}
+    return Settings(**top, **groups, servers=MappingProxyType(servers), guards=MappingProxyType(rules))
 
 
 def _server(values: Mapping[Path, object], name: str, limits: LimitSettings) -> ServerSettings:

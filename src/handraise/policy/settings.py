@@ -14,11 +14,13 @@ from typing import Any, Final, Literal, TypeVar
 
 from handraise.policy.accepts import (
     Accepts,
+    ArgumentPatterns,
     Choice,
     Command,
     Domains,
     FileName,
     Folders,
+    Patterns,
     Seconds,
     Sentence,
     Switch,
@@ -177,6 +179,26 @@ class ServerSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class GuardSettings:
+    """A question in front of the tools of servers behind the gateway."""
+
+    tools: tuple[str, ...] = _setting(("*",), Patterns(), "Which tools, by name or pattern.")
+    servers: tuple[str, ...] = _setting(
+        (), Patterns(), "Of which servers, by configured name; empty: of all."
+    )
+    hint: Literal["destructive", "writes", "any"] = _setting(
+        "destructive",
+        Choice("destructive", "writes", "any"),
+        "Which of them, by what they say about themselves: all but those that say that they destroy nothing, all but "
+        "those that say that they only read, or all. A tool that says nothing counts as destructive.",
+    )
+    arguments: tuple[str, ...] = _setting(
+        (), ArgumentPatterns(), "Only calls with arguments that match all of these."
+    )
+    message: str = _setting("The model wants to call this tool.", Sentence(), "What you are asked.")
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings. Without a configuration file these defaults hold."""
 
@@ -197,6 +219,7 @@ class Settings:
     headless: HeadlessSettings = field(default_factory=HeadlessSettings)
     ledger: LedgerSettings = field(default_factory=LedgerSettings)
     servers: Mapping[str, ServerSettings] = field(default_factory=lambda: MappingProxyType({}))
+    guards: Mapping[str, GuardSettings] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
         if self.forms is None:
@@ -246,6 +269,7 @@ def _all_settings() -> Iterator[Setting]:
         yield from _settings_of(shape, f"{name}.")
     yield from _settings_of(ServerSettings, "servers.NAME.")
     yield from _settings_of(LimitSettings, "servers.NAME.limits.")
+    yield from _settings_of(GuardSettings, "guards.NAME.")
 
 
 SETTINGS: Final = tuple(_all_settings())

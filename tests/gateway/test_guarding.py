@@ -1,0 +1,138 @@
+"""The user's own guards: a server that never asks becomes one that does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mcp_types as types
+import pytest
+from mcp.server.mcpserver import MCPServer
+from tests.gateway.peers import gateway
+from tests.server.peers import REVISIONS, text_of
+
+from handraise.desks.scripted import Line
+from handraise.gateway.guarding import rules_of
+from handraise.gateway.options import Options
+from handraise.policy.config import parse_settings
+from handraise.revisions import Revision
+from handraise.server.endings import CATEGORY
+
+pytestmark = [pytest.mark.anyio, pytest.mark.shows("U3", "U3b")]
+
+YES = Line("accept", {"confirm": True})
+
+
+@pytest.fixture(params=REVISIONS, ids=str)
+def revision(request: pytest.FixtureRequest) -> Revision:
+    return Revision(request.param)
+
+
+def files(ran: list[str]) -> MCPServer:
+    """A server that never asks."""
+    server = MCPServer("files")
+
+    @server.tool(annotations=types.ToolAnnotations(read_only_hint=True))
+    def read(path: str) -> str:
+        ran.append(f"read {path}")
+        return "text"
+
+    @server.tool(annotations=types.ToolAnnotations(destructive_hint=False))
+    def append(path: str) -> str:
+        ran.append(f"append {path}")
+        return "appended"
+
+    @server.tool()
+    def remove(path: str, token: str = "") -> str:
+        ran.append(f"remove {path}")
+        return "removed"
+
+    return server
+
+
+def rules(text: str) -> Any:
+    return rules_of(parse_settings(text).guards)
+
+
+DESTRUCTIVE = rules('[guards.mine]\nhint = "destructive"\nmessage = "Really {so}?"')
+
+
+async def test_a_silent_tool_waits_for_the_user_and_then_runs(revision: Revision) -> None:
+    ran: list[str] = []
+    async with (
+        gateway(server=files(ran), guards=DESTRUCTIVE, script=[YES]) as (seen, connect),
+        connect(revision) as client,
+    ):
+        await client.list_tools()
+        assert text_of(await client.call_tool("read", {"path": "a"})) == "text"
+        assert text_of(await client.call_tool("append", {"path": "a"})) == "appended"
+        result = await client.call_tool("remove", {"path": "a\u202e", "token": "hunter2"})
+        assert text_of(result) == "removed"
+    (event,) = seen.events
+    message = event.waiting.question.message
+    assert message.startswith("Really {so}?\n\nTool: remove\nArguments:\n- path: a⟨U+202E⟩\n- token: [masked")
+    assert event.waiting.origin.name == "my notes"
+    assert ran == ["read a", "append a", "remove a\u202e"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "category"),
+    [
+        (Line("decline"), "user_declined"),
+        (Line("accept", {"confirm": False}), "user_declined"),
+        (Line("cancel"), "user_cancelled"),
+    ],
+    ids=["decline", "no", "cancel"],
+)
+async def test_without_a_yes_the_server_never_hears_of_the_call(
+    revision: Revision, answer: Line, category: str
+) -> None:
+    ran: list[str] = []
+    async with (
+        gateway(server=files(ran), guards=DESTRUCTIVE, script=[answer]) as (seen, connect),
+        connect(revision) as client,
+    ):
+        result = await client.call_tool("remove", {"path": "a"})
+    assert result.is_error
+    assert (result.meta or {})[CATEGORY] == category
+    assert text_of(result).startswith(f"{category}: ")
+    assert ran == []
+    assert all(b'"tools/call"' not in message.raw for message in seen.link.sent)  # type: ignore[attr-defined]
+
+
+async def test_without_a_desk_nobody_can_be_asked_and_nothing_runs(revision: Revision) -> None:
+    ran: list[str] = []
+    async with (
+        gateway(server=files(ran), guards=DESTRUCTIVE, options=Options(desk="none")) as (_, connect),
+        connect(revision) as client,
+    ):
+        result = await client.call_tool("remove", {"path": "a"})
+    assert (result.meta or {})[CATEGORY] == "no_answer"
+    assert ran == []
+
+
+async def test_a_tool_that_was_never_listed_counts_as_destructive(revision: Revision) -> None:
+    ran: list[str] = []
+    async with (
+        gateway(server=files(ran), guards=DESTRUCTIVE, script=[Line("decline")] * 3) as (_, connect),
+        connect(revision) as client,
+    ):
+        result = await client.session.call_tool("remove", {"path": "a"})
+        assert getattr(result, "is_error", False)
+    assert ran == []
+
+
+async def test_rules_choose_by_name_server_and_argument(revision: Revision) -> None:
+    ran: list[str] = []
+    chosen = rules(
+        '[guards.a]\ntools = ["re*"]\nhint = "any"\narguments = ["path=/etc/*"]\nservers = ["my notes"]\n'
+        '[guards.b]\nservers = ["other"]\nhint = "any"'
+    )
+    async with (
+        gateway(server=files(ran), guards=chosen, script=[Line("decline")]) as (seen, connect),
+        connect(revision) as client,
+    ):
+        await client.call_tool("remove", {"path": "/home/a"})
+        await client.call_tool("append", {"path": "/etc/a"})
+        await client.call_tool("read", {"path": "/etc/a"})
+    assert ran == ["remove /home/a", "append /etc/a"]
+    assert len(seen.events) == 1
