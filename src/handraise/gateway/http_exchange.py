@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final, TypeAlias
 
 from handraise.gateway.messages import Message
 from handraise.gateway.sse import dump_event
 
+logger = logging.getLogger(__name__)
+
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 MAX_BODY: Final = 16 * 1024 * 1024
+MAX_WAITING: Final = 64 * 1024 * 1024
+"""Bytes that wait for a client which does not read, before more is dropped."""
+MOMENT: Final = 0.05
+"""Seconds within which a client is not watched for leaving: most calls are over by then, and watching costs."""
 HEARTBEAT: Final = 15.0
 _STATUS: Final = {-32700: 400, -32600: 400, -32602: 400, -32001: 400, -32021: 400, -32022: 400, -32601: 404}
 """The HTTP status for an error on 2026-07-28."""
@@ -24,14 +32,27 @@ class Exchange:
 
     def __init__(self, message: Message) -> None:
         self.message = message
-        self._out: asyncio.Queue[Message] = asyncio.Queue()
+        self._out: deque[Message] = deque()
+        self._size = 0
+        self._wanted: asyncio.Future[Message] | None = None
 
     def send(self, message: Message) -> None:
-        self._out.put_nowait(message)
+        if self._wanted is not None and not self._wanted.done():
+            self._wanted.set_result(message)
+        elif self._size + len(message.raw) <= MAX_WAITING or self.is_end(message):
+            self._out.append(message)
+            self._size += len(message.raw)
+        else:
+            logger.warning("a client reads nothing: %s was dropped", message.method)
 
-    async def next(self) -> Message:
+    def next(self) -> asyncio.Future[Message]:
         """What is to be sent next."""
-        return await self._out.get()
+        self._wanted = asyncio.get_running_loop().create_future()
+        if self._out:
+            message = self._out.popleft()
+            self._size -= len(message.raw)
+            self._wanted.set_result(message)
+        return self._wanted
 
     def is_end(self, message: Message) -> bool:
         """Whether a message is the response, after which nothing comes."""
@@ -39,17 +60,37 @@ class Exchange:
 
 
 async def answer(
-    exchange: Exchange, send: Send, gone: asyncio.Future[None], *, modern: bool, session: str | None
+    exchange: Exchange, receive: Receive, send: Send, *, modern: bool, session: str | None
 ) -> bool:
     """Answer a POST: plainly when the response comes first, else with a stream; False when the client left before."""
-    first = asyncio.ensure_future(exchange.next())
+    first = exchange.next()
+    await asyncio.wait((first,), timeout=MOMENT)
+    if first.done() and exchange.is_end(first.result()):
+        await _reply_with(first.result(), send, modern=modern, session=session)
+        return True
+    gone = asyncio.ensure_future(disconnected(receive))
+    try:
+        return await _answer_later(exchange, first, send, gone, modern=modern, session=session)
+    finally:
+        gone.cancel()
+
+
+async def _answer_later(
+    exchange: Exchange,
+    first: asyncio.Future[Message],
+    send: Send,
+    gone: asyncio.Future[None],
+    *,
+    modern: bool,
+    session: str | None,
+) -> bool:
     both: set[asyncio.Future[Any]] = {first, gone}
     done, _ = await asyncio.wait(both, timeout=HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
     if gone in done:
         first.cancel()
         return False
-    if first in done and exchange.is_end(message := first.result()):
-        await reply(send, _status(message, modern=modern), message.raw, b"application/json", session)
+    if first in done and exchange.is_end(first.result()):
+        await _reply_with(first.result(), send, modern=modern, session=session)
         return True
     await start_stream(send, session)
     return await stream(exchange, send, gone, first)
@@ -59,7 +100,7 @@ async def stream(
     exchange: Exchange, send: Send, gone: asyncio.Future[None], following: asyncio.Future[Message] | None
 ) -> bool:
     """Send what comes as events, until the response; False when the client left before."""
-    following = following or asyncio.ensure_future(exchange.next())
+    following = following or exchange.next()
     try:
         while True:
             both: set[asyncio.Future[Any]] = {following, gone}
@@ -74,9 +115,13 @@ async def stream(
             await send({"type": "http.response.body", "body": dump_event(message.raw), "more_body": not over})
             if over:
                 return True
-            following = asyncio.ensure_future(exchange.next())
+            following = exchange.next()
     finally:
         following.cancel()
+
+
+async def _reply_with(message: Message, send: Send, *, modern: bool, session: str | None) -> None:
+    await reply(send, _status(message, modern=modern), message.raw, b"application/json", session)
 
 
 def _status(message: Message, *, modern: bool) -> int:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import httpcore2
 
 from handraise.gateway.http_headers import headers_for, mirrored_headers
+from handraise.gateway.http_wire import Wires
 from handraise.gateway.messages import Id, Message, fault, read
 from handraise.gateway.sse import Event, Events
 from handraise.gateway.upstreams import Source
@@ -31,7 +32,9 @@ class HttpLink:
         self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
         self.source = source
         self._url = httpcore2.URL(source.upstream.url or "")
-        self._pool = pool or httpcore2.AsyncConnectionPool(max_connections=None, max_keepalive_connections=50)
+        self._pool = pool or httpcore2.AsyncConnectionPool(
+            max_connections=None, max_keepalive_connections=50, network_backend=Wires()
+        )
         self._session: str | None = None
         self._version: str | None = None
         self._hello: Id | None = None

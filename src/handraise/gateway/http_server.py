@@ -126,7 +126,7 @@ class HttpGateway:
         opening = self._modern.get(person)
         if opening is None or (opening.done() and opening.exception() is not None):
             opening = self._modern[person] = asyncio.ensure_future(self._open_modern(person))
-        return await asyncio.shield(opening)
+        return opening.result() if opening.done() else await asyncio.shield(opening)
 
     async def _open_modern(self, person: Person | None) -> Relay:
         return ModernRelay(await self._open_link(), self._home, _Nowhere(), person)
@@ -147,16 +147,9 @@ class HttpGateway:
             return
         exchange = Exchange(message)
         call = relay.from_client(message, exchange)
-        gone = asyncio.ensure_future(disconnected(receive))
-        try:
-            if (
-                not await answer(exchange, send, gone, modern=modern, session=session)
-                and modern
-                and call is not None
-            ):
-                relay.withdraw(call)  # on 2026-07-28 leaving is cancelling
-        finally:
-            gone.cancel()
+        assert call is not None
+        if not await answer(exchange, receive, send, modern=modern, session=session) and modern:
+            relay.withdraw(call)  # on 2026-07-28 leaving is cancelling
 
     async def _follow(
         self, headers: dict[bytes, str], receive: Receive, send: Send, person: Person | None

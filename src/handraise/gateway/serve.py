@@ -59,6 +59,7 @@ async def serve_http(open_link: Callable[[], Awaitable[Link]], options: Options,
     """Serve clients over streamable HTTP until we are told to end."""
     import uvicorn
 
+    from handraise.gateway.http_protocol import WholeResponses
     from handraise.gateway.http_server import HttpGateway
     from handraise.gateway.shared.admission import Admission, loopback_hosts, require_loopback
 
@@ -69,6 +70,7 @@ async def serve_http(open_link: Callable[[], Awaitable[Link]], options: Options,
         Admission(gateway, hosts=loopback_hosts(port)),
         host=host,
         port=port,
+        http=WholeResponses,
         log_level="warning",
         access_log=False,
         lifespan="off",
