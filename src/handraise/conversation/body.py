@@ -78,6 +78,11 @@ class Conversation:
             self._binding = self._binding()
         return self._binding
 
+    def identify(self) -> str:
+        """What its rounds have in common in the store, from before the first one."""
+        self.id = self.id or TOKEN_PREFIX + secrets.token_hex(6)
+        return self.id
+
     # The body's side.
 
     async def exchange(self, key: str, request: Json, timeout: float) -> Json:
@@ -212,7 +217,8 @@ class Conversation:
         after = Round(before.number + 1, token, questions)
         self.id = self.id or token[:16]
         record = self._record(after, questions)
-        await lot.store.open_round(record)
+        told = () if lot.tell_asked is None else lot.tell_asked(self, questions)
+        await lot.store.open_round(record, events=told)
         if self.journal is not None:
             await self._write_missing(self.journal, record.journal)
         if self.state == "over":  # the body was stopped meanwhile

@@ -32,6 +32,10 @@ class Journal:
         self._forget_answers()
         return None
 
+    def remembers(self, key: str, pin: str) -> bool:
+        """Whether this question need not be asked."""
+        return any(entry.key == key and entry.pin == pin for entry in self._replay)
+
     def answered(self, key: str, pin: str, value: Json) -> Entry:
         """Write down an answer that just came."""
         entry = Entry("answer", key, pin, deepcopy(value))

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable, Coroutine, Mapping
-from typing import Any
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from handraise.conversation.body import Conversation
 from handraise.conversation.deadlines import Deadlines
 from handraise.conversation.digest import digest
+from handraise.conversation.recorded import Record
 from handraise.conversation.records import Binding, Consumption, Json, Outcome, RoundRecord
 from handraise.conversation.rounds import Round, Terms
 from handraise.conversation.store import Store
 from handraise.errors import ConversationError, NoRoom, NotReplayable, StateRefused, StoreError
+
+TellTaken: TypeAlias = Callable[[Conversation | RoundRecord, Mapping[str, Json]], Sequence[Record]]
+"""Makes the events of answers, from the body that asked or, when it is gone, from its round."""
 
 _LONGEST = 64
 
@@ -47,6 +51,8 @@ class Lot:
         """Makes the JSON-RPC error object of what a body raised."""
         self.on_pause: Callable[[contextvars.Context], None] | None = None
         """Told when a body is suspended at its question, with the context that it runs in."""
+        self.tell_asked: Callable[[Conversation, Mapping[str, Json]], Sequence[Record]] | None = None
+        """Makes the events that commit with a round, if there is a ledger in the store."""
         self.live: dict[str, tuple[Conversation, Round]] = {}
         """The bodies that are here, by the token of the round they wait at or work on."""
         self.bodies: dict[asyncio.Task[None], Conversation] = {}
@@ -64,22 +70,26 @@ class Lot:
         *,
         rebind: Callable[[Conversation], None],
         replay: Callable[[RoundRecord], Conversation],
+        tell_taken: TellTaken | None = None,
     ) -> Json:
         """What a retry gets: the next round or the end of the call.
 
         Raises `StateRefused` for a retry that does not belong here, and `NotReplayable` for one whose body
         is gone and may not run again. Owner, deadline and single use are the store's to check.
+        `tell_taken` makes the events that commit with the use of the round.
         """
         if not token.isascii() or len(token) > _LONGEST:
             raise StateRefused("no token of ours")
         live = self.live.get(token)
-        shown = live[1].shown if live is not None else (await self._find(token)).questions
+        of: Conversation | RoundRecord
+        of, shown = (live[0], live[1].shown) if live is not None else await self._find_shown(token)
         answers = {key: responses[key] for key in shown if key in responses}
         if shown and not answers:
             return await self._show_again(token, binding)
         said, ours = digest(responses), None
+        events = () if tell_taken is None else tell_taken(of, answers)
         while True:
-            taken = await self._consume(token, binding, answers, said)
+            taken = await self._consume(token, binding, answers, said, events)
             ours = taken.since if taken.verdict == "first" else ours
             live = self.live.get(token)
             if taken.outcome is not None:
@@ -136,8 +146,12 @@ class Lot:
             raise StateRefused("unknown token")
         return record
 
+    async def _find_shown(self, token: str) -> tuple[RoundRecord, Mapping[str, Json]]:
+        record = await self._find(token)
+        return record, record.questions
+
     async def _consume(
-        self, token: str, binding: Binding, answers: dict[str, Json], said: str
+        self, token: str, binding: Binding, answers: dict[str, Json], said: str, events: Sequence[Record]
     ) -> Consumption:
         now, live = self.store.now(), self.live.get(token) if self.store.durable else None
         if live is not None and live[0].binding != binding:
@@ -146,7 +160,9 @@ class Lot:
             live[1].taking += 1
             live[1].tried += (now,)
         try:
-            taken = await self.store.consume(token, binding=binding, answers=answers, digest=said, now=now)
+            taken = await self.store.consume(
+                token, binding=binding, answers=answers, digest=said, now=now, events=events
+            )
         finally:
             if live is not None:
                 live[1].taking -= 1

@@ -56,8 +56,8 @@ class TreeState(NamedTuple):
 
 Grow: TypeAlias = Callable[[TreeState, Sequence[bytes]], tuple[TreeState, list[bytes]]]
 """Gives the tree with these bodies added, and their leaf hashes. Pure."""
-Settle: TypeAlias = Callable[[bytes], Record]
-"""Gives the event that ends a question, from its last one. Pure."""
+Settle: TypeAlias = Callable[[bytes], Record | None]
+"""Gives the event that ends a question, from its last one; None for one that still waits. Pure."""
 
 
 class LedgerTables(Protocol):
@@ -68,7 +68,7 @@ class LedgerTables(Protocol):
         ...
 
     async def settle_orphans(self, settle: Settle) -> int:
-        """End the questions that were in flight in processes that are gone; how many there were.
+        """End the questions that were in flight in processes that are gone; how many were ended.
 
         Of several who do it at once one does, and a question that anybody ended is left alone.
         """

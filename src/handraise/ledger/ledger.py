@@ -100,10 +100,13 @@ class Ledger:
             method, target, None if arguments is None else self.keys.digest(canonical(arguments))[:32]
         )
 
-    async def start(self) -> int:
-        """Say of the questions that were in flight when a process ended that nobody knows; how many there were."""
+    async def start(self, waits: Callable[[str], bool] = lambda question: False) -> int:
+        """Say of the questions that were in flight when a process ended that nobody knows; how many there were.
+
+        `waits` tells of which it is known: they can still be answered.
+        """
         self._started = True
-        settled = await self.tables.settle_orphans(self._ambiguous)
+        settled = await self.tables.settle_orphans(lambda body: self._ambiguous(body, waits))
         if settled:
             self._later.call()
         return settled
@@ -188,8 +191,10 @@ class Ledger:
         if tree.size and (not last or last[0].checkpoint.size != tree.size):
             await self.checkpoint()
 
-    def _ambiguous(self, body: bytes) -> Record:
+    def _ambiguous(self, body: bytes, waits: Callable[[str], bool]) -> Record | None:
         last = parse_event(body)
+        if waits(last.question):
+            return None
         reason = "the process ended while the question was in flight"
         now = int(self.clock() * 1000)
         event = Event(new_id("e_", now), last.question, "ambiguous", now, last.about, reasons=(reason,))

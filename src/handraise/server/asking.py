@@ -121,6 +121,8 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
                 raise NotSupported(inquiry.mode)
             return Fallback(manner.fallback)
         key = manner.key or name or call.next_key(inquiry.content)
+        if recorder is not None:
+            recorder.name(inquiry, key)
         if manner.unsafe_preanswer and (given := await _given_before(call, key, inquiry)) is not None:
             return given
         timeout = manner.timeout or call.runtime.options.timeout

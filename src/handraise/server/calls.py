@@ -22,6 +22,7 @@ from handraise.server.endings import as_protocol_error, as_tool_error
 if TYPE_CHECKING:
     from handraise.ledger.trail import Trail
     from handraise.server.install import Runtime
+    from handraise.server.observing import Recording
 
 Context = ServerRequestContext[Any, Any]
 Wire = Mapping[str, Any]
@@ -43,6 +44,10 @@ class Call:
     """The cancel scope that the call is served in; the time limits within it are the author's."""
     answered: tuple[Trail, ...] = ()
     """The questions of the call that were decided, for the ledger."""
+    recordings: Mapping[str, Recording] = MappingProxyType({})
+    """The questions of the call that are recorded, by their keys."""
+    brought: frozenset[str] = frozenset()
+    """What the request answers that has the body run again."""
     _steps: frozenset[str] = frozenset()
     _asked = 0
     _numbered = 0
@@ -78,6 +83,15 @@ class Call:
     def seed(self) -> str:
         """What makes the ids of this call's questions its own."""
         raise NotImplementedError
+
+    def conversation_id(self) -> str | None:
+        """What makes the ids of questions in the ledger the same when the body is run again, where it can be."""
+        return None
+
+    @property
+    def goes_on_elsewhere(self) -> bool:
+        """Whether the body ends here at its question, and the call does not."""
+        return False
 
     # What does not.
 

@@ -79,6 +79,8 @@ class Runtime:
         """What keeps the ledger, if there is one."""
         self.flows = Flows(store)
         self.lot = Lot(store, terms, wire=self._round, describe=describe)
+        if recorder is not None and recorder.shares:
+            self.lot.tell_asked = recorder.sending
         self.tool_error = tool_error
         """What the framework around tools shows to the model instead of reporting a crash."""
         self.carriers: list[Carrier] = []
@@ -197,7 +199,7 @@ class Handraise:
         if self._ledger is not None:
             from handraise.server.recording import Recorder
 
-            recorder = Recorder(self._ledger, low.name, own=self._own_ledger)
+            recorder = Recorder(self._ledger, low.name, self.store, own=self._own_ledger)
         runtime = Runtime(
             low, self._options, self.store, self._terms, tool_error, self._id_key, hosting, recorder
         )

@@ -57,6 +57,8 @@ class LegacyCall(Call):
         return channel_of(self.ctx.session)
 
     async def exchange(self, key: str, request: Wire, timeout: float) -> Any:
+        if self.runtime.recorder is not None:
+            await self.runtime.recorder.asked(self, key)
         awake = self._keep_awake()
         try:
             return await self._send(self._next_id(key), request, timeout)

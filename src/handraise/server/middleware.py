@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from mcp.server.context import CallNext, HandlerResult
@@ -100,15 +101,19 @@ class AskingMiddleware:
             own.params = {k: v for k, v in params.items() if k not in ("requestState", "inputResponses")}
             call = ModernCall(self._runtime, own, revision)
             call.begin_again(record)
+            call.brought = frozenset(responses)
             return self._begin(call, call_next)
 
+        recorder = self._runtime.recorder
         try:
+            responses = parse_input_responses(params.get("inputResponses"))
             result: HandlerResult = await self._runtime.lot.resume(
                 token,
                 binding_of(ctx, person_of(ctx)),
-                parse_input_responses(params.get("inputResponses")),
+                responses,
                 rebind=lambda conversation: self._rebind(conversation, ctx),
                 replay=replay,
+                tell_taken=None if recorder is None else partial(recorder.taken, ctx, revision),
             )
         except HandraiseError as error:
             raise _protocol_error(error, revision) from error

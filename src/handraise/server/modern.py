@@ -20,6 +20,7 @@ from handraise.server.person import client_of_token, person_of
 
 if TYPE_CHECKING:
     from handraise.server.install import Runtime
+    from handraise.server.recording import Recorder
 
 
 class ModernCall(Call):
@@ -63,7 +64,23 @@ class ModernCall(Call):
         return keyed_id(self.seed.encode(), self._numbered, content)
 
     def exchange(self, key: str, request: Wire, timeout: float) -> Awaitable[Any]:
+        recorder = self.runtime.recorder
+        if recorder is not None and not recorder.shares:
+            return self._exchange_told(recorder, key, request, timeout)
         return self.conversation.exchange(key, request, timeout)
+
+    async def _exchange_told(self, recorder: Recorder, key: str, request: Wire, timeout: float) -> Any:
+        """Ask, when the ledger is not where the rounds are."""
+        if self.journal is None or not self.journal.remembers(key, digest(request)):
+            await recorder.asked(self, key)
+        return await self.conversation.exchange(key, request, timeout)
+
+    def conversation_id(self) -> str:
+        return self.conversation.identify()
+
+    @property
+    def goes_on_elsewhere(self) -> bool:
+        return bool(self.recordings) and not self.conversation.id
 
     async def together(self, askings: Sequence[Awaitable[Any]]) -> list[Any]:
         """Tasks of their own: what they ask in the same breath goes out in one round."""

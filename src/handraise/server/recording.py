@@ -6,37 +6,54 @@ Without a ledger none of this is loaded, and a question costs nothing more.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import time
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Literal
 
 from mcp.server.context import HandlerResult
 
+from handraise.conversation import Conversation, RoundRecord
 from handraise.conversation.recorded import Record
-from handraise.errors import Expired, HandraiseError, Mode, NotSupported, Stale, TooManyQuestions, Withdrawn
+from handraise.conversation.store import Store
+from handraise.errors import HandraiseError
 from handraise.ledger import About, Client, Ledger, Request, Server
 from handraise.ledger.parties import principal_of
-from handraise.ledger.trail import Trail, shown_of
-from handraise.questions import Accepted, Cancelled, Declined, Fallback, FormQuestion, Question, UrlQuestion
+from handraise.questions import Fallback, Person
 from handraise.revisions import Revision
-from handraise.server.calls import Call, Context
+from handraise.server.calls import CURRENT, Call, Context
 from handraise.server.inquiries import Inquiry
-from handraise.urls import inspect_url
+from handraise.server.observing import Observed, decision_of, question_id, stem_of, stem_of_question
+from handraise.server.person import person_of
+from handraise.server.replay import is_declared
 
 Pose = Callable[[Call, Inquiry[Any], Any, str | None], Awaitable[Any]]
 
 
 class Recorder:
-    """Records the questions of one server."""
+    """Records the questions of one server.
 
-    def __init__(self, ledger: Ledger, name: str, *, own: bool) -> None:
+    On 2026-07-28, when the ledger is in the store of the rounds, a question commits with its round and its decision
+    with the use of the round. Elsewhere each is written before anybody goes on.
+    """
+
+    def __init__(self, ledger: Ledger, name: str, store: Store, *, own: bool) -> None:
         self.ledger = ledger
         self._server = Server(name)
+        self._store = store
         self._own = own
         """Whether its store is the ledger's alone."""
 
+    @property
+    def shares(self) -> bool:
+        """Whether events are written along with the rounds that they tell of."""
+        return self.ledger.store is self._store
+
     async def start(self) -> None:
-        """Say what was in flight when the last process ended."""
-        await self.ledger.start()
+        """Say what was in flight when the last process ended, and can be answered no more."""
+        now = time.time()
+        parked = await self._store.pending() if self._store.durable else []
+        waiting = {stem_of(r.conversation) for r in parked if r.deadline > now and is_declared(r.handler)}
+        await self.ledger.start(lambda question: stem_of_question(question) in waiting)
 
     async def close(self) -> None:
         """Sign what there is."""
@@ -48,34 +65,73 @@ class Recorder:
 
     async def pose(self, pose: Pose, call: Call, inquiry: Inquiry[Any], manner: Any, name: str | None) -> Any:
         """Ask, and record how it goes."""
-        question = getattr(inquiry, "question", None)
-        if not isinstance(question, FormQuestion | UrlQuestion):  # roots and the model are asked of nobody
-            return await pose(call, Observed(inquiry, None), manner, name)
-        recording = Recording(self, call, question)
+        observed = Observed(self, call, inquiry)
         try:
-            result = await pose(call, Observed(inquiry, recording), manner, name)
+            result = await pose(call, observed, manner, name)
         except asyncio.CancelledError:
-            recording.withdrawn()
+            observed.withdrawn()
             raise
         except HandraiseError as error:
-            await recording.ended(error)
+            await observed.ended(error)
             raise
         if isinstance(result, Fallback):
-            await recording.write(
-                recording.trail.failed("nobody could be asked", "the author's fallback was used")
-            )
+            await observed.fell_back()
         return result
 
-    def about(self, call: Call, mode: Literal["form", "url"]) -> About:
-        """What all events of a question in this call have in common."""
+    def name(self, inquiry: Inquiry[Any], key: str) -> None:
+        """What the question is called in its call."""
+        if isinstance(inquiry, Observed):
+            inquiry.key = key
+
+    async def asked(self, call: Call, key: str) -> None:
+        """A question goes to the client, and no round is written that its event could commit with."""
+        if (recording := call.recordings.get(key)) is not None:
+            await self.ledger.record(recording.asked())
+
+    def sending(self, conversation: Conversation, questions: Collection[str]) -> list[Record]:
+        """The events that commit with a round."""
+        call = _call_of(conversation)
+        known = [call.recordings[key] for key in questions if key in call.recordings]
+        self.ledger.written()
+        return [recording.asked() for recording in known if not recording.sent]
+
+    def taken(
+        self, ctx: Context, revision: Revision, of: Conversation | RoundRecord, answers: Mapping[str, Any]
+    ) -> list[Record]:
+        """The events that commit with the use of a round. They are written once, whoever uses it how often."""
+        if not self.shares:
+            return []
+        self.ledger.written()
+        made = []
+        for key, raw in answers.items():
+            if isinstance(of, RoundRecord):
+                made += self._taken_of_gone(ctx, revision, of, key, raw)
+            elif (recording := _call_of(of).recordings.get(key)) is not None:
+                made += recording.decision(raw)
+        return made
+
+    def _taken_of_gone(
+        self, ctx: Context, revision: Revision, record: RoundRecord, key: str, raw: Any
+    ) -> list[Record]:
+        """The decision upon a question whose body is gone: what is known of it is in its round."""
+        if (mode := _mode_of(record.questions.get(key))) is None:
+            return []
+        before = [entry.value for entry in record.journal if entry.key == key and entry.kind != "once"]
+        about = self.about(ctx, person_of(ctx), revision, mode)
+        number = 0 if mode == "url" else len(before)
+        trail = self.ledger.trail(question_id(record.conversation, key, number), about, None, until="used")
+        return [] if mode == "url" and raw in before else decision_of(trail, raw)
+
+    def about(self, ctx: Context, person: Person, revision: Revision, mode: Literal["form", "url"]) -> About:
+        """What all events of a question in a call have in common."""
         return About(
             self._server,
-            principal_of(call.person),
-            self._request(call.ctx),
+            principal_of(person),
+            self._request(ctx),
             mode=mode,
-            client=_client(call.ctx),
-            revision=call.revision,
-            trace=_trace(call.ctx),
+            client=_client(ctx),
+            revision=revision,
+            trace=_trace(ctx),
         )
 
     def observing(
@@ -87,7 +143,8 @@ class Recorder:
             try:
                 result = await handler(ctx)
             except asyncio.CancelledError:
-                self.ledger.record_soon(*self._uses(call, "cancelled"))
+                if not call.goes_on_elsewhere:
+                    self.ledger.record_soon(*self._uses(call, "cancelled"))
                 raise
             except BaseException:
                 await self._used(call, "error")
@@ -112,110 +169,16 @@ class Recorder:
         return self.ledger.request(ctx.method, None if target is None else str(target), given or {})
 
 
-class Recording:
-    """The record of one question."""
-
-    def __init__(self, recorder: Recorder, call: Call, question: Question) -> None:
-        self._ledger = recorder.ledger
-        self._call = call
-        self._mode = question.mode
-        self._decided = False
-        link = inspect_url(question.url) if isinstance(question, UrlQuestion) else None
-        shown = shown_of(question, call.revision, link=link)
-        about = recorder.about(call, question.mode)
-        self.trail: Trail = self._ledger.trail(self._ledger.new_question(), about, shown, until="used")
-
-    async def write(self, *records: Record) -> None:
-        """Write events; on return they are on disk."""
-        await self._ledger.record(*records)
-
-    async def asked(self) -> None:
-        """It goes to the client."""
-        await self.write(self.trail.asked())
-
-    async def decided(self, raw: Any, *reasons: str) -> None:
-        """The client brought a decision; who made it there, only the client knows."""
-        if self._decided or not isinstance(raw, Mapping):
-            return
-        self._decided = True
-        action = raw["action"]
-        content = raw.get("content") if self._mode == "form" and action == "accept" else None
-        records = [self.trail.decided(action, "human", content=content, reasons=reasons)]
-        if self._mode == "url" and action == "accept":
-            records.append(self.trail.opened())
-        await self.write(*records)
-        self._call.answered = (*self._call.answered, self.trail)
-
-    async def completed(self) -> None:
-        """What the link led to is finished."""
-        await self.write(self.trail.completed())
-
-    def withdrawn(self) -> None:
-        """The call was cancelled; an answer that came before is told of with the call's end."""
-        if not self._decided:
-            self._ledger.record_soon(self.trail.withdrawn("the call was cancelled"))
-
-    async def ended(self, error: HandraiseError) -> None:
-        """Nobody answered, or the answer was of no use."""
-        match error:
-            case _ if self._decided:
-                return
-            case NotSupported():
-                record = self.trail.failed("nobody could be asked", f"{self._mode} mode was not declared")
-            case Expired():
-                record = self.trail.expired()
-            case Withdrawn():
-                record = self.trail.withdrawn("the asker went away")
-            case TooManyQuestions():
-                record = self.trail.refused((error.public,))
-            case _:
-                record = self.trail.failed(error.public)
-        await self.write(record)
+def _call_of(conversation: Conversation) -> Call:
+    assert conversation.context is not None
+    return conversation.context[CURRENT]
 
 
-class Observed:
-    """An inquiry whose steps are recorded, or one that is not to be recorded at all."""
-
-    def __init__(self, inquiry: Inquiry[Any], recording: Recording | None) -> None:
-        self._inquiry = inquiry
-        self._recording = recording
-        self._asked = False
-
-    @property
-    def mode(self) -> Mode:
-        return self._inquiry.mode
-
-    @property
-    def content(self) -> object:
-        return self._inquiry.content
-
-    def request(self, revision: Revision, reasons: Sequence[str] = ()) -> dict[str, Any]:
-        return self._inquiry.request(revision, reasons)
-
-    async def begin(self, call: Call, timeout: float) -> Observed:
-        self._inquiry = await self._inquiry.begin(call, timeout)
-        self._asked = True
-        if self._recording is not None:
-            await self._recording.asked()
-        return self
-
-    async def read(self, raw: Any, call: Call) -> Any:
-        recording = self._recording
-        if recording is None:
-            return await self._inquiry.read(raw, call)
-        said = () if self._asked else ("it came with the call and was never shown",)
-        if self.mode == "url" and isinstance(raw, Mapping) and raw.get("action") == "accept":
-            await recording.decided(raw, *said)  # consent, before the person is waited for in the browser
-        try:
-            result = await self._inquiry.read(raw, call)
-        except Stale:
-            await recording.decided(raw, *said)
-            raise
-        if isinstance(result, Accepted | Declined | Cancelled):
-            await recording.decided(raw, *said)
-        if self.mode == "url" and isinstance(result, Accepted) and getattr(self._inquiry, "wait", False):
-            await recording.completed()
-        return result
+def _mode_of(request: Any) -> Literal["form", "url"] | None:
+    """How a person is asked, by an input request that was sent; None when it asks nobody."""
+    if request is None or request.get("method") != "elicitation/create":
+        return None
+    return "url" if request["params"].get("mode") == "url" else "form"
 
 
 def _is_error(result: HandlerResult) -> bool:

@@ -59,8 +59,9 @@ class PostgresLedger:
                 if row is None:
                     return 0
                 orphans = await (await db.execute(_LEFT_OPEN, (row[0], name))).fetchall()
-                await self._along.tell_in(db, [settle(body) for (body,) in orphans])
-                return len(orphans)
+                settled = [record for (body,) in orphans if (record := settle(body)) is not None]
+                await self._along.tell_in(db, settled)
+                return len(settled)
 
         return await self._database.run(work)
 

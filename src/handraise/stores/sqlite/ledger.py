@@ -66,17 +66,21 @@ class SqliteLedger:
         return self._file.write_in_bulk(self.add, records)
 
     async def settle_orphans(self, settle: Settle) -> int:
-        settled = 0
+        count = 0
         with self._presence.gone() as writers:
-            for writer in writers:
+            for writer in list(writers):
 
-                def end(db: sqlite3.Connection, sealer: Sealer, writer: str = writer) -> int:
+                def end(db: sqlite3.Connection, sealer: Sealer, writer: str = writer) -> tuple[int, bool]:
                     orphans = _orphans(db, writer)
-                    self.add(db, sealer, [settle(body) for body in orphans])
-                    return len(orphans)
+                    settled = [record for body in orphans if (record := settle(body)) is not None]
+                    self.add(db, sealer, settled)
+                    return len(settled), len(settled) < len(orphans)
 
-                settled += await self._file.write(end)
-        return settled
+                ended, some_wait = await self._file.write(end)
+                count += ended
+                if some_wait:
+                    writers.remove(writer)  # to be looked at again by who comes next
+        return count
 
     async def place(self, grow: Grow, limit: int) -> TreeState:
         return await self._file.write(lambda db, _: _place(db, grow, limit))

@@ -46,14 +46,18 @@ class Presence:
 
     @contextlib.contextmanager
     def gone(self) -> Iterator[list[str]]:
-        """The writers that are gone. Nobody else is told of them meanwhile, and nobody ever if it ends well."""
+        """The writers that are gone. Nobody else is told of them meanwhile, and nobody ever if it ends well.
+
+        One that is taken off the list is told of again.
+        """
         taken: dict[str, int] = {}
         try:
             for file in self._folder.glob(f"{self._stem}*"):
                 if (handle := _taken(file)) is not None:
                     taken[file.name.removeprefix(self._stem)] = handle
-            yield list(taken)
-            for name in taken:
+            writers = list(taken)
+            yield writers
+            for name in writers:
                 self._file(name).unlink(missing_ok=True)
         finally:
             for handle in taken.values():
