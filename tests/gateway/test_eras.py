@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
-from tests.gateway.peers import gateway
+from tests.gateway.notes import make_notes
+from tests.gateway.peers import MemoryLink, gateway
 from tests.server.peers import CANCEL, DECLINE, REVISIONS, Person, accept, text_of
 
 from handraise.desks.scripted import Line
+from handraise.gateway.eras import EraLink
+from handraise.gateway.messages import Message, request
+from handraise.gateway.peers import CAPABILITIES_KEY, CLIENT_KEY, VERSION_KEY
 from handraise.revisions import Revision
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W1")]
@@ -65,3 +70,22 @@ async def test_who_cannot_be_asked_answers_at_our_desk(front: Revision, behind: 
     async with gateway(only=behind, script=script) as (seen, connect), connect(front) as client:
         assert text_of(await client.call_tool("rename", {"title": "a"})) == "a is b because short"
     assert [waiting.origin.name for waiting in seen.desk.seen] == ["my notes", "my notes"]
+
+
+@pytest.mark.parametrize("only", [Revision.NOVEMBER_2025, Revision.JULY_2026], ids=str)
+async def test_zero_is_an_id_like_any_other(only: Revision) -> None:
+    """The TypeScript SDK counts its requests from there."""
+    link = MemoryLink(make_notes(), only)
+    await link.open()
+    bridged, told = EraLink(link), asyncio.Event()
+
+    def take(message: Message) -> None:
+        if message.id == 0 and message.result is not None:
+            told.set()
+
+    bridged.on_message = take
+    modern = {VERSION_KEY: "2026-07-28", CLIENT_KEY: {"name": "x", "version": "1"}, CAPABILITIES_KEY: {}}
+    bridged.send(request(0, "tools/list", {"_meta": modern}))
+    async with asyncio.timeout(10):
+        await told.wait()
+    await bridged.aclose()

@@ -13,7 +13,7 @@ from itertools import count
 from typing import Any, Final
 
 from handraise.gateway.links import Link
-from handraise.gateway.messages import Id, Message, fault, notice, request, response
+from handraise.gateway.messages import Id, Message, fault, known, notice, request, response
 from handraise.gateway.peers import (
     CAPABILITIES_KEY,
     CLIENT_KEY,
@@ -268,6 +268,6 @@ class AsLegacy:
             params = {name: value for name, value in message.params.items() if name != "_meta"}
             message = message.with_(params={**params, "_meta": rest} if rest else params)
             message.about = None
-        elif (call := self._calls.get(message.about or "")) is not None:
+        elif (call := self._calls.get(known(message.about))) is not None:
             message.about = call.message.id
         self.on_message(message)

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from handraise.gateway.links import Link
 from handraise.gateway.listeners import CHANGES, Listeners
-from handraise.gateway.messages import Id, Message, fault, notice, request, response
+from handraise.gateway.messages import Id, Message, fault, known, notice, request, response
 from handraise.gateway.peers import (
     CAPABILITIES_KEY,
     CLIENT_KEY,
@@ -147,7 +147,7 @@ class AsModern:
             self._noticed(message)
         elif message.id == _HELLO:
             self._initialized(message)
-        elif (call := self._calls.pop(message.id or "", None)) is not None:
+        elif (call := self._calls.pop(known(message.id), None)) is not None:
             self._finish(call, message)
 
     def _finish(self, call: BridgedCall, message: Message) -> None:
@@ -187,7 +187,7 @@ class AsModern:
             self._link.send(fault(message.id, -32601, "Method not found"))
             return
         calls = [call for call in self._calls.values() if call.first.method in _ASKING]
-        call = self._calls.get(message.about or "") or (calls[-1] if calls else None)
+        call = self._calls.get(known(message.about)) or (calls[-1] if calls else None)
         if call is None:
             self._link.send(fault(message.id, -32600, "Nobody can be asked outside a call."))
             return
@@ -290,7 +290,7 @@ class AsModern:
         elif method == "notifications/message" and self._level is None:
             pass  # nobody asked for the log
         else:
-            if (call := self._calls.get(message.about or "")) is not None:
+            if (call := self._calls.get(known(message.about))) is not None:
                 message.about = call.about
             self.on_message(message)
 

@@ -9,7 +9,7 @@ from handraise.gateway.calls import Call
 from handraise.gateway.home import CANNOT_ASK
 from handraise.gateway.links import Port
 from handraise.gateway.links_first import COMPLETE, MOST_TIMES, LinksFirst, requires_links
-from handraise.gateway.messages import Id, Message, fault, response
+from handraise.gateway.messages import Id, Message, fault, known, response
 from handraise.gateway.peers import JUNE, LEGACY, NOVEMBER, Peer, peer_of_initialize, union
 from handraise.gateway.relay import CANCELLED, Relay
 
@@ -123,8 +123,8 @@ class LegacyRelay(Relay):
         try:
             self._link.send(await self._answer(message, calls))
         finally:
-            self._questions.pop(message.id or "", None)
-            self._asked.pop(message.id or "", None)
+            self._questions.pop(known(message.id), None)
+            self._asked.pop(known(message.id), None)
 
     async def _answer(self, message: Message, calls: list[Call]) -> Message:
         from handraise.errors import HandraiseError, WireError

@@ -22,7 +22,7 @@ _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circ
 class Message:
     """One message. `raw` is what goes on when nobody changes it."""
 
-    __slots__ = ("_body", "about", "id", "method", "raw", "round", "source", "status")
+    __slots__ = ("_body", "about", "among", "id", "method", "raw", "round", "source", "status")
 
     def __init__(self, raw: bytes, body: dict[str, Any] | None, *, id: Id | None = None) -> None:
         self.raw = raw
@@ -32,6 +32,8 @@ class Message:
         self.method: str | None = method if isinstance(method, str) else None
         self.about: Id | None = None
         """The request to which a server's message belongs, where the transport says so."""
+        self.among: tuple[Id, ...] = ()
+        """The requests to one of which it belongs, where nobody can tell to which."""
         self.source: Any = None
         """Which server it came from."""
         self.round: dict[str, Any] | None = None
@@ -76,8 +78,13 @@ class Message:
         """The same message with other members."""
         changed = made({**self.body, **changes})
         changed.about, changed.source = self.about, self.source
-        changed.round, changed.status = self.round, self.status
+        changed.round, changed.status, changed.among = self.round, self.status, self.among
         return changed
+
+
+def known(id: Id | None) -> Id:
+    """An id to look something up by; there is nothing for none. 0 is an id like any other."""
+    return "" if id is None else id
 
 
 def made(body: dict[str, Any]) -> Message:

@@ -81,7 +81,7 @@ async def open_asking(options: Options, *, shielded: bool) -> Asking:
     try:
         await opened.enter_async_context(Counter(queue, reception.code))
         await opened.enter_async_context(Door(queue, reception.sign_in_url, shielded=shielded))
-    except SetupError as error:
+    except (SetupError, OSError) as error:  # a socket's path may be too long for the system
         logger.warning("questions cannot be answered from a terminal here: %s", error)
     return Asking(
         queue,

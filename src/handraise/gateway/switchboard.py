@@ -10,7 +10,7 @@ from typing import Any, Final
 from handraise.gateway.combined import combine_discovery, combine_hello
 from handraise.gateway.directory import LISTS, Directory, template_fits
 from handraise.gateway.links import Link
-from handraise.gateway.messages import Id, Message, fault, request, response
+from handraise.gateway.messages import Id, Message, fault, known, request, response
 from handraise.gateway.upstreams import Source
 
 _PAGES: Final = 100
@@ -201,15 +201,15 @@ class Switchboard:
 
     def _received(self, name: str, message: Message) -> None:
         if message.method is None:
-            self._sent_to.pop(message.id or "", None)
-            if (ours := self._ours.pop(message.id or "", None)) is not None:
+            self._sent_to.pop(known(message.id), None)
+            if (ours := self._ours.pop(known(message.id), None)) is not None:
                 ours.set_result(message)
             else:
                 self.on_message(message)
         elif message.is_request and message.id is not None:
-            known = message.id if message.id not in self._asked_by else f"handraise-a{next(self._fresh)}"
-            self._asked_by[known] = (name, message.id)
-            self.on_message(message if known == message.id else message.with_(id=known))
+            told_as = message.id if message.id not in self._asked_by else f"handraise-a{next(self._fresh)}"
+            self._asked_by[told_as] = (name, message.id)
+            self.on_message(message if told_as == message.id else message.with_(id=told_as))
         else:
             self.on_message(self._shown(name, message))
 
