@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 NPM    := tests/strangers/node_modules/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fmt lint types bench docs clean
+.PHONY: help setup demo test check soak fmt lint types bench docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -33,6 +33,9 @@ test: setup lint types ## everything: style, types, every test, strangers includ
 
 check: $(READY) lint types ## the inner loop: style, types, tests without strangers
 	$(BIN)/python -m pytest -n 2 -m 'not stranger and not slow'
+
+soak: $(READY) ## ten minutes of killed nodes and database restarts; SEED=n SECONDS=n
+	HANDRAISE_SOAK=$(or $(SECONDS),600) HANDRAISE_SEED=$(or $(SEED),1) $(BIN)/python -m pytest tests/stores/test_two_nodes.py -k campaign
 
 fmt: $(READY) ## format the code
 	$(BIN)/ruff format src tests bench examples
