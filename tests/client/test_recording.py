@@ -56,20 +56,23 @@ def consent_with(ledger: Ledger | None, gate: OpenGate | None = None, **options:
 
 
 async def asked(consent: Consent, question: Question, *decisions: Decision, show: bool = True) -> Decision:
-    """Ask, and decide at a desk as a person would."""
+    """Ask, and decide at a desk as a person would. What is never asked ends it too."""
     asking = asyncio.ensure_future(consent.ask(question, Revision.JULY_2026))
-    given = list(decisions)
-    queue = consent.queue
-    assert isinstance(queue, Queue)
+    desk = asyncio.ensure_future(_decide(consent.queue, list(decisions), show))
+    try:
+        return await asyncio.wait_for(asking, 10)
+    finally:
+        desk.cancel()
+        await asyncio.gather(desk, return_exceptions=True)
+
+
+async def _decide(queue: Any, decisions: list[Decision], show: bool) -> None:
     async for waiting in queue.changes():
         for each in waiting:
             if show:
                 queue.show(each.id)
-            if given:
-                queue.decide(each.id, given.pop(0))
-        if not given:
-            break
-    return await asyncio.wait_for(asking, 10)
+            if decisions:
+                queue.decide(each.id, decisions.pop(0))
 
 
 async def events_of(ledger: Ledger) -> list[Event]:

@@ -1,0 +1,233 @@
+"""A question of a server is recorded once, under one id, however often and wherever its body runs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.server.mcpserver import MCPServer
+from mcp_types import ElicitResult
+from tests.client.hosts import host
+from tests.server.peers import REVISIONS, connect, text_of
+from tests.server.rounds import Rounds, accepted, by_hand
+from tests.server.shop import Effects, make_shop
+
+from handraise import Handraise, SqliteStore, ask, complete
+from handraise.desks.scripted import Line
+from handraise.ledger import Event, Ledger
+from handraise.ledger.audit import verify
+from handraise.questions import Person
+from handraise.revisions import Revision
+from handraise.server.observing import question_id, stem_of, stem_of_question
+
+ADA = {"customer": "Ada"}
+ANSWERED = ["asked", "decided", "used"]
+
+
+@pytest.fixture(params=REVISIONS, ids=str)
+def revision(request: pytest.FixtureRequest) -> Revision:
+    return Revision(request.param)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+def effects(tmp_path: Path) -> Effects:
+    return Effects(tmp_path / "effects")
+
+
+async def events_in(path: Path) -> list[Event]:
+    ledger = Ledger.at(path)
+    try:
+        assert (await verify(ledger)).sound
+        return [event async for _, event in ledger.events()]
+    finally:
+        await ledger.aclose()
+
+
+def by_question(events: list[Event]) -> list[list[str]]:
+    kinds: dict[str, list[str]] = {}
+    for event in events:
+        kinds.setdefault(event.question, []).append(event.kind)
+    return list(kinds.values())
+
+
+async def go_on(rounds: Rounds, before: dict[str, Any], **content: Any) -> dict[str, Any]:
+    return await rounds.call(
+        "order", ADA, state=before["requestState"], responses=accepted(before, **content)
+    )
+
+
+def test_the_id_of_a_question_tells_its_conversation_and_nothing_else() -> None:
+    ids = [question_id("c", "key", 0), question_id("c", "key", 1), question_id("c", "other", 0)]
+    assert len(set(ids)) == 3
+    assert {stem_of_question(question) for question in ids} == {stem_of("c")}
+    assert stem_of("d") != stem_of("c")
+
+
+@pytest.mark.shows("G5")
+async def test_asking_commits_with_the_round_and_deciding_with_its_use(path: Path) -> None:
+    store = SqliteStore(path)
+    server = Handraise(store=store, ledger=Ledger(store, keys=Ledger.at(path).keys)).install(
+        MCPServer("notes")
+    )
+
+    @server.tool()
+    async def order(customer: str) -> str:
+        return str((await ask.text("What shall it be?")).or_stop())
+
+    statements: list[str] = []
+    await store._file.read(lambda db, _: db.set_trace_callback(statements.append))
+    async with by_hand(server) as rounds:
+        await go_on(rounds, await rounds.call("order", ADA), answer="tea")
+    transactions = "\n".join(statements).split("COMMIT")
+    for change in ("INSERT INTO rounds", "UPDATE rounds SET digest"):
+        (transaction,) = [each for each in transactions if change in each]
+        assert transaction.count("INSERT INTO events") == 1
+    await store.aclose()
+    assert [event.kind for event in await events_in(path)] == ANSWERED
+
+
+@pytest.mark.shows("G1", "G5", "C6")
+@pytest.mark.parametrize("apart", [False, True], ids=["in the store", "in a file of its own"])
+async def test_a_body_that_runs_again_in_other_processes_leaves_every_event_once(
+    path: Path, effects: Effects, apart: bool
+) -> None:
+    kept = path.with_name("ledger.db") if apart else path
+
+    def shop() -> MCPServer:
+        return make_shop(path, effects, ledger=str(kept) if apart else True)
+
+    async with by_hand(shop()) as rounds:
+        first = await rounds.call("order", ADA)
+    async with by_hand(shop()) as rounds:
+        second = await go_on(rounds, first, answer="tea")
+    async with by_hand(shop()) as rounds:
+        last = await go_on(rounds, second, confirm=True)
+    async with by_hand(shop()) as rounds:
+        assert await go_on(rounds, second, confirm=True) == last
+    assert effects().count("run") == 3
+    events = await events_in(kept)
+    assert by_question(events) == [ANSWERED, ANSWERED]
+    assert len({event.id for event in events}) == 6
+
+
+@pytest.mark.shows("G5", "C6")
+async def test_what_another_process_can_go_on_with_is_not_ambiguous(path: Path, effects: Effects) -> None:
+    store = SqliteStore(path)
+    killed = make_shop(store, effects, ledger=Ledger(store, keys=Ledger.at(path).keys))
+
+    @killed.tool()
+    async def forgetful() -> str:
+        return str((await ask.text("Once only?")).or_stop())
+
+    async with by_hand(killed) as rounds:
+        first = await rounds.call("order", ADA)
+        await rounds.call("forgetful", {})
+        _die(store)
+        async with by_hand(make_shop(path, effects, ledger=True)) as there:
+            await go_on(there, await go_on(there, first, answer="tea"), confirm=True)
+    events = await events_in(path)
+    assert by_question(events)[0] == ANSWERED
+    (ambiguous,) = [event for event in events if event.kind == "ambiguous"]
+    assert ambiguous.about.request is not None
+    assert ambiguous.about.request.target == "forgetful"
+
+
+def _die(store: SqliteStore) -> None:
+    """What the operating system does to the locks of a process that is killed."""
+    presence = store.ledger._presence
+    assert presence._handle is not None
+    os.close(presence._handle)
+    presence._handle = None
+
+
+async def test_an_answer_that_cannot_be_used_is_a_question_of_its_own(
+    revision: Revision, tmp_path: Path
+) -> None:
+    server = Handraise(ledger=tmp_path / "ledger.db").install(MCPServer("notes"))
+
+    @server.tool()
+    async def greet() -> str:
+        return str((await ask.text("Who?", check=lambda name: name != "Bob" or "not Bob")).or_stop())
+
+    answers = [Line("accept", {"answer": "Bob"}), Line("accept", {"answer": "Ada"})]
+    async with host(server, revision, answers) as here:
+        await here.client.call_tool("greet")
+    events = await events_in(tmp_path / "ledger.db")
+    assert by_question(events) == [["asked", "decided", "failed"], ANSWERED]
+    assert all("not Bob" not in reason for event in events for reason in event.reasons)
+
+
+@pytest.mark.shows("G7")
+async def test_prompts_and_resources_use_answers_too(revision: Revision, tmp_path: Path) -> None:
+    server = Handraise(ledger=tmp_path / "ledger.db").install(MCPServer("notes"))
+
+    @server.prompt()
+    async def summary() -> str:
+        return str((await ask.text("Of what?")).or_stop())
+
+    @server.resource("note://{name}")
+    async def note(name: str) -> str:
+        return str((await ask.text(f"Read {name}?")).or_stop())
+
+    answers = [Line("accept", {"answer": "all"}), Line("accept", {"answer": "yes"})]
+    async with host(server, revision, answers) as here:
+        await here.client.get_prompt("summary")
+        await here.client.read_resource("note://plan")
+    events = await events_in(tmp_path / "ledger.db")
+    assert by_question(events) == [ANSWERED, ANSWERED]
+    used = [event.used.request for event in events if event.used is not None]
+    assert [(request.method, request.target) for request in used] == [
+        ("prompts/get", "summary"),
+        ("resources/read", "note://plan"),
+    ]
+
+
+@pytest.mark.shows("G1")
+async def test_a_call_that_is_cancelled_withdraws_its_question(tmp_path: Path) -> None:
+    server = Handraise(ledger=tmp_path / "ledger.db").install(MCPServer("notes"))
+    shown = asyncio.Event()
+
+    @server.tool()
+    async def greet() -> str:
+        return str((await ask.text("Who?")).or_stop())
+
+    async def never(context: Any, params: Any) -> Any:
+        shown.set()
+        await asyncio.Event().wait()
+
+    async with Client(server, mode="legacy", elicitation_callback=never) as client:
+        call = asyncio.ensure_future(client.call_tool("greet"))
+        await asyncio.wait_for(shown.wait(), 5)
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
+    assert by_question(await events_in(tmp_path / "ledger.db")) == [["asked", "withdrawn"]]
+
+
+@pytest.mark.shows("G1")
+@pytest.mark.parametrize("revision", [r for r in REVISIONS if r.url_mode], ids=str, indirect=True)
+async def test_what_a_link_led_to_is_recorded_when_it_is_finished(revision: Revision, tmp_path: Path) -> None:
+    server = Handraise(ledger=tmp_path / "ledger.db").install(MCPServer("notes"))
+    askers: list[Person] = []
+
+    @server.tool()
+    async def visit() -> str:
+        askers.append(ask.person())
+        return type(await ask.open("Look", "https://mcp.example.com/x", "flow")).__name__
+
+    async def finish(_context: Any, _params: Any) -> ElicitResult:
+        await complete("flow", person=askers[-1])
+        return ElicitResult(action="accept")
+
+    async with connect(server, revision, finish) as client:
+        assert text_of(await client.call_tool("visit")) == "Accepted"
+    kinds = [event.kind for event in await events_in(tmp_path / "ledger.db")]
+    assert kinds == ["asked", "decided", "opened", "completed", "used"]
