@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import time
+from collections.abc import Callable
 from typing import Any, Final
 
 from handraise.errors import GuardRefused, HandraiseError
@@ -32,7 +34,8 @@ class SqlGuard:
 
     - `catalogue`: which columns hold personal data.
     - `rows`: above how many rows a person is asked.
-    - `schema`: what the engine has, when you know it never changes; otherwise it is looked up for each statement.
+    - `keep_schema`: for how many seconds what the engine has is remembered. It is looked up anew before a yes is
+      used, after anything but a read, and when a statement names what is not known; 0 looks it up each time.
     """
 
     def __init__(
@@ -41,12 +44,16 @@ class SqlGuard:
         catalogue: Catalogue,
         *,
         rows: int = DEFAULT_ROWS,
-        schema: Schema | None = None,
+        keep_schema: float = 5.0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._engine = engine
         self._catalogue = catalogue
         self._rows = rows
-        self._schema = schema
+        self._keep = keep_schema
+        self._clock = clock
+        self._schema: Schema | None = None
+        self._until = 0.0
 
     async def approve(self, statement: str) -> str:
         """Return the very statement when it may run; run that, and nothing else.
@@ -60,20 +67,25 @@ class SqlGuard:
                 question = FormQuestion(message(verdict, statement), _FORM)
                 answer = await put(question, declined_when=lambda content: content["confirm"] is not True)
                 require_accepted(answer, "this statement")
-                later = await self.judge(statement)
+                later = await self.judge(statement, fresh=True)
                 if verdict.covers(later):
                     break
                 verdict = later  # the world has changed meanwhile, and it reaches more now
         except GuardRefused as error:
             end_with(error)
+        if verdict.kinds != {"read"}:
+            self._schema = None
         return statement
 
-    async def judge(self, statement: str) -> Verdict:
+    async def judge(self, statement: str, *, fresh: bool = False) -> Verdict:
         """What speaks for a question. Raises `GuardRefused` when that cannot be told."""
-        schema = self._schema or await self._engine.schema()
+        known = self._schema if not fresh and self._clock() < self._until else None
+        schema = known or await self._look_up()
         try:
             reading = read(statement, self._engine.dialect, schema, self._catalogue)
         except Unreadable as error:
+            if known is not None:
+                return await self.judge(statement, fresh=True)
             raise _refused("cannot_parse", f"The guard cannot tell what it does. {error}") from None
         if not reading.can_be_estimated:
             return judge(reading, None, self._rows)
@@ -87,6 +99,11 @@ class SqlGuard:
                 "cannot_parse", f"The engine would read tables that it does not name: {', '.join(strange)}."
             )
         return judge(reading, estimate, self._rows, planned_columns(estimate, schema, self._catalogue))
+
+    async def _look_up(self) -> Schema:
+        self._schema = await self._engine.schema()
+        self._until = self._clock() + self._keep
+        return self._schema
 
 
 def _refused(category: str, why: str) -> HandraiseError:

@@ -1,0 +1,57 @@
+"""Guards: what judging a query that needs no question costs over DuckDB's own EXPLAIN of it."""
+
+from __future__ import annotations
+
+import asyncio
+from statistics import median
+from time import perf_counter
+
+import duckdb
+from bench.measure import Bench, Figure
+
+from handraise.guards import Catalogue, SqlGuard
+from handraise.guards.sql import DuckDB
+
+QUERIES = {
+    "one table": "SELECT id, total FROM orders WHERE total > {n}",
+    "a join": "SELECT p.city, sum(o.total) FROM people p JOIN orders o ON o.person_id = p.id "
+    "WHERE o.total > {n} GROUP BY p.city ORDER BY 2 DESC LIMIT 10",
+}
+ROUNDS = 300
+
+
+def run(bench: Bench) -> None:
+    """Each statement is new, so that nothing of it is remembered; the schema is remembered, or looked up each time."""
+    asyncio.run(_run(bench))
+
+
+async def _run(bench: Bench) -> None:
+    with duckdb.connect() as database:
+        database.execute(
+            "CREATE TABLE people AS SELECT i AS id, 'p' || i AS email, 'c' || i % 9 AS city FROM range(1000) t(i);"
+            "CREATE TABLE orders AS SELECT i AS id, i % 1000 AS person_id, i AS total FROM range(100000) t(i)"
+        )
+        engine, catalogue = DuckDB(database), Catalogue({"people": {"email": ["contact"]}})
+        known = SqlGuard(engine, catalogue)
+        asking = SqlGuard(engine, catalogue, keep_schema=0)
+        for name, query in QUERIES.items():
+            samples: dict[str, list[float]] = {"explain": [], "known": [], "looked up": []}
+            for number in range(ROUNDS):
+                statement = query.format(n=number)
+                began = perf_counter()
+                await engine.estimate(statement)
+                explained = perf_counter()
+                verdict = await known.judge(statement + " ")
+                judged = perf_counter()
+                await asking.judge(statement + "  ")
+                ended = perf_counter()
+                assert not verdict.asks
+                samples["explain"].append(explained - began)
+                samples["known"].append(judged - explained - (explained - began))
+                samples["looked up"].append(ended - judged - (explained - began))
+            figures = [
+                Figure("DuckDB's EXPLAIN", 1000 * median(samples["explain"]), "ms"),
+                Figure("the guard, over it", 1000 * median(samples["known"]), "ms", at_most=1.0),
+                Figure("with the schema looked up each time", 1000 * median(samples["looked up"]), "ms"),
+            ]
+            bench.state(f"a query that needs no question: {name}", figures)
