@@ -69,6 +69,21 @@ def mirrored_headers(result: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def mismatch(message: Message, headers: Mapping[bytes, str]) -> str | None:
+    """Which header of a request of 2026-07-28 does not repeat its body; None when all do."""
+    method = message.method or ""
+    expected: dict[bytes, object] = {
+        b"mcp-protocol-version": message.params["_meta"][VERSION_KEY],
+        b"mcp-method": method,
+    }
+    if method in NAMED:
+        expected[b"mcp-name"] = message.params.get(NAMED[method])
+    for name, value in expected.items():
+        if not isinstance(value, str) or headers.get(name) not in (value, encode(value).decode()):
+            return name.decode()
+    return None
+
+
 def encode(value: str) -> bytes:
     """A value that survives in a header: as it is, or wrapped."""
     if _PLAIN.fullmatch(value) and not _WRAPPED.fullmatch(value):

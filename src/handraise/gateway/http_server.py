@@ -22,6 +22,7 @@ from handraise.gateway.http_exchange import (
     start_stream,
     stream,
 )
+from handraise.gateway.http_headers import mismatch
 from handraise.gateway.legacy import LegacyRelay
 from handraise.gateway.links import Link
 from handraise.gateway.messages import Message, fault, read
@@ -29,6 +30,7 @@ from handraise.gateway.modern import ModernRelay
 from handraise.gateway.relay import Relay
 from handraise.questions import Person
 
+HEADER_MISMATCH: Final = -32020
 PERSON: Final = "handraise.person"
 """Where in the scope the person stands whom somebody in front of us verified."""
 
@@ -98,7 +100,11 @@ class HttpGateway:
             await send_error(send, 400, fault(None, -32700, "Parse error"))
             return
         message = messages[0]
-        if is_modern(message) and message.method != "initialize":
+        modern = is_modern(message) and message.method != "initialize"
+        if modern and message.is_request and (name := mismatch(message, headers)) is not None:
+            text = f"The header {name} does not say what the body says."
+            await send_error(send, 400, fault(message.id, HEADER_MISMATCH, text))
+        elif modern:
             await self._exchange(await self._modern_relay(person), message, receive, send, modern=True)
         elif message.method == "initialize":
             await self._begin(message, receive, send, person)

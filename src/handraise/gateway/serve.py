@@ -64,10 +64,11 @@ async def serve_http(open_link: Callable[[], Awaitable[Link]], options: Options,
     from handraise.gateway.shared.admission import Admission, loopback_hosts, require_loopback
 
     require_loopback(host)
+    hosts = loopback_hosts(port)
     home = Home(options)
     gateway = HttpGateway(home, open_link)
     config = uvicorn.Config(
-        Admission(gateway, hosts=loopback_hosts(port)),
+        Admission(gateway, hosts=hosts, origins={f"http://{name}" for name in hosts}),
         host=host,
         port=port,
         http=WholeResponses,
