@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.desks.questions import EVERY_KIND
 
@@ -87,6 +87,7 @@ def test_edited_tells_which_suggestions_were_changed() -> None:
     assert edited(EVERY_KIND, {"ratio": 0.5}) == ("count",)
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)  # of a busy computer, not of the code
 @given(
     st.dictionaries(
         st.sampled_from([field.name for field in EVERY_KIND.fields]),
