@@ -14,6 +14,7 @@ from handraise.cli import (
     demo,
     design,
     gateway,
+    gateway_doctor,
     gateway_install,
     gateway_people,
     inbox,
@@ -40,6 +41,7 @@ app.add_typer(policy.app, name="policy")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(vault.app, name="vault")
 app.add_typer(store.app, name="store")
+gateway.app.command(epilog=gateway_doctor.EXAMPLES)(gateway_doctor.doctor)
 gateway.app.command(epilog=gateway_install.EXAMPLES)(gateway_install.install)
 gateway.app.add_typer(gateway_people.app, name="people")
 app.add_typer(gateway.app, name="gateway")

@@ -63,7 +63,7 @@ def put_before(
     if through(client, entry) is not None:
         return Left(server, ALREADY)
     ours = [*gateway, "gateway", "--name", server]
-    command = _command(client, entry)
+    command = command_of(client, entry)
     if command is not None:
         return _changed(client, server, entry, command, [*ours, "--", *command])
     url = entry.get(client.url_key)
@@ -92,7 +92,7 @@ def take_away(client: KnownClient, server: str, entry: object) -> Change | Left:
     behind = through(client, entry)
     if behind is None or not isinstance(entry, Mapping):
         return Left(server, NOT_THROUGH)
-    now = _command(client, entry) or []
+    now = command_of(client, entry) or []
     if isinstance(behind, list):
         return _changed(client, server, entry, now, behind)
     members: dict[str, Members] = {"command": [(client.url_key, behind)]}
@@ -105,7 +105,7 @@ def take_away(client: KnownClient, server: str, entry: object) -> Change | Left:
 
 def through(client: KnownClient, entry: object) -> list[str] | str | None:
     """The command or the URL that an entry reaches through the gateway; None when it does not."""
-    words = _command(client, entry)
+    words = command_of(client, entry)
     if not words or "gateway" not in words[:4]:
         return None
     at = words.index("gateway")
@@ -138,7 +138,7 @@ def _starting(client: KnownClient, words: list[str]) -> Members:
     return [("command", words)] if client.one_list else [("command", words[0]), ("args", words[1:])]
 
 
-def _command(client: KnownClient, entry: object) -> list[str] | None:
+def command_of(client: KnownClient, entry: object) -> list[str] | None:
     """The words that an entry starts; None when it starts nothing, or in a way that we do not know."""
     if not isinstance(entry, Mapping):
         return None
