@@ -71,13 +71,18 @@ def _hint(hints: ast.expr | None, *names: str) -> bool | None:
 
 
 def _is_guarded(source: Source, function: Function) -> bool:
-    """A guard asks for the tool: as a decorator, or installed for the whole server."""
+    """A guard asks for the tool: as a decorator, as `SqlGuard.approve` in its body, or for the whole server."""
     if any("guard" in source.dotted(_called(each)).lower() for each in function.decorator_list):
         return True
-    if any(origin.startswith("handraise.guards") for origin in source.imports.values()):
+    imported = any(origin.startswith("handraise.guards") for origin in source.imports.values())
+    if imported and any(_approves(node) for node in ast.walk(function)):
         return True
     makers = (call for call in source.calls() if source.last_name(call.func) == "Handraise")
     return any(keyword.arg in ("guard", "guards") for call in makers for keyword in call.keywords)
+
+
+def _approves(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "approve"
 
 
 def _called(decorator: ast.expr) -> ast.expr:
