@@ -237,6 +237,37 @@ async def test_a_cookie_that_another_user_planted_lets_nobody_in_after_the_code_
 
 
 @pytest.mark.shows("L10")
+async def test_a_code_that_is_guessed_at_opens_nothing_any_more_and_asking_again_gives_another_link() -> None:
+    house = House(ThisComputer(1000, lambda *_: None), "system", "http://127.0.0.1:7070")
+    visit, guessing = house.ask(person=ME, code="ABCDE-23456"), house.browser()
+    for _ in range(5):
+        await guessing.open(visit)
+        assert (await guessing.post(visit, {"do": "code", "code": "AAAAA-AAAAA"})).status_code == 403
+    assert "ask there again" in guessing.text
+    assert (await guessing.post(visit, {"do": "code", "code": "ABCDE-23456"})).status_code == 403
+    again, browser = house.ask(person=ME, code="KKKKK-77777"), house.browser()
+    assert again.id != visit.id
+    await browser.open(again)
+    assert (await browser.post(again, {"do": "code", "code": "KKKKK-77777"})).status_code == 303
+    assert (await browser.open(again)).status_code == 200
+    assert (await browser.enter(again)).status_code == 303
+    assert house.answer == Accepted(Secret(VALUE))
+
+
+@pytest.mark.shows("L10")
+async def test_who_typed_the_code_finishes_whatever_others_guess_meanwhile() -> None:
+    house = House(ThisComputer(1000, lambda *_: None), "system", "http://127.0.0.1:7070")
+    visit, browser, guessing = house.ask(person=ME, code="ABCDE-23456"), house.browser(), house.browser()
+    await browser.open(visit)
+    assert (await browser.post(visit, {"do": "code", "code": "ABCDE-23456"})).status_code == 303
+    await guessing.open(visit)
+    for _ in range(6):
+        await guessing.post(visit, {"do": "code", "code": "AAAAA-AAAAA"})
+    assert house.ask(person=ME, code="KKKKK-77777") is visit, "the page that its person has open"
+    await finish(house, browser)
+
+
+@pytest.mark.shows("L10")
 async def test_a_page_without_a_code_opens_for_nobody_where_the_system_does_not_tell() -> None:
     house = House(ThisComputer(1000, lambda *_: None), "system", "http://127.0.0.1:7070")
     visit, browser = house.ask(person=ME), house.browser()

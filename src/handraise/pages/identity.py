@@ -109,13 +109,16 @@ class ThisComputer:
         return "them" if sitting.browser in sitting.visit.browsers else "nobody"
 
     async def invite(self, sitting: Sitting) -> Response:
-        return sitting.render("code.html", 401, has_code=sitting.visit.code is not None, wrong=False)
+        return _ask_for_code(sitting, 401)
 
     async def enter(self, sitting: Sitting, posted: Posted) -> Response | None:
         if first(posted, "do") != "code":
             return None
+        if not sitting.visit.takes_codes:
+            return _ask_for_code(sitting, 403)
         if not is_code(first(posted, "code"), sitting.visit):
-            return sitting.render("code.html", 403, has_code=True, wrong=True)
+            sitting.visit.wrong_codes += 1
+            return _ask_for_code(sitting, 403, wrong=True)
         return sitting.admit(RedirectResponse(sitting.at, 303))
 
     def _user_of(self, request: Request) -> int | None:
@@ -123,6 +126,12 @@ class ThisComputer:
         if client is None or server is None or _came_through_a_proxy(request):
             return None
         return self._peer_user(tuple(client), tuple(server))
+
+
+def _ask_for_code(sitting: Sitting, status: int, wrong: bool = False) -> Response:
+    takes = sitting.visit.takes_codes
+    has_code = sitting.visit.code is not None
+    return sitting.render("code.html", status, has_code=has_code, takes_codes=takes, wrong=wrong and takes)
 
 
 def new_code() -> str:

@@ -18,6 +18,8 @@ State = Literal["waiting", "finished", "declined", "cancelled", "expired"]
 _REMEMBERED = 600.0
 """How long a link that is over still says how it ended, and what was entered is there to be fetched."""
 _MOST = 10_000
+_WRONG_CODES = 5
+"""How many wrong codes a page takes before it takes none. Whoever was asked gets a new link by asking again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +49,23 @@ class Visit:
     elicitation_id: str = field(default_factory=lambda: secrets.token_urlsafe(18))
     code: str | None = field(default=None, repr=False)
     """What the person types, where the system cannot tell whose browser it is."""
+    wrong_codes: int = 0
     answer: Answer[Any] | None = field(default=None, repr=False)
     ended_at: float | None = None
     browsers: set[str] = field(default_factory=set, repr=False)
     """The browsers that typed the code."""
     expects: str | None = field(default=None, repr=False)
     """The `state` with which another site sends the browser back; random, and replaced at every departure."""
+
+    @property
+    def takes_codes(self) -> bool:
+        """Whether a code still opens it: there is one, and it was not guessed at too often."""
+        return self.code is not None and self.wrong_codes < _WRONG_CODES
+
+    @property
+    def opens_for_nobody(self) -> bool:
+        """Whether its code was guessed at too often, before anybody typed it."""
+        return self.wrong_codes >= _WRONG_CODES and not self.browsers
 
     def state(self, now: float) -> State:
         """Where it stands."""
@@ -84,6 +97,8 @@ class Visits:
         self._forget()
         now = self._clock()
         for known in self._by_id.values():
+            if known.opens_for_nobody:
+                continue
             if known.key == key and known.person == person and known.state(now) == "waiting":
                 known.deadline = max(known.deadline, now + seconds)
                 return known
