@@ -14,7 +14,6 @@ import anyio
 import uvicorn
 
 from handraise.client import Consent, ConsentClient
-from handraise.client.gate import Event
 from handraise.desks import Decision, Queue, Waiting
 from handraise.desks.scripted import Line, ScriptedDesk
 from handraise.questions import Origin, Person
@@ -45,6 +44,27 @@ class OpenGate:
 
     def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:
         self.seen.append(decision)
+
+
+@dataclass(frozen=True)
+class Event:
+    """A question, and what became of it."""
+
+    waiting: Waiting
+    decision: Decision
+
+
+def watch(consent: Consent, events: list[Event]) -> Consent:
+    """Remember what becomes of the questions of a host."""
+    decide = consent._decide
+
+    async def watched(waiting: Waiting, recording: Any) -> Decision:
+        decision = await decide(waiting, recording)
+        events.append(Event(waiting, decision))
+        return decision
+
+    consent._decide = watched  # type: ignore[method-assign]
+    return consent
 
 
 @dataclass
@@ -79,10 +99,10 @@ async def host(
         gate=chosen,
         modes=modes,
         roots=roots,
-        record=events.append,
         ledger=ledger,
         timeout=10,
     )
+    watch(consent, events)
     desk = ScriptedDesk(queue, list(script))
     mode = "2026-07-28" if revision.modern else "legacy"
     offered = revision if revision.legacy else Revision.NOVEMBER_2025

@@ -167,7 +167,6 @@ async def test_a_record_that_breaks_or_a_desk_that_is_gone_is_no_answer(revision
 async def test_memory_stays_flat_over_bursts() -> None:
     rounds, gate = Rounds(300, rounds=1), PolicyGate(Policy())
     async with host(rounds.server, Revision.JULY_2026, [Line("cancel", repeat=True)], gate=gate) as here:  # type: ignore[arg-type]
-        here.consent._record = None  # the test's own memory
         held: list[int] = []
         tracemalloc.start()
         for _ in range(5):
@@ -175,6 +174,7 @@ async def test_memory_stays_flat_over_bursts() -> None:
             await here.client.call_tool("go")
             rounds.responses.clear()
             here.desk.seen.clear()
+            here.events.clear()
             gc.collect()
             held.append(tracemalloc.get_traced_memory()[0])
         tracemalloc.stop()

@@ -16,9 +16,10 @@ from mcp.client._memory import InMemoryTransport
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.memory import create_client_server_memory_streams
 from mcp.shared.message import SessionMessage
-from tests.client.hosts import OpenGate
+from tests.client.hosts import OpenGate, watch
 from tests.gateway.notes import make_notes
 
+from handraise.client import Consent
 from handraise.desks import Queue
 from handraise.desks.scripted import Line, ScriptedDesk
 from handraise.gateway.asking import Asking
@@ -30,6 +31,7 @@ from handraise.gateway.messages import Message, fault, read
 from handraise.gateway.options import Options
 from handraise.gateway.taking_over import Keeper
 from handraise.gateway.upstreams import Source, Upstream
+from handraise.ledger import Ledger
 from handraise.revisions import Revision
 
 NOTES = Upstream("my notes", ("python", "notes.py"))
@@ -227,6 +229,17 @@ async def connect(
             yield client
 
 
+class _Watched(Asking):
+    """What decides about questions, and remembers how."""
+
+    def __init__(self, events: list[Any], *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._events = events
+
+    def _consent(self, *args: Any) -> Consent:
+        return watch(super()._consent(*args), self._events)
+
+
 @asynccontextmanager
 async def gateway(
     *,
@@ -236,6 +249,7 @@ async def gateway(
     options: Options | None = None,
     gate: Any = None,
     keeper: Keeper | None = None,
+    ledger: Ledger | None = None,
     **more: Any,
 ) -> AsyncIterator[tuple[Gateway, Callable[..., Any]]]:
     """A gateway in front of a server; the second value connects clients: `connect(revision, person, modes)`."""
@@ -243,7 +257,7 @@ async def gateway(
     events: list[Any] = []
     home = Home(
         options or Options(hold=30.0),
-        opening(Asking(queue, chosen, timeout=30.0, record=events.append, keeper=keeper)),
+        opening(_Watched(events, queue, chosen, timeout=30.0, ledger=ledger, keeper=keeper)),
         **more,
     )
     link = MemoryLink(server or make_notes(), only)

@@ -10,14 +10,14 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from handraise.client.calls import CALL, Call
-from handraise.client.gate import Desks, Event, Gate, Ruling
-from handraise.client.recording import NOT_RECORDED, InLedger, Recording, record_unreadable
+from handraise.client.gate import Desks, Gate, Ruling
+from handraise.client.recording import ASKER_ENDED, NOT_RECORDED, InLedger, Recording, record_unreadable
 from handraise.client.roots import Folders, Roots, ask_about
 from handraise.desks import Cause, Decision, Waiting
 from handraise.errors import HandraiseError, WireError
@@ -69,9 +69,9 @@ class Consent:
         modes: Iterable[DeskMode] = ("form", "url"),
         roots: Roots | Folders | None = None,
         timeout: float | None = 300.0,
-        record: Callable[[Event], None] | None = None,
         ledger: Ledger | None = None,
         policy_version: str | None = None,
+        gateway: str | None = None,
         transport: Literal["stdio", "http"] = "stdio",
         server_host: str | None = None,
     ) -> None:
@@ -89,9 +89,9 @@ class Consent:
         """The host's own program, for the ledger."""
         self._gate = gate
         self._timeout = timeout
-        self._record = record
         self._ledger = ledger
         self._policy_version = policy_version
+        self._gateway = gateway
         self._opened: dict[UrlQuestion, Recording] = {}
         self._transport: Literal["stdio", "http"] = transport
         self._server_host = server_host
@@ -144,7 +144,6 @@ class Consent:
         self, question: Question, revision: Revision | None = None, *, ours: bool = False
     ) -> Decision:
         """Have a question decided: by the policy, or by the person at a desk. `ours`: the words are the host's."""
-        waiting: Waiting | None = None
         recording: Recording = NOT_RECORDED
         try:
             waiting = replace(self._waiting(question), ours=ours)
@@ -155,8 +154,6 @@ class Consent:
             decision = Decision(Cancelled(), by="agent", reason="it could not be shown")
             with suppress(HandraiseError):  # of the record: without it nothing was accepted either
                 await recording.failed(decision.reason)
-        if self._record is not None:
-            self._record(Event(waiting, decision, revision))
         return decision
 
     async def _decide(self, waiting: Waiting, recording: Recording) -> Decision:
@@ -171,8 +168,8 @@ class Consent:
         await recording.asked()
         try:
             decision = await self._answered(waiting, ruling)
-        except asyncio.CancelledError:
-            recording.withdrawn()
+        except asyncio.CancelledError as ended:
+            recording.ambiguous() if ended.args == (ASKER_ENDED,) else recording.withdrawn()
             raise
         await recording.decided(decision)
         if isinstance(waiting.question, UrlQuestion) and isinstance(decision.answer, Accepted):
@@ -194,7 +191,14 @@ class Consent:
     def _recording(self, waiting: Waiting, revision: Revision | None) -> Recording:
         if self._ledger is None:
             return NOT_RECORDED
-        return InLedger(self._ledger, waiting, revision, client=self.client, policy=self._policy_version)
+        return InLedger(
+            self._ledger,
+            waiting,
+            revision,
+            client=self.client,
+            policy=self._policy_version,
+            gateway=self._gateway,
+        )
 
     async def _unreadable(self, revision: Revision, reason: str) -> None:
         if self._ledger is not None:

@@ -1,12 +1,10 @@
-"""What stands between a question and the desks of a host: ports, for a policy and for a record."""
+"""What stands between a question and the desks of a host: ports, for a policy and for desks."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from handraise.desks import Decision, Waiting
-from handraise.revisions import Revision
 
 
 class Desks(Protocol):
@@ -53,12 +51,3 @@ class Gate(Protocol):
     def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:
         """Take note of a decision: quiet time after a decline, a person's own rule."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """What became of a question, for whoever keeps a record."""
-
-    waiting: Waiting | None
-    decision: Decision
-    revision: Revision | None

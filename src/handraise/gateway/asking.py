@@ -6,6 +6,8 @@ Loaded when the first question comes; until then a gateway needs none of it.
 from __future__ import annotations
 
 import asyncio
+import logging
+import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -15,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from handraise.client.calls import CALL
 from handraise.client.calls import Call as Told
 from handraise.client.consent import Consent
-from handraise.client.gate import Desks, Event, Gate
+from handraise.client.gate import Desks, Gate
+from handraise.client.recording import record_unreadable
 from handraise.desks import Decision, Queue, Waiting
 from handraise.errors import WireError
 from handraise.gateway.calls import Call
@@ -30,6 +33,8 @@ from handraise.wire import WireAnswer, dump_answer, dump_question, parse_answer,
 if TYPE_CHECKING:
     from handraise.gateway.taking_over import Keeper
     from handraise.ledger import Ledger
+
+logger = logging.getLogger(__name__)
 
 CLIENT = "client"
 """What the client's own dialog is called in decisions."""
@@ -73,7 +78,6 @@ class Asking:
         gate: Gate,
         *,
         timeout: float,
-        record: Callable[[Event], None] | None = None,
         ledger: Ledger | None = None,
         policy_version: str | None = None,
         call_person: Callable[[str], Awaitable[None]] | None = None,
@@ -86,9 +90,9 @@ class Asking:
         self.queue = queue
         self._gate = gate
         self._timeout = timeout
-        self._record = record
         self._ledger = ledger
         self._policy_version = policy_version
+        self._name = f"handraise@{socket.gethostname()}"
         self._call_person = call_person
         self._opened = opened
         self._calling: set[asyncio.Task[None]] = set()
@@ -121,6 +125,13 @@ class Asking:
             if before is not None:
                 CALL.reset(before)
 
+    async def refuse(self, error: WireError, revision: str, asker: Asker) -> None:
+        """Record a question that breaks the rules of its revision. Nobody is shown it."""
+        logger.warning("%s asked against the rule %r: %s", asker.upstream.name, error.rule, error)
+        if self._ledger is not None:
+            reason = f"it breaks the rule {error.rule}"
+            await record_unreadable(self._ledger, asker.origin, asker.person, _known(revision), reason)
+
     def _call(self, server: str) -> None:
         if self._call_person is not None:
             task: asyncio.Task[None] = asyncio.ensure_future(self._call_person(server))
@@ -138,9 +149,9 @@ class Asking:
             person=asker.person,
             gate=self._gate,
             timeout=self._timeout,
-            record=self._record,
             ledger=self._ledger,
             policy_version=self._policy_version,
+            gateway=self._name,
             transport=asker.upstream.transport,
             server_host=asker.upstream.host,
         )
@@ -223,9 +234,13 @@ def redump(question: Question, revision: str) -> dict[str, Any]:
 
 def parse(params: Mapping[str, Any], revision: str) -> tuple[Question, Revision]:
     """The question in a server's message; WireError when it breaks the rules."""
-    known = Revision(revision) if revision in list(Revision) else Revision.JUNE_2025
+    known = _known(revision)
     plain = {name: value for name, value in params.items() if name not in ("_meta", "task")}
     return parse_question(plain, known), known
+
+
+def _known(revision: str) -> Revision:
+    return Revision(revision) if revision in list(Revision) else Revision.JUNE_2025
 
 
 def dump(decision: Decision) -> dict[str, Any]:
