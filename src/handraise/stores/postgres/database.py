@@ -38,7 +38,7 @@ class Database:
     """Runs work on connections of its own, at most `connections` at once, opened when they are first needed."""
 
     def __init__(
-        self, url: str, *, keys: Sequence[bytes | str], patience: float = 10.0, connections: int = 8
+        self, url: str, *, keys: Sequence[bytes | str], patience: float = 10.0, connections: int = 32
     ) -> None:
         self.url = url
         self.sealer = Sealer(keys)

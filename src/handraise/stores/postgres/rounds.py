@@ -48,7 +48,10 @@ _HOLD: LiteralString = f"""
         AND (owner IS NULL OR owner = %(node)s OR NOT {LIVES})"""  # noqa: S608
 _TAKE_UP: LiteralString = """
     UPDATE rounds SET since = %(now)s
-    WHERE token = %(token)s AND owner = %(node)s AND digest IS NOT NULL AND outcome IS NULL RETURNING answers"""
+    WHERE token = %(token)s AND owner = %(node)s AND digest IS NOT NULL AND outcome IS NULL
+        AND set_config('synchronous_commit', 'off', true) IS NOT NULL
+    RETURNING answers"""
+# A take-up need not wait for the disk: should it be lost, the round is this node's as before, and goes on here.
 _END: LiteralString = """,
     forgotten AS (DELETE FROM journal WHERE conversation = %(conversation)s)"""
 _PRUNE: LiteralString = """

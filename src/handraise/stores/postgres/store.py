@@ -39,7 +39,7 @@ class PostgresStore:
         patience: float = 10.0,
         lease: float = 15.0,
         poll: float = 1.0,
-        connections: int = 8,
+        connections: int = 32,
     ) -> None:
         self.database = Database(url, keys=keys, patience=patience, connections=connections)
         self.node = Node(self.database, secrets.token_hex(8), lease)

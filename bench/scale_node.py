@@ -1,0 +1,192 @@
+"""A node of the scale part: `-m bench.scale_node URL`. Takes one line of JSON at a time, and answers with one."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import secrets
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from tests.conversation.parking import Parking
+
+from handraise.conversation import Conversation
+from handraise.conversation.digest import digest
+from handraise.conversation.recorded import Record
+from handraise.stores.postgres import PostgresStore
+from handraise.testing.stores import ALICE, DEADLINE, NOW, YES, a_round
+
+KEYS = [b"k" * 32]
+BODY = b"x" * 400
+"""An event of the ledger, as large as they are."""
+MESSAGE = {"method": "elicitation/create", "params": {"mode": "form", "message": "Which one?"}}
+
+
+class Node:
+    """What a node can be told to do."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.store = PostgresStore(url, keys=KEYS)
+        self.woken_at: dict[str, float] = {}
+        self.parking = Parking(self._body, self.store)
+        self.committed = 0.0
+        self._heard: asyncio.Queue[float] = asyncio.Queue()
+        self._sending: psycopg.AsyncConnection[Any] | None = None
+        self._listening: asyncio.Task[None] | None = None
+
+    async def _body(self, conversation: Conversation) -> Any:
+        await conversation.exchange("q", MESSAGE, 3600.0)
+        self.woken_at[conversation.current.token] = time.monotonic()
+        return "done"
+
+    async def memory(self) -> int:
+        """Resident bytes."""
+        gc.collect()
+        return _resident()
+
+    async def park(self, count: int) -> float:
+        """Ask that many questions; the seconds it took."""
+        begun = time.perf_counter()
+        for first in range(0, count, CHUNK):
+            await asyncio.gather(*(self.parking.call() for _ in range(min(CHUNK, count - first))))
+        return time.perf_counter() - begun
+
+    async def ask(self) -> str:
+        """One more question; its token."""
+        return str((await self.parking.call())["requestState"])
+
+    async def answer(self, token: str) -> float:
+        """Answer it; the seconds until the end of the call was here."""
+        begun = time.perf_counter()
+        await self.parking.retry(token, {"q": {"action": "accept"}})
+        return time.perf_counter() - begun
+
+    async def answer_at(self, token: str) -> float:
+        """Answer it; when the answer was committed."""
+        consume = self.store.consume
+
+        async def noting(*args: Any, **options: Any) -> Any:
+            taken = await consume(*args, **options)
+            if taken.verdict == "first":
+                self.committed = time.monotonic()
+            return taken
+
+        self.store.consume = noting  # type: ignore[method-assign]
+        await self.answer(token)
+        self.store.consume = consume  # type: ignore[method-assign]
+        return self.committed
+
+    async def woken(self, token: str) -> float:
+        """When the body went on."""
+        return self.woken_at.pop(token)
+
+    async def listen(self) -> None:
+        """Hear bare notifications."""
+        db = await psycopg.AsyncConnection.connect(self.url, autocommit=True)
+        await db.execute("LISTEN bare")
+
+        async def hear() -> None:
+            async with db:
+                async for _ in db.notifies():
+                    self._heard.put_nowait(time.monotonic())
+
+        self._listening = asyncio.create_task(hear())
+
+    async def heard(self) -> float:
+        """When the next one came."""
+        return await self._heard.get()
+
+    async def notify(self) -> float:
+        """Send one; when."""
+        if self._sending is None:
+            self._sending = await psycopg.AsyncConnection.connect(self.url, autocommit=True)
+        sent = time.monotonic()
+        await self._sending.execute("SELECT pg_notify('bare', %s)", (secrets.token_urlsafe(24),))
+        return sent
+
+    async def consume(self, count: int, clients: int) -> float:
+        """Answers a second, each with its event."""
+        tokens = await self._opened(count)
+
+        async def one(token: str) -> None:
+            event = Record("q", BODY, False)
+            await self.store.consume(
+                token, binding=ALICE, answers=YES, digest=digest(YES), now=NOW, events=[event]
+            )
+
+        return await _rate(tokens, clients, lambda _: _same(one))
+
+    async def bare(self, count: int, clients: int) -> float:
+        """The same rows a second: an update and an insert in a transaction, on a connection for each client."""
+        tokens = await self._opened(count)
+        event = "INSERT INTO handraise.events (id, body, question, open, writer) VALUES (%s, %s, 'q', false, 'bare')"
+        use = "UPDATE handraise.rounds SET digest = %s, answers = %s, since = %s WHERE token = %s AND digest IS NULL"
+
+        async def client(_: int) -> Callable[[str], Awaitable[None]]:
+            db = await psycopg.AsyncConnection.connect(self.url, autocommit=True, prepare_threshold=1)
+            self._bare.append(db)
+
+            async def one(token: str) -> None:
+                async with db.transaction():
+                    await db.execute(use, (b"d" * 100, b"a" * 150, NOW, token))
+                    await db.execute(event, (secrets.token_bytes(16), BODY))
+
+            return one
+
+        self._bare: list[psycopg.AsyncConnection[Any]] = []
+        rate = await _rate(tokens, clients, client)
+        for db in self._bare:
+            await db.close()
+        return rate
+
+    async def _opened(self, count: int) -> list[str]:
+        tokens = [secrets.token_urlsafe(18) for _ in range(count)]
+        rounds = [a_round(token, conversation=token)._replace(deadline=DEADLINE) for token in tokens]
+        for first in range(0, count, CHUNK):
+            await asyncio.gather(*(self.store.open_round(record) for record in rounds[first : first + CHUNK]))
+        return tokens
+
+
+CHUNK = 500
+
+
+def _resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+async def _same(one: Callable[[str], Awaitable[None]]) -> Callable[[str], Awaitable[None]]:
+    return one
+
+
+async def _rate(
+    tokens: list[str], clients: int, client: Callable[[int], Awaitable[Callable[[str], Awaitable[None]]]]
+) -> float:
+    """How many a second, when so many clients take one after the other."""
+    works = [await client(at) for at in range(clients)]
+    left = iter(tokens)
+
+    async def work(one: Callable[[str], Awaitable[None]]) -> None:
+        for token in left:
+            await one(token)
+
+    begun = time.perf_counter()
+    await asyncio.gather(*(work(one) for one in works))
+    return len(tokens) / (time.perf_counter() - begun)
+
+
+async def main(url: str) -> None:
+    """Do what each line says, until there is none."""
+    node, loop = Node(url), asyncio.get_running_loop()
+    while line := await loop.run_in_executor(None, sys.stdin.readline):
+        what, *args = json.loads(line)
+        print(json.dumps(await getattr(node, what)(*args)), flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))
