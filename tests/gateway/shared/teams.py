@@ -72,15 +72,18 @@ class Browser:
         self._cookie = ""
 
     async def sign_in(self, link: str) -> int:
-        page = await self._http.get(link)
+        page = await self.get(link)
         if page.status_code != 303:
             return page.status_code
         done = await self._http.post(
             page.headers["location"], data={"do": ""}, headers={"origin": self._team.url}
         )
         self.inbox = done.headers.get("location", "")
-        self._cookie = done.headers.get("set-cookie", "").partition(";")[0]
+        self.keep_cookie(done)
         return done.status_code
+
+    def keep_cookie(self, response: httpx2.Response) -> None:
+        self._cookie = response.headers.get("set-cookie", "").partition(";")[0]
 
     async def get(self, path: str) -> httpx2.Response:
         return await self._http.get(path, headers={"cookie": self._cookie})
@@ -108,7 +111,7 @@ async def _connect(url: str, revision: Revision, token: str, person: Any) -> Asy
 
 @asynccontextmanager
 async def team(
-    folder: Path, *, tokens: Tokens | None = None, issuer: str | None = None, hold: float = 0.05
+    folder: Path, *, tokens: Tokens | None = None, issuer: str | None = None, desk_client: str | None = None
 ) -> AsyncIterator[Team]:
     """A gateway that several people share."""
     queue, port = Queue(), free_port()
@@ -123,9 +126,9 @@ async def team(
         await link.open()
         return EraLink(link)
 
-    home = Home(Options(hold=hold, where="at the desk"), opening(Asking(queue, OpenGate(), timeout=30)))
+    home = Home(Options(hold=0.05, where="at the desk"), opening(Asking(queue, OpenGate(), timeout=30)))
     gateway = HttpGateway(home, open_link)
-    sharing = Sharing(url, people if issuer is None else None, issuer)
+    sharing = Sharing(url, people if issuer is None else None, issuer, desk_client)
     async with served(shared_app(gateway, queue, sharing, tokens), "off", port):
         yield made
         await gateway.aclose()

@@ -1,0 +1,59 @@
+"""Signing in to the desk at the issuer of the tokens: the person at the desk is the person of the client."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.gateway.shared.teams import Browser, handles, questions, team
+from tests.pages.oauth.authority import open_authority
+
+from handraise.questions import Person
+from handraise.revisions import Revision
+
+pytestmark = [pytest.mark.anyio, pytest.mark.shows("W7")]
+
+
+class Known:
+    """Tokens that name their person."""
+
+    def __init__(self, issuer: str) -> None:
+        self._issuer = issuer
+
+    async def person(self, token: str) -> Person | None:
+        return Person(self._issuer, token, "token")
+
+
+async def test_people_sign_in_at_the_issuer_and_see_their_own_questions(tmp_path: Path) -> None:
+    async with (
+        open_authority() as authority,
+        team(
+            tmp_path, tokens=Known(authority.issuer), issuer=authority.issuer, desk_client="pages"
+        ) as shared,
+        shared.client(Revision.JULY_2026, "ann") as client,
+    ):
+        await client.call_tool("delete", {"title": "plans"})
+        await questions(shared.queue, 1)
+        seen = {}
+        for user in ("ann", "bob"):
+            browser = Browser(shared)
+            sent = await browser.get("/")
+            browser.keep_cookie(sent)
+            assert await browser.sign_in(authority.agree(sent.headers["location"], user)) == 303
+            seen[user] = handles(await browser.see())
+            await browser.aclose()
+    assert (len(seen["ann"]), len(seen["bob"])) == (1, 0)
+
+
+async def test_a_browser_that_did_not_leave_does_not_come_back_as_somebody(tmp_path: Path) -> None:
+    async with (
+        open_authority() as authority,
+        team(
+            tmp_path, tokens=Known(authority.issuer), issuer=authority.issuer, desk_client="pages"
+        ) as shared,
+    ):
+        left, other = Browser(shared), Browser(shared)
+        sent = await left.get("/")
+        assert await other.sign_in(authority.agree(sent.headers["location"], "bob")) == 403
+        await left.aclose()
+        await other.aclose()
