@@ -9,7 +9,7 @@ import socket
 import stat
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from tests.desks.questions import ADA, form_question, link_question
 
 from handraise.desks import Decision, Queue, Waiting
 from handraise.desks.counter import Code, Counter, requests
+from handraise.desks.counter.code import prove
 from handraise.desks.counter.place import counter_directory, entries, require_private
 from handraise.desks.counter.visiting import Pending, bring, pending
 from handraise.errors import SetupError
@@ -203,6 +204,50 @@ async def test_garbage_is_refused_and_the_counter_goes_on(tmp_path: Path, line: 
             assert not reply or "error" in json.loads(reply)
         writer.close()
         assert len(await office.look()) == 1
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "evil.example"], ids=["a cross-site post", "a rebound name"])
+async def test_a_browser_that_posts_to_the_port_learns_and_decides_nothing(tmp_path: Path, name: str) -> None:
+    async with open_office(tmp_path / ("x" * 120)) as office:
+        await office.put(form_question("Who?", NAME))
+        [entry] = entries(office.directory)
+        told = json.loads(entry.read_text())
+        body = json.dumps({"do": "pending", "token": told["token"]})  # which no page can know
+        sent = f"POST / HTTP/1.1\r\nHost: {name}\r\nContent-Type: text/plain\r\n\r\n{body}\n"
+        reader, writer = await asyncio.open_connection("127.0.0.1", told["port"])
+        await reader.readline()
+        writer.write(sent.encode())
+        async with asyncio.timeout(5):
+            with suppress(ConnectionResetError):
+                assert await reader.read() == b""
+        writer.close()
+        assert len(await office.look()) == 1
+
+
+async def test_a_guessed_id_leads_nowhere_even_with_the_code(office: Office) -> None:
+    await office.put(form_question("Who?", NAME))
+    [question] = await office.look()
+    guessed = Pending(question.counter, {**question.described, "id": "1"})
+    reply = await asyncio.to_thread(bring, guessed, office.code.shown(), DECLINE)
+    assert reply is not None
+    assert reply["error"] == "unknown"
+    assert len(office.queue.waiting()) == 1
+
+
+async def test_an_answer_that_was_overheard_cannot_be_replayed(tmp_path: Path) -> None:
+    async with open_office(tmp_path / "run") as office:
+        await office.put(form_question("Who?", NAME))
+        [question] = await office.look()
+        [entry] = entries(office.directory)
+        proof = prove(office.code.shown(), "the nonce of another visit", question.id, DECLINE, False)
+        overheard = {"do": "answer", "id": question.id, "proof": proof, "answer": DECLINE, "anyway": False}
+        reader, writer = await asyncio.open_unix_connection(entry)
+        await reader.readline()
+        writer.write(json.dumps(overheard).encode() + b"\n")
+        async with asyncio.timeout(5):
+            assert json.loads(await reader.readline())["error"] == "wrong_code"
+        writer.close()
+        assert len(office.queue.waiting()) == 1
 
 
 async def test_the_process_of_another_user_is_not_served(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.desks.web import samples
-from tests.desks.web.visitor import Office, open_office
+from tests.desks.web.visitor import Office, Visitor, open_office
 
 from handraise.desks import Decision
 from handraise.desks.counter import Code
@@ -136,6 +136,46 @@ async def test_an_unknown_server_or_button_changes_nothing(office: Office, gate:
     assert (await office.visitor.post(path, {"server": notes})).status_code == 400
     assert (await office.visitor.post(path, {"server": notes, "csrf": "no", **rule})).status_code == 403
     assert gate.policy.own.book().entries == ()
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"host": "evil.example"}, 421),
+        ({"origin": "https://evil.example"}, 403),
+        ({"origin": None}, 403),
+        ({"sec-fetch-site": "cross-site"}, 403),
+    ],
+)
+async def test_no_rule_is_made_by_another_site_or_a_rebound_name(
+    office: Office, gate: PolicyGate, headers: dict[str, str | None], status: int
+) -> None:
+    await office.put(samples.short())
+    path = await visit(office)
+    rule = f"csrf={office.visitor.csrf}&server={server(office, 'notes')}&do=make&asking=allow&for=always"
+    assert (await office.visitor.send("POST", path, rule, headers)).status_code == status
+    assert gate.policy.own.book().entries == ()
+    assert (await office.visitor.send("POST", path, rule)).status_code == 303, "it was only the headers"
+
+
+async def test_a_second_local_user_without_the_link_sees_no_server_and_makes_no_rule(
+    office: Office, gate: PolicyGate
+) -> None:
+    await office.put(samples.short())
+    path = await visit(office)
+    rule = {"server": server(office, "notes"), "do": "make", "asking": "allow", "for": "always"}
+    stranger = Visitor(office.desk, csrf=office.visitor.csrf)
+    response = await stranger.get(path)
+    assert response.status_code == 403
+    assert "notes" not in response.text
+    assert (await stranger.post(path, rule)).status_code == 403
+    assert gate.policy.own.book().entries == ()
+
+
+async def test_the_page_cannot_be_framed(office: Office) -> None:
+    response = await office.visitor.get(await visit(office))
+    assert "frame-ancestors 'none'" in response.headers["content-security-policy"]
+    assert response.headers["x-frame-options"] == "DENY"
 
 
 async def test_a_rule_about_a_server_that_never_asked_is_listed_too(office: Office, gate: PolicyGate) -> None:
