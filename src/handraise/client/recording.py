@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from handraise.desks import Cause, Decision, Waiting
 from handraise.questions import Accepted, Origin, Person
@@ -12,6 +12,10 @@ from handraise.revisions import Revision
 if TYPE_CHECKING:
     from handraise.ledger import Ledger
     from handraise.ledger.events import Client, Request
+
+
+ASKER_ENDED: Final = "the asker ended while it was asking"
+"""The message with which a question is cancelled whose asker is gone, so that what it did before is not known."""
 
 
 class Recording(Protocol):
@@ -37,6 +41,10 @@ class Recording(Protocol):
         """Its asker went away. Nobody waits for this: the call is over."""
         ...
 
+    def ambiguous(self) -> None:
+        """Its asker ended while it was asking. Nobody waits for this, either."""
+        ...
+
     async def failed(self, reason: str) -> None:
         """It came to nothing."""
         ...
@@ -54,6 +62,7 @@ class NotRecorded:
     async def refused(self, reasons: tuple[str, ...]) -> None: ...
     async def decided(self, decision: Decision) -> None: ...
     def withdrawn(self) -> None: ...
+    def ambiguous(self) -> None: ...
     async def failed(self, reason: str) -> None: ...
     async def completed(self) -> None: ...
 
@@ -125,6 +134,9 @@ class InLedger:
 
     def withdrawn(self) -> None:
         self._ledger.record_soon(self._trail.withdrawn("the asker went away"))
+
+    def ambiguous(self) -> None:
+        self._ledger.record_soon(self._trail.ambiguous(ASKER_ENDED))
 
     async def failed(self, reason: str) -> None:
         await self._ledger.record(self._trail.failed(reason))

@@ -129,7 +129,7 @@ class AsModern:
         kept = {
             name: value for name, value in meta.items() if not name.startswith("io.modelcontextprotocol/")
         }
-        call.token = kept.get("progressToken")
+        call.token, call.logs = kept.get("progressToken"), meta.get(LOG_LEVEL_KEY) is not None
         self._link.send(call.first.with_(id=call.key, params={**params, "_meta": kept} if kept else params))
 
     def _set_level(self, message: Message) -> None:
@@ -179,7 +179,7 @@ class AsModern:
             self.on_message(message.with_(id=each.id))
 
     def _asked(self, message: Message) -> None:
-        """A request of the server's. On a shared pipe nothing says because of which call; the newest is likeliest."""
+        """A request of the server's. On a shared pipe nothing says because of which call; the newest is told."""
         if message.method == "ping":
             self._link.send(response(message.id, {}))
             return
@@ -191,6 +191,8 @@ class AsModern:
         if call is None:
             self._link.send(fault(message.id, -32600, "Nobody can be asked outside a call."))
             return
+        if message.about is None and len(calls) > 1:
+            message.among = tuple(each.about for each in calls if each.about is not None)
         call.questions.append(message)
         self._tell(call)
 
@@ -212,6 +214,7 @@ class AsModern:
             call.about, {"resultType": "input_required", "inputRequests": requests, "requestState": state}
         )
         ended.source = self._link.source_of(call.first)
+        ended.among = next((each.among for each in turn.questions.values() if each.among), ())
         self._outcome(call, ended)
 
     def _take_turn(self, message: Message) -> None:
@@ -287,12 +290,24 @@ class AsModern:
             self._listeners.publish(message)
         elif method == "notifications/progress":
             self._progress(message)
-        elif method == "notifications/message" and self._level is None:
+        elif method == "notifications/cancelled":
+            self._drop(message.params.get("requestId"))
+        elif method == "notifications/message" and not self._logs(message):
             pass  # nobody asked for the log
         else:
             if (call := self._calls.get(known(message.about))) is not None:
                 message.about = call.about
             self.on_message(message)
+
+    def _logs(self, message: Message) -> bool:
+        """Whether a call wants the log: the one that the message belongs to, or any where that is not known."""
+        call = self._calls.get(known(message.about))
+        return call.logs if call is not None else any(each.logs for each in self._calls.values())
+
+    def _drop(self, id: object) -> None:
+        """The server does not want an answer any more, and the client that was not told need not be."""
+        for call in self._calls.values():
+            call.questions = [each for each in call.questions if each.id != id]
 
     def _progress(self, message: Message) -> None:
         token = message.params.get("progressToken")

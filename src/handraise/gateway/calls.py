@@ -91,7 +91,7 @@ class Call:
             same = message.id == self.message.id
             self.port.send(message if same else message.with_(id=self.message.id))
 
-    def withdraw(self) -> None:
+    def withdraw(self, why: str | None = None) -> None:
         """End what goes on because of it."""
         for task in (*self.tasks, *([self.held] if self.held else [])):
-            task.cancel()
+            task.cancel(why)

@@ -11,7 +11,8 @@ from handraise.gateway.links import Port
 from handraise.gateway.links_first import COMPLETE, MOST_TIMES, LinksFirst, requires_links
 from handraise.gateway.messages import Id, Message, fault, known, response
 from handraise.gateway.peers import JUNE, LEGACY, NOVEMBER, Peer, peer_of_initialize, union
-from handraise.gateway.relay import CANCELLED, Relay
+from handraise.gateway.relay import ASKER_ENDED, CANCELLED, Relay
+from handraise.gateway.upstreams import Source
 
 if TYPE_CHECKING:
     from handraise.desks import Decision
@@ -31,7 +32,7 @@ class LegacyRelay(Relay):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._asked: dict[Id, AtClient] = {}
-        self._questions: dict[Id, asyncio.Task[None]] = {}
+        self._questions: dict[Id, tuple[Source, asyncio.Task[None]]] = {}
         self._links_first = LinksFirst()
 
     def _peer_of(self, message: Message) -> Peer | None:
@@ -67,13 +68,16 @@ class LegacyRelay(Relay):
         if message.method == ELICIT and message.id is not None:
             calls = self._concerned(message)
             task = self.run(self._ask(message, calls), calls[0] if len(calls) == 1 else None)
-            self._questions[message.id] = task
+            self._questions[message.id] = (message.source, task)
             return
         self._port_of(self._concerned(message)).send(message)
 
     def _take_server_notice(self, message: Message) -> None:
-        if message.method == CANCELLED and (task := self._questions.get(message.params.get("requestId", ""))):
-            task.cancel()
+        asked = (
+            self._questions.get(message.params.get("requestId", "")) if message.method == CANCELLED else None
+        )
+        if asked is not None:
+            asked[1].cancel()
         if message.method != COMPLETE or not self._links_first.noticed(message):
             super()._take_server_notice(message)
 
@@ -103,6 +107,12 @@ class LegacyRelay(Relay):
         call.rounds += 1
         call.key = f"handraise-{next(self._fresh)}"
         self.forward(call)
+
+    def _lost(self, source: Source, last: bool) -> None:
+        for asker, task in list(self._questions.values()):
+            if asker is source:
+                task.cancel(ASKER_ENDED)
+        super()._lost(source, last)
 
     def _take_reply(self, message: Message) -> None:
         asked = self._asked.pop(message.id, None) if message.id is not None else None
@@ -137,11 +147,12 @@ class LegacyRelay(Relay):
             return response(message.id, {"action": "cancel"})
         from handraise.gateway.asking import Asker, dump, note_for_model, parse
 
+        asker = Asker(message.source.upstream, message.source.claimed, self.person, self.peer)
         try:
             question, revision = parse(message.params, message.source.revision)
         except WireError as error:
+            await asking.refuse(error, message.source.revision, asker)
             return fault(message.id, -32602, f"{error.public} Rule: {error.rule}.")
-        asker = Asker(message.source.upstream, message.source.claimed, self.person, self.peer)
         if self.home.asks_here(self.peer, question.mode):
             await self._keep(calls, message)
             with self.holding.holding(calls):

@@ -36,15 +36,22 @@ class Listeners:
         wanted = wanted if isinstance(wanted, dict) else {}
         self._wanted[message.id] = wanted
         for uri in wanted.get("resourceSubscriptions") or ():
-            self._link.send(request(f"handraise-l{next(self._fresh)}", "resources/subscribe", {"uri": uri}))
+            self._tell("resources/subscribe", uri)
         told = {"notifications": wanted, "_meta": {SUBSCRIPTION_KEY: message.id}}
         acknowledged = notice("notifications/subscriptions/acknowledged", told)
         acknowledged.about = message.id
         self._deliver(acknowledged)
 
     def leave(self, id: Id | None) -> None:
-        """Close one."""
-        self._wanted.pop(id if id is not None else "", None)
+        """Close one; what nobody wants to hear of any more the server is told."""
+        left = self._wanted.pop(id if id is not None else "", {})
+        still = {uri for wanted in self._wanted.values() for uri in wanted.get("resourceSubscriptions") or ()}
+        for uri in left.get("resourceSubscriptions") or ():
+            if uri not in still:
+                self._tell("resources/unsubscribe", uri)
+
+    def _tell(self, method: str, uri: str) -> None:
+        self._link.send(request(f"handraise-l{next(self._fresh)}", method, {"uri": uri}))
 
     def publish(self, message: Message) -> None:
         """Tell whoever asked for it of a change."""

@@ -155,21 +155,23 @@ class ModernRelay(Relay):
         from handraise.errors import WireError
         from handraise.gateway.asking import Asker, AtClient, dump, note_for_model, parse
 
+        asker = Asker(message.source.upstream, message.source.claimed, self.person, call.peer)
         try:
             question, revision = parse(request["params"], MODERN)
         except WireError as error:
+            await asking.refuse(error, MODERN, asker)
             round_.decided[key] = {"action": "cancel"}
             round_.notes.append(
                 f"A question of the server was not shown to the user: {error.public} ({error.rule})"
             )
             return
-        asker = Asker(message.source.upstream, message.source.claimed, self.person, call.peer)
+        calls = [self.calls[id] for id in message.among if id in self.calls] or [call]
         if self.home.asks_here(call.peer, question.mode):
             with self.holding.holding([call]):
-                decision = await asking.decide(question, revision, asker, [call])
+                decision = await asking.decide(question, revision, asker, calls)
         else:
             at_client = AtClient()
-            deciding = asyncio.ensure_future(asking.decide(question, revision, asker, [call], at_client))
+            deciding = asyncio.ensure_future(asking.decide(question, revision, asker, calls, at_client))
             if await at_client.is_shown(deciding):
                 round_.at_client[key] = (at_client, deciding)
                 return

@@ -26,6 +26,8 @@ logger = logging.getLogger(__name__)
 
 CANCELLED: Final = "notifications/cancelled"
 PROGRESS: Final = "notifications/progress"
+ASKER_ENDED: Final = "the asker ended while it was asking"
+"""Why a question is cancelled whose server is gone; `handraise.client.recording` knows it, which is loaded later."""
 
 
 class Relay:
@@ -269,7 +271,7 @@ class Relay:
         """A server is gone. A call that waited for a person ends as ambiguous, and is never made again."""
         for call in [each for each in self.calls.values() if self._link.source_of(each.message) is source]:
             del self.calls[call.key]
-            call.withdraw()
+            call.withdraw(ASKER_ENDED)
             self.holding.settle(call, self.holding.lost(call))
         if last:
             self.home.on_lost(self)

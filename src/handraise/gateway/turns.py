@@ -23,6 +23,8 @@ class BridgedCall:
     questions: list[Message] = field(default_factory=list)
     """What the server asks and the client was not told yet."""
     token: str | None = None
+    logs: bool = False
+    """Whether its client wants the log with it."""
 
     @property
     def about(self) -> Id | None:

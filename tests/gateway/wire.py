@@ -1,0 +1,150 @@
+"""A gateway between a client and a server that are nothing but the messages a test writes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from tests.client.hosts import OpenGate
+from tests.gateway.peers import NOTES, opening
+
+from handraise.desks import Queue
+from handraise.gateway.asking import Asking
+from handraise.gateway.eras import EraLink
+from handraise.gateway.front import Front
+from handraise.gateway.home import Home
+from handraise.gateway.messages import Message, fault, made, notice, request, response
+from handraise.gateway.options import Options
+from handraise.gateway.peers import CAPABILITIES_KEY, MODERN, NOVEMBER, VERSION_KEY
+from handraise.gateway.upstreams import Source
+
+OFFERS = {
+    "tools": {"listChanged": True},
+    "prompts": {"listChanged": True},
+    "resources": {"subscribe": True, "listChanged": True},
+    "logging": {},
+    "completions": {},
+}
+ABLE = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {"listChanged": True}}
+
+
+class WireServer:
+    """A server of one era: shakes hands by itself, and leaves the rest to the test."""
+
+    durable = True
+
+    def __init__(self, *, modern: bool) -> None:
+        self.on_message: Callable[[Message], None] = lambda message: None
+        self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
+        self.source = Source(NOTES)
+        self.got: list[Message] = []
+        self._modern = modern
+
+    def source_of(self, message: Message) -> Source:
+        return self.source
+
+    def reissue(self, message: Message, round: dict[str, Any]) -> bool:
+        return False
+
+    async def aclose(self) -> None: ...
+
+    def send(self, message: Message) -> None:
+        told = {"name": "notes", "version": "7"}
+        match message.method, self._modern:
+            case "initialize", False:
+                hello = {"protocolVersion": NOVEMBER, "capabilities": OFFERS, "serverInfo": told}
+                self._say_soon(response(message.id, hello))
+            case "server/discover", True:
+                found = {"resultType": "complete", "supportedVersions": [MODERN], "capabilities": OFFERS}
+                self._say_soon(response(message.id, {**found, "serverInfo": told}))
+            case "initialize" | "server/discover", _:
+                self._say_soon(fault(message.id, -32601, "Method not found"))
+            case _:
+                self.got.append(message)
+
+    def _say_soon(self, message: Message) -> None:
+        asyncio.get_running_loop().call_soon(self.say, message)
+
+    def say(self, message: Message) -> None:
+        message.source = self.source
+        self.on_message(message)
+
+    def take(self, method: str | None = None) -> Message:
+        """The next message of this kind that came, and nothing before it but what a bridge does by itself."""
+        found = next(each for each in self.got if each.method == method)
+        self.got.remove(found)
+        return found
+
+
+class WireClient:
+    """A client of one era in front of a gateway in front of such a server."""
+
+    def __init__(self, *, modern: bool, behind: bool, able: dict[str, Any] = ABLE, **asking: Any) -> None:
+        self.modern = modern
+        self.server = WireServer(modern=behind)
+        self.got: list[Message] = []
+        self.queue = Queue()
+        self.able = able
+        home = Home(
+            Options(hold=30), opening(Asking(self.queue, OpenGate(), timeout=30, **asking)), guards=()
+        )
+        self._front = Front(EraLink(self.server), home, self)
+
+    @classmethod
+    async def begun(
+        cls, *, modern: bool, behind: bool, able: dict[str, Any] = ABLE, **asking: Any
+    ) -> WireClient:
+        """A client that knows its server."""
+        client = cls(modern=modern, behind=behind, able=able, **asking)
+        if modern:
+            client.ask("hello", "server/discover")
+        else:
+            told = {"name": "c", "version": "1"}
+            hello = {"protocolVersion": NOVEMBER, "capabilities": able, "clientInfo": told}
+            client.say(request("hello", "initialize", hello))
+        assert (await client.taken()).result is not None
+        if not modern:
+            client.tell("notifications/initialized", {})
+        return client
+
+    def send(self, message: Message) -> None:
+        self.got.append(message)
+
+    def say(self, message: Message) -> None:
+        self._front.from_client(message)
+
+    def ask(self, id: Any, method: str, params: dict[str, Any] | None = None, **meta: Any) -> Message:
+        """Send a request with everything that the client's era wants in it; as it was sent."""
+        envelope = {VERSION_KEY: MODERN, CAPABILITIES_KEY: self.able} if self.modern else {}
+        whole = {**envelope, **meta}
+        sent = request(id, method, {**(params or {}), **({"_meta": whole} if whole else {})})
+        self.say(sent)
+        return sent
+
+    def tell(self, method: str, params: dict[str, Any]) -> Message:
+        sent = notice(method, params)
+        self.say(sent)
+        return sent
+
+    def take(self, method: str | None = None) -> Message:
+        found = next(each for each in self.got if each.method == method)
+        self.got.remove(found)
+        return found
+
+    async def taken(self, method: str | None = None) -> Message:
+        """The next message of this kind, when it comes."""
+        await until(lambda: any(each.method == method for each in self.got))
+        return self.take(method)
+
+
+async def until(holds: Callable[[], object]) -> None:
+    """Wait until something holds, bounded."""
+    async with asyncio.timeout(5):
+        while not holds():  # noqa: ASYNC110 - there is no event: what is waited for is any state
+            await asyncio.sleep(0)
+
+
+def again(message: Message, **changes: Any) -> Message:
+    """The same message with other members."""
+    return made({**message.body, **changes})
