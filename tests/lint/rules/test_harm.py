@@ -39,7 +39,10 @@ SILENT = {
     "a helper that says that it asks": "@mcp.tool\nasync def delete_note(t):\n    await confirm_deletion(t)",
     "a guard on the tool": "@mcp.tool\n@guard('Delete {t}?')\ndef delete_note(t): ...",
     "guards for the server": "Handraise(guards=rules).install(mcp)\n@mcp.tool\ndef delete_note(t): ...",
-    "guards from their own part": ("from handraise.guards import Guard\n@mcp.tool\ndef delete_note(t): ..."),
+    "a guard in the body": (
+        "from handraise.guards import SqlGuard\n@mcp.tool\n"
+        "async def delete_note(t):\n    run(await sql_guard.approve(t))"
+    ),
     "a temporary file": "@mcp.tool\ndef tidy(tmp_path):\n    tmp_path.unlink()",
     "other SQL": "@mcp.tool\ndef tidy(db):\n    db.execute('SELECT * FROM deleted')",
 }
