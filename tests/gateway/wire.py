@@ -39,7 +39,7 @@ class WireServer:
         self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
         self.source = Source(NOTES)
         self.got: list[Message] = []
-        self._modern = modern
+        self.modern = modern
 
     def source_of(self, message: Message) -> Source:
         return self.source
@@ -51,7 +51,7 @@ class WireServer:
 
     def send(self, message: Message) -> None:
         told = {"name": "notes", "version": "7"}
-        match message.method, self._modern:
+        match message.method, self.modern:
             case "initialize", False:
                 hello = {"protocolVersion": NOVEMBER, "capabilities": OFFERS, "serverInfo": told}
                 self._say_soon(response(message.id, hello))
@@ -126,6 +126,10 @@ class WireClient:
         sent = notice(method, params)
         self.say(sent)
         return sent
+
+    async def leave(self) -> None:
+        """Be gone."""
+        await self._front.aclose()
 
     def take(self, method: str | None = None) -> Message:
         found = next(each for each in self.got if each.method == method)

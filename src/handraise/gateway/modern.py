@@ -12,7 +12,8 @@ from handraise.gateway.home import CANNOT_ASK
 from handraise.gateway.links import Port
 from handraise.gateway.messages import Message, fault, response
 from handraise.gateway.peers import CAPABILITIES_KEY, MODERN, Peer, peer_of_envelope, union
-from handraise.gateway.relay import Relay
+from handraise.gateway.relay import ASKER_ENDED, Relay
+from handraise.gateway.upstreams import Source
 
 if TYPE_CHECKING:
     from handraise.desks import Decision
@@ -26,10 +27,16 @@ _ROUNDS_A_CALL: Final = 20
 class Round:
     """Questions of one round that went on to the client, and what was decided without it."""
 
-    def __init__(self) -> None:
+    def __init__(self, source: Source) -> None:
+        self.source = source
         self.at_client: dict[str, tuple[AtClient, asyncio.Future[Decision]]] = {}
         self.decided: dict[str, dict[str, Any]] = {}
         self.notes: list[str] = []
+
+    def end(self, why: str | None = None) -> None:
+        """Nobody will answer it any more."""
+        for _, deciding in self.at_client.values():
+            deciding.cancel(why)
 
     async def answers(self, sent: Mapping[str, Any]) -> dict[str, Any]:
         """The answers for the server: the client's as it sent them, unless they may not leave; ours beside them."""
@@ -52,6 +59,16 @@ class ModernRelay(Relay):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._rounds: OrderedDict[str, Round] = OrderedDict()
+
+    async def aclose(self) -> None:
+        for round_ in self._rounds.values():
+            round_.end()
+        await super().aclose()
+
+    def _lost(self, source: Source, last: bool) -> None:
+        for state in [state for state, round_ in self._rounds.items() if round_.source is source]:
+            self._rounds.pop(state).end(ASKER_ENDED)
+        super()._lost(source, last)
 
     def _peer_of(self, message: Message) -> Peer | None:
         return peer_of_envelope(message.params)
@@ -128,7 +145,7 @@ class ModernRelay(Relay):
         """Have every question admitted or decided."""
         from handraise.errors import HandraiseError
 
-        round_ = Round()
+        round_ = Round(message.source)
         try:
             asking = await self.home.asking()
         except HandraiseError:
@@ -230,9 +247,7 @@ class ModernRelay(Relay):
             return
         self._rounds[state] = round_
         while len(self._rounds) > _MOST_ROUNDS:
-            _, oldest = self._rounds.popitem(last=False)
-            for _, deciding in oldest.at_client.values():
-                deciding.cancel()
+            self._rounds.popitem(last=False)[1].end()
 
 
 _ROUND: Final = ("inputResponses", "requestState")
