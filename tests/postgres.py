@@ -35,7 +35,7 @@ class PostgresServer:
         )
         settings = ["listen_addresses = ''", f"unix_socket_directories = '{folder}'", "max_connections = 200"]
         if not fsync:
-            settings.append("fsync = off")  # what is committed survives a crash of the server, not of the machine
+            settings.append("fsync = off")  # commits outlive a crash of the server, not of the machine
         with (self._data / "postgresql.conf").open("a") as conf:
             conf.write("\n".join(settings) + "\n")
 
