@@ -87,6 +87,7 @@ async def host(
     modes: Any = ("form", "url"),
     roots: Any = None,
     ledger: Any = None,
+    origin: Origin = NOTES,
     **options: Any,
 ) -> AsyncIterator[Host]:
     """A connected host whose person answers from a script."""
@@ -94,7 +95,7 @@ async def host(
     events: list[Event] = []
     consent = Consent(
         queue,
-        origin=NOTES,
+        origin=origin,
         person=ADA,
         gate=chosen,
         modes=modes,
@@ -116,9 +117,9 @@ async def host(
 
 
 @asynccontextmanager
-async def over_http(app: Any) -> AsyncIterator[str]:
+async def over_http(app: Any, port: int = 0) -> AsyncIterator[str]:
     """A server's application on a loopback port, as long as the test needs it; the URL of its endpoint."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    with socket.create_server(("127.0.0.1", port)) as listening:
         port = listening.getsockname()[1]
         config = uvicorn.Config(app, log_level="critical", lifespan="on", timeout_graceful_shutdown=1)
         serving = uvicorn.Server(config)

@@ -40,6 +40,8 @@ class Authority:
     requests: list[tuple[dict[str, str], str]] = field(default_factory=list)
     """The headers and bodies that came to the token endpoint."""
     revoked: list[str] = field(default_factory=list)
+    received: list[str] = field(default_factory=list)
+    """Every request as it came: its address, headers and body."""
 
     @property
     def issuer(self) -> str:
@@ -65,7 +67,11 @@ class Authority:
         query = urlencode({name: value for name, value in back.items() if value is not None})
         return f"{urlsplit(asked['redirect_uri']).path.removeprefix('/handraise')}?{query}"
 
+    async def _receive(self, request: Request) -> None:
+        self.received.append(f"{request.url} {request.headers} {(await request.body()).decode()}")
+
     async def _document(self, request: Request) -> Response:
+        await self._receive(request)
         at = self.issuer
         document = {
             "issuer": at,
@@ -79,6 +85,7 @@ class Authority:
         return JSONResponse({**document, **self.says})
 
     async def _token(self, request: Request) -> Response:
+        await self._receive(request)
         body = (await request.body()).decode()
         self.requests.append((dict(request.headers), body))
         if self.is_down:
@@ -111,10 +118,12 @@ class Authority:
         return JSONResponse(answer)
 
     async def _revoke(self, request: Request) -> Response:
+        await self._receive(request)
         self.revoked.append(dict(parse_qsl((await request.body()).decode()))["token"])
         return Response()
 
     async def _jwks(self, request: Request) -> Response:
+        await self._receive(request)
         return JSONResponse(KeySet([KEY]).as_dict(private=False))
 
 
