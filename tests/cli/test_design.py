@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.server.peers import http_kitchen
 from typer.testing import CliRunner
 
 from handraise.cli.app import app
@@ -69,3 +70,13 @@ def test_a_tool_of_a_server_gets_its_question() -> None:
     missing = run("--tool", "nothing")
     assert missing.returncode == 2
     assert "it has: delete_note, tidy-up, notes_drop" in " ".join(missing.stderr.replace("│", "").split())
+
+
+@pytest.mark.slow
+@pytest.mark.shows("U6")
+def test_a_tool_of_a_server_over_http_gets_its_question() -> None:
+    with http_kitchen() as url:
+        status, said = design("--tool", "quiet", "--url", url, "--json")
+        assert (status, json.loads(said)["ask"]) == (1, False)
+        assert design("--tool", "nothing", "--url", url)[0] == 2
+    assert design("--tool", "quiet", "--url", url)[0] == 3, "nobody is there any more"
