@@ -7,25 +7,30 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from handraise.errors import SetupError
 from handraise.gateway.clients.jsonc import parse, rewrite
 
+PATIENT = settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+"""A busy machine draws values slowly."""
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
-    max_leaves=12,
+    max_leaves=6,
 )
 
 
+@PATIENT
 @given(VALUES, st.sampled_from([None, 2]))
 def test_json_is_read_as_the_library_reads_it(value: Any, indent: int | None) -> None:
     text = json.dumps(value, indent=indent)
     assert parse(text).value == json.loads(text)
 
 
+@PATIENT
 @given(st.text(alphabet='{}[]",:/*\n 1etru\\'))
 def test_nothing_but_an_error_of_ours_comes_of_anything(text: str) -> None:
     with contextlib.suppress(SetupError):
@@ -44,6 +49,7 @@ def test_what_is_no_json_is_refused_with_its_line(text: str) -> None:
         parse(text)
 
 
+@PATIENT
 @given(
     st.dictionaries(st.text(), VALUES, min_size=1, max_size=4), VALUES, st.sampled_from([None, 2]), st.data()
 )
@@ -56,6 +62,7 @@ def test_one_member_is_replaced_and_the_others_stay(
     assert json.loads(after) == {"all": {"x": entry | {name: new}, "y": 1}}
 
 
+@PATIENT
 @given(st.dictionaries(st.text(), VALUES, min_size=1, max_size=4), st.data())
 def test_one_member_is_removed_and_the_others_stay(entry: dict[str, Any], data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(entry)))
