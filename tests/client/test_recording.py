@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.client.hosts import ADA, NOTES, OpenGate, Ruled
+from mcp.server.mcpserver import MCPServer
+from tests.client.hosts import ADA, NOTES, OpenGate, Ruled, host
 
+from handraise import Handraise, ask
 from handraise.client import Consent
 from handraise.client.browsing import finish_in_browser
 from handraise.client.calls import CALL, Call
 from handraise.desks import Decision, Queue
+from handraise.desks.scripted import Line
 from handraise.errors import StoreError
 from handraise.forms import Form, Text
 from handraise.ledger import Event, Ledger
 from handraise.ledger.audit import verify
-from handraise.questions import Accepted, Cancelled, Declined, FormQuestion, Question, UrlQuestion
+from handraise.questions import Accepted, Cancelled, Declined, FormQuestion, Origin, Question, UrlQuestion
 from handraise.revisions import Revision
 
 FORM = FormQuestion("Who are you?", Form.by_hand(Text("name", default="Bob")))
@@ -221,3 +224,21 @@ async def test_an_answer_that_cannot_be_recorded_does_not_leave(ledger: Ledger, 
 
 async def test_a_host_without_a_ledger_records_nothing() -> None:
     assert await asked(consent_with(None), FORM, ANSWER) == ANSWER
+
+
+@pytest.mark.shows("G2")
+@pytest.mark.parametrize("revision", list(Revision), ids=str)
+async def test_what_a_server_calls_itself_is_recorded_as_its_claim(
+    ledger: Ledger, revision: Revision
+) -> None:
+    server = Handraise().install(MCPServer("Totally The Bank", version="9.1"))
+
+    @server.tool()
+    async def greet() -> str:
+        return str((await ask.text("Who?")).or_stop())
+
+    bank, script = Origin("notes", "python notes.py"), [Line("accept", {"answer": "Ada"})]
+    async with host(server, revision, script, ledger=ledger, origin=bank) as here:
+        await here.client.call_tool("greet")
+    asked = (await events_of(ledger))[0]
+    assert (asked.about.server.id, asked.about.server.claims) == ("notes", "Totally The Bank 9.1")

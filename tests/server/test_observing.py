@@ -20,8 +20,12 @@ from handraise import Handraise, SqliteStore, ask, complete
 from handraise.desks.scripted import Line
 from handraise.ledger import Event, Ledger
 from handraise.ledger.audit import verify
+from handraise.pages import About as PageAbout
+from handraise.pages import Pages, SecretField, SecretPage
+from handraise.pages.secret_page import ONE
 from handraise.questions import Person
 from handraise.revisions import Revision
+from handraise.server.install import _RUNTIMES
 from handraise.server.observing import question_id, stem_of, stem_of_question
 
 ADA = {"customer": "Ada"}
@@ -231,3 +235,22 @@ async def test_what_a_link_led_to_is_recorded_when_it_is_finished(revision: Revi
         assert text_of(await client.call_tool("visit")) == "Accepted"
     kinds = [event.kind for event in await events_in(tmp_path / "ledger.db")]
     assert kinds == ["asked", "decided", "opened", "completed", "used"]
+
+
+@pytest.mark.shows("G1")
+async def test_who_opens_the_page_of_another_person_is_in_the_ledger(tmp_path: Path) -> None:
+    told: list[tuple[str, str]] = []
+    pages = Pages(record=lambda what, _, why: told.append((what, why)))
+    server = Handraise(ledger=tmp_path / "ledger.db", pages=pages).install(MCPServer("notes"))
+    ada, about = Person("", "ada", "system"), PageAbout("notes", None, "tool greet", "")
+    page: SecretPage[Any] = SecretPage("Token", (SecretField(ONE, "Token"),), service="github")
+    async with by_hand(server):
+        host_of = _RUNTIMES[server._lowlevel_server].pages
+        visit = host_of.visits.open(page, ada, about, key="k", seconds=60, code=None)
+        host_of._happened("opened", visit, "")
+        host_of._happened("refused", visit, "another person")
+    assert told == [("opened", ""), ("refused", "another person")]
+    (event,) = await events_in(tmp_path / "ledger.db")
+    assert (event.kind, event.reasons) == ("refused", ("the page was opened by another person",))
+    assert event.about.principal is not None
+    assert event.about.principal.subject == "ada"

@@ -101,6 +101,11 @@ class Consent:
     def __bool__(self) -> bool:
         return bool(self.modes)
 
+    def hear_claim(self, name: str, version: str) -> None:
+        """The server says what it is. It is shown and recorded as a claim, unless the host knows one already."""
+        if self.origin.claimed_name is None:
+            self.origin = replace(self.origin, claimed_name=name, claimed_version=version)
+
     async def __call__(
         self, context: Any, params: types.ElicitRequestParams
     ) -> types.ElicitResult | types.ErrorData:

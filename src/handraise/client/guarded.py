@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import Any, Self
 
 from mcp import Client, ClientSession
+from mcp_types import SERVER_INFO_META_KEY
 
 from handraise.client.asking_first import AskingFirst
 from handraise.client.consent import Consent
@@ -30,6 +32,12 @@ class ConsentClient(Client):
             message_handler=self._asking.observe,
             **options,
         )
+
+    async def __aenter__(self) -> Self:
+        await super().__aenter__()
+        if (claimed := self.server_info) is not None:
+            self.consent.hear_claim(claimed.name, claimed.version)
+        return self
 
     async def change_roots(self, folders: Folders, *, allowed: bool = False) -> bool:
         """Have another set of roots; True when the server was told. `allowed`: the user named them for this server."""
@@ -68,4 +76,7 @@ class ConsentClient(Client):
         return session
 
     async def _drive_input_required(self, first: Any, retry: Any) -> Any:
+        claimed = (first.meta or {}).get(SERVER_INFO_META_KEY)  # without a handshake, every result may say it
+        if isinstance(claimed, Mapping) and isinstance(claimed.get("name"), str):
+            self.consent.hear_claim(claimed["name"], str(claimed.get("version", "")))
         return await super()._drive_input_required(first, self._asking.retrying(first, retry))

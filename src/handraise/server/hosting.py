@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from handraise.conversation import Store
     from handraise.pages import Page, Pages, Visit
     from handraise.pages.loopback import Loopback
-    from handraise.pages.site import Site
+    from handraise.pages.site import Happening, Site
     from handraise.server.flows import Flows
+    from handraise.server.recording import Recorder
 
 R = TypeVar("R")
 
@@ -29,11 +30,12 @@ R = TypeVar("R")
 class PageHost:
     """Hosts pages for the people of one server. What it needs of the web is loaded with the first page."""
 
-    def __init__(self, hosting: Hosting, flows: Flows) -> None:
+    def __init__(self, hosting: Hosting, flows: Flows, recorder: Recorder | None = None) -> None:
         from handraise.pages import Pages, Visits
 
         self._name = hosting.name
         self._flows = flows
+        self._recorder = recorder
         self._public_url = hosting.public_url
         self._options = hosting.pages or Pages()
         self.visits = Visits(self._settle)
@@ -121,7 +123,7 @@ class PageHost:
                 url=lambda: url,
                 scheme=urlsplit(url).scheme,
                 brand=self._options.brand,
-                record=self._options.record,
+                record=self._happened,
             )
         return self._mounted
 
@@ -144,10 +146,16 @@ class PageHost:
                 url=lambda: loopback.listener.base_url,
                 hosts=lambda: loopback.listener.hosts,
                 brand=self._options.brand,
-                record=self._options.record,
+                record=self._happened,
             )
             self._loopback = loopback, site
         return self._loopback
+
+    def _happened(self, what: Happening, visit: Visit, reason: str) -> None:
+        """Tell the author, and the ledger of what it does not see elsewhere."""
+        self._options.record(what, visit, reason)
+        if what == "refused" and self._recorder is not None:
+            self._recorder.turned_away(visit.person, reason)
 
     def _about(self, call: Call, why: str) -> Any:
         from handraise.pages import About

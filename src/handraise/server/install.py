@@ -95,7 +95,7 @@ class Runtime:
         """Where this server's pages are; loaded when the first one is needed."""
         from handraise.server.hosting import PageHost
 
-        return PageHost(self.hosting, self.flows)
+        return PageHost(self.hosting, self.flows, self.recorder)
 
     def _round(self, questions: Mapping[str, Any], token: str) -> dict[str, Any]:
         return self.stamped(dump_input_required(questions, token), Revision.JULY_2026)

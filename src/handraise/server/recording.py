@@ -122,6 +122,12 @@ class Recorder:
         trail = self.ledger.trail(question_id(record.conversation, key, number), about, None, until="used")
         return [] if mode == "url" and raw in before else decision_of(trail, raw)
 
+    def turned_away(self, person: Person, reason: str) -> None:
+        """Somebody opened a page that waits for another person. It is not theirs to see, and nobody waits for this."""
+        about = About(self._server, principal_of(person), mode="url")
+        trail = self.ledger.trail(self.ledger.new_question(), about, None)
+        self.ledger.record_soon(trail.refused((f"the page was opened by {reason}",)))
+
     def about(self, ctx: Context, person: Person, revision: Revision, mode: Literal["form", "url"]) -> About:
         """What all events of a question in a call have in common."""
         return About(
