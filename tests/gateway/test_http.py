@@ -118,3 +118,16 @@ async def test_progress_goes_to_the_request_it_belongs_to(revision: Revision) ->
     ):
         assert text_of(await client.call_tool("work", {"steps": 3}, progress_callback=note)) == "3 steps"
     assert told == [1, 2, 3]
+
+
+@pytest.mark.slow
+@pytest.mark.shows("W6")
+async def test_a_server_that_ended_is_started_anew_for_whoever_comes_next() -> None:
+    async with (
+        behind("stdio") as upstream,
+        gateway_to(upstream, [Line("leave", repeat=True)]) as url,
+        connect(url, Revision.JULY_2026) as client,
+    ):
+        ended = await client.call_tool("end", {})
+        assert "ended while the user was being asked" in text_of(ended)
+        assert text_of(await client.call_tool("echo", {"text": "again"})) == "again"

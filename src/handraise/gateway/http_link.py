@@ -11,7 +11,7 @@ import httpcore2
 
 from handraise.gateway.http_headers import headers_for, mirrored_headers
 from handraise.gateway.http_wire import Wires
-from handraise.gateway.messages import Id, Message, fault, read
+from handraise.gateway.messages import LONGEST, Id, Message, fault, read
 from handraise.gateway.sse import Event, Events
 from handraise.gateway.upstreams import Source
 
@@ -92,7 +92,7 @@ class HttpLink:
             httpcore2.TimeoutException,
             OSError,
         ) as error:
-            logger.warning("%s cannot be reached: %s", self.source.upstream.name, type(error).__name__)
+            logger.warning("%s cannot be reached: %r", self.source.upstream.name, error)
         finally:
             if message.id is not None and message.is_request:
                 self._posting.pop(message.id, None)
@@ -109,7 +109,7 @@ class HttpLink:
         kind = headers.get(b"content-type", "")
         if kind.startswith("text/event-stream"):
             return await self._take_stream(reply, message)
-        body = await reply.aread()
+        body = await _whole(reply)
         found = False
         for each in read(body) if body else ():
             each.status = reply.status
@@ -189,3 +189,14 @@ class HttpLink:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+async def _whole(reply: httpcore2.Response) -> bytes:
+    """The body of a response. One that is too long counts as a server that does not keep to the protocol."""
+    parts, size = [], 0
+    async for chunk in reply.aiter_stream():
+        parts.append(chunk)
+        size += len(chunk)
+        if size > LONGEST:
+            raise httpcore2.RemoteProtocolError(f"the response is longer than {LONGEST // 2**20} MiB")
+    return b"".join(parts)

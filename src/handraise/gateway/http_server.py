@@ -58,6 +58,7 @@ class HttpGateway:
         self._sessions: dict[str, Session] = {}
         self._modern: dict[Person | None, asyncio.Future[Relay]] = {}
         self._retiring: dict[asyncio.Future[None], Relay] = {}
+        home.on_lost = self._lost
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -186,9 +187,20 @@ class HttpGateway:
         await reply(send, 404 if session is None else 200, b"", None)
         if session is not None:
             del self._sessions[session.id]
-            retiring = asyncio.ensure_future(session.relay.retire())
-            self._retiring[retiring] = session.relay
-            retiring.add_done_callback(lambda done: self._retiring.pop(retiring, None))
+            self._retire(session.relay)
+
+    def _lost(self, relay: Relay) -> None:
+        """A client's server is gone: whoever comes next gets a new one, and is not sent to the dead."""
+        self._sessions = {id: each for id, each in self._sessions.items() if each.relay is not relay}
+        for person, opening in list(self._modern.items()):
+            if opening.done() and opening.exception() is None and opening.result() is relay:
+                del self._modern[person]
+        self._retire(relay)
+
+    def _retire(self, relay: Relay) -> None:
+        retiring = asyncio.ensure_future(relay.retire())
+        self._retiring[retiring] = relay
+        retiring.add_done_callback(lambda done: self._retiring.pop(retiring, None))
 
 
 class _Nowhere:

@@ -12,6 +12,9 @@ Id: TypeAlias = int | str | float
 LONG: Final = 32 * 1024
 """From this length on a plain response is not parsed, only looked at."""
 
+LONGEST: Final = 64 * 1024 * 1024
+"""Bytes of the longest message that passes: whoever never ends a message must not take all memory."""
+
 _PLAIN = re.compile(rb'\{"jsonrpc": ?"2\.0", ?"id": ?(-?\d{1,15}|"[\w.:-]{1,64}"), ?"result": ?\{')
 _TELLING = (b"input_required", b'"method"', b"\\u00", b"\\/")
 """What a long response must not hold to be passed on unparsed. Escapes could hide the other words."""
@@ -132,6 +135,13 @@ def read(raw: bytes) -> Iterator[Message]:
         yield Message(raw, body)
     elif isinstance(body, list):
         yield from (made(each) for each in body if isinstance(each, dict))
+
+
+def too_long(start: bytes) -> Message:
+    """What is told instead of a message that is too long: to its request, where the message begins with the id."""
+    plain = _PLAIN.match(start)
+    text = f"The server's answer is longer than {LONGEST // 2**20} MiB and was not passed on."
+    return fault(json.loads(plain[1]) if plain else None, -32000, text)
 
 
 def _id(raw: object) -> Id | None:

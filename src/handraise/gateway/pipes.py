@@ -8,16 +8,24 @@ import threading
 from collections.abc import Callable
 from typing import IO, TypeAlias
 
+from handraise.gateway.messages import LONGEST
+
 Stream: TypeAlias = IO[bytes]
 
 
 class LineReader(asyncio.Protocol):
     """Hands every line on, without its line feed, in the moment in which it is complete."""
 
-    def __init__(self, took: Callable[[bytes], None], ended: Callable[[], None]) -> None:
+    def __init__(
+        self, took: Callable[[bytes], None], ended: Callable[[], None], too_long: Callable[[bytes], None]
+    ) -> None:
+        """`too_long` gets the first bytes of a line that is longer than any message; the rest is not kept."""
         self._took = took
         self._ended = ended
+        self._too_long = too_long
         self._parts: list[bytes] = []
+        self._size = 0
+        self._skips = False
         self._transport: asyncio.ReadTransport | None = None
 
     async def open(self, stream: Stream) -> None:
@@ -34,19 +42,30 @@ class LineReader(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         *whole, rest = data.split(b"\n")
-        if whole:
-            whole[0] = b"".join((*self._parts, whole[0]))
-            self._parts.clear()
-        if rest:
-            self._parts.append(rest)
-        for line in whole:
-            self._took(line)
+        for end in whole:
+            self._gather(end)
+            self._hand_on()
+        self._gather(rest)
 
     def connection_lost(self, error: Exception | None) -> None:
         if self._parts:  # a last line without its end is a line all the same
-            self._took(b"".join(self._parts))
-            self._parts.clear()
+            self._hand_on()
         self._ended()
+
+    def _gather(self, part: bytes) -> None:
+        self._size += len(part)
+        if self._skips or not part:
+            return
+        self._parts.append(part)
+        if self._size > LONGEST:
+            start, self._parts, self._skips = self._parts[0], [], True
+            self._too_long(start)
+
+    def _hand_on(self) -> None:
+        line, skipped = b"".join(self._parts), self._skips
+        self._parts, self._size, self._skips = [], 0, False
+        if not skipped:
+            self._took(line)
 
     def pause(self) -> None:
         """Read nothing for a while: whoever gets the lines is slower than we are."""

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable
 from typing import Any, Final
 
-from handraise.gateway.messages import Message, read
+from handraise.gateway.messages import Message, read, too_long
 from handraise.gateway.pipes import LineReader, LineWriter
 from handraise.gateway.upstreams import Source
 
@@ -31,7 +31,7 @@ class ProcessLink:
         self.on_closed: Callable[[Source, bool], None] = _nothing
         self.source = source
         self.process = process
-        self.reader = LineReader(self._took, self._ended)
+        self.reader = LineReader(self._took, self._ended, self._refuse)
         self.writer = LineWriter()
         self._on_noise = on_noise
         self._over = asyncio.Event()
@@ -59,6 +59,11 @@ class ProcessLink:
             self._on_noise(
                 line
             )  # what looks like a message and cannot be read by us must not be read by others
+
+    def _refuse(self, start: bytes) -> None:
+        message = too_long(start)
+        message.source = self.source
+        self.on_message(message)
 
     def _ended(self) -> None:
         self._over.set()

@@ -100,6 +100,7 @@ class Relay:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._link.on_closed = lambda source, last: None  # it is we who let it go
         await self._link.aclose()
 
     def _bind(self, call: Call) -> Binding:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import httpcore2
+
+from handraise.gateway.messages import LONGEST
+
 
 class Event(NamedTuple):
     """One event."""
@@ -26,6 +30,8 @@ class Events:
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that this chunk completes."""
         *lines, self._rest = (self._rest + chunk).split(b"\n")
+        if len(self._rest) + sum(map(len, self._data)) > LONGEST:
+            raise httpcore2.RemoteProtocolError(f"an event is longer than {LONGEST // 2**20} MiB")
         events = []
         for line in lines:
             line = line.removesuffix(b"\r")

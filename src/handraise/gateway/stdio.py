@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable
 
-from handraise.gateway.messages import Message, read
+from handraise.gateway.messages import LONGEST, Message, fault, read
 from handraise.gateway.pipes import LineReader, LineWriter
 
 
@@ -18,7 +18,7 @@ class StdioPort:
     ) -> None:
         self._took_message = took
         self._on_noise = on_noise
-        self.reader = LineReader(self._took, self._ended)
+        self.reader = LineReader(self._took, self._ended, self._refuse)
         self.writer = LineWriter()
         self.ended = asyncio.Event()
 
@@ -37,6 +37,10 @@ class StdioPort:
             self._took_message(message)
         if not found and self._on_noise is not None:
             self._on_noise(line)
+
+    def _refuse(self, start: bytes) -> None:
+        text = f"A message may have {LONGEST // 2**20} MiB; this one is longer and was not passed on."
+        self.send(fault(None, -32600, text))
 
     def _ended(self) -> None:
         self.ended.set()
