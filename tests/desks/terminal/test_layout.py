@@ -104,6 +104,17 @@ async def test_every_text_of_the_server_is_inert() -> None:
     assert answer.data == {"a" + evil: evil.strip("\n"), "b": "x" + evil}
 
 
+@pytest.mark.shows("D3")
+async def test_a_long_title_of_a_field_or_an_option_never_reaches_our_own_column() -> None:
+    title = "Forged " * 20
+    form = Form.by_hand(Choice("a", {"x": title, "y": "Y"}, title=title))
+    async with sitting(form_question(form=form)) as here:
+        screen = await here.sees("Forged")
+        assert sum("Forged" in line for line in screen.split("\n")) > 2
+        assert not [line for line in screen.split("\n") if line.startswith((" Forged", "Forged"))]
+        assert "\n › Forged" in screen
+
+
 @pytest.mark.shows("D1")
 async def test_an_unknown_cause_is_called_unknown() -> None:
     unknown = Cause((("a", {"x": 1}), ("b", {})), certain=False)

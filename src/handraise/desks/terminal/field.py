@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from rich.text import Text
 from textual.app import ComposeResult
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input, TextArea
 
@@ -58,7 +58,9 @@ class FieldBlock(Vertical):
         self._note = ""
 
     def compose(self) -> ComposeResult:
-        yield Plain(self._label(), classes="label")
+        with Horizontal(classes="caption"):  # a long label goes on beside the mark, never below it
+            yield Plain(self._mark(), classes="mark")
+            yield Plain(self._label(), classes="label")
         if self.shown.description is not None:
             yield Quoted(self.shown.description, classes="about")
         yield self.editor
@@ -125,12 +127,15 @@ class FieldBlock(Vertical):
     def _refresh_words(self) -> None:
         if not self.is_mounted:
             return
+        self.query_one(".mark", Plain).say(self._mark())
         self.query_one(".label", Plain).say(self._label())
         self.query_one(".status", Plain).say(self._status())
 
+    def _mark(self) -> Text:
+        return Text("›" if self.editor.has_focus else "", "bold")
+
     def _label(self) -> Text:
-        label = Text("› " if self.editor.has_focus else "  ", "bold")
-        label.append(str(self.shown.label))
+        label = Text(str(self.shown.label), "bold")
         required = "required" if self.shown.required else "optional"
         label.append(f"  {' · '.join(filter(None, (required, self.shown.hint)))}", "not bold dim")
         if self._suggestion is not None and self.entry == self._suggestion:
