@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 from mcp import StdioServerParameters
 from tests.gateway.peers import connect
-from tests.server.peers import REVISIONS, Person, accept, text_of
+from tests.server.peers import REVISIONS, Person, accept, free_port, text_of
 
 from handraise.revisions import Revision
 
@@ -182,3 +183,41 @@ async def test_the_sdks_client_is_served_through_the_command(revision: Revision)
     async with connect(target, revision, Person(accept(answer="old"))) as client:
         assert text_of(await client.call_tool("echo", {"text": "plain"})) == "plain"
         assert text_of(await client.call_tool("delete", {"title": "a"})) == "deleted a: old"
+
+
+@pytest.mark.slow
+@pytest.mark.anyio
+async def test_the_command_serves_over_http_what_it_reaches_over_http() -> None:
+    """`--http` in front of a process, and `--url` in front of that."""
+    port = free_port()
+    notes = [sys.executable, "-m", "tests.gateway.notes", "stdio"]
+    around = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": "/nonexistent"}
+    with subprocess.Popen(  # noqa: ASYNC220 - it starts at once
+        [*HANDRAISE, "gateway", "--http", f"127.0.0.1:{port}", "--", *notes], cwd=ROOT, env=around
+    ) as process:
+        try:
+            await reachable(port)
+            target = StdioServerParameters(
+                command=HANDRAISE[0],
+                args=[*HANDRAISE[1:], "gateway", "--url", f"http://127.0.0.1:{port}/mcp"],
+                cwd=ROOT,
+                env=around,
+            )
+            person = Person(accept(answer="old"))
+            async with connect(target, Revision.JULY_2026, person) as client:
+                assert text_of(await client.call_tool("delete", {"title": "a"})) == "deleted a: old"
+        finally:
+            process.terminate()
+
+
+async def reachable(port: int) -> None:
+    """Wait until somebody listens, bounded."""
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+            except OSError:
+                await asyncio.sleep(0.05)
+                continue
+            writer.close()
+            return
