@@ -1,7 +1,8 @@
 """The ledger: events on disk before anybody goes on, beside what SQLite itself can do; verification; size.
 
-Ours is the whole way of an event: made, hashed, written, synced, acknowledged. The bare group commit gets the finished
-rows and does nothing but write and sync them, for as many writers, in the same tables with the same settings.
+Ours is the whole way of an event: made, hashed, its key sealed, written, synced, acknowledged, and a second later given
+its place. The bare group commit gets finished rows of the same size and does nothing but write and sync them, for as
+many writers, in the same two tables with the same settings. All take turns in one process.
 """
 
 from __future__ import annotations
@@ -129,6 +130,7 @@ class _Bare:
         with closing(sqlite3.connect(self._path, isolation_level=None)) as db:
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = FULL")
+            db.execute("PRAGMA secure_delete = ON")
             db.executescript(tables.SCHEMA)
             while units := self._take():
                 db.execute("BEGIN IMMEDIATE")
