@@ -13,7 +13,8 @@ from itertools import count
 from typing import Any, Final
 
 from handraise.gateway.links import Link
-from handraise.gateway.messages import Id, Message, fault, known, notice, request, response
+from handraise.gateway.listening import Listening
+from handraise.gateway.messages import Id, Message, fault, known, request, response
 from handraise.gateway.peers import (
     CAPABILITIES_KEY,
     CLIENT_KEY,
@@ -27,11 +28,6 @@ from handraise.gateway.peers import (
 from handraise.gateway.upstreams import Source
 
 _SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
-_LISTS: Final = {
-    "tools": "toolsListChanged",
-    "prompts": "promptsListChanged",
-    "resources": "resourcesListChanged",
-}
 _ENDED_HERE: Final = (
     "notifications/initialized",
     "notifications/roots/list_changed",
@@ -68,9 +64,7 @@ class AsLegacy:
         self._version = NOVEMBER
         self._calls: dict[Id, _Call] = {}
         self._asked: dict[Id, _Call] = {}
-        self._lists: dict[str, bool] = {}
-        self._subscribed: set[str] = set()
-        self._listening: Id | None = None
+        self._listening = Listening()
         self._fresh = count(1)
         link.on_message = self._from_server
         link.on_closed = lambda source, last: self.on_closed(source, last)
@@ -159,7 +153,7 @@ class AsLegacy:
             self.on_message(self._refusal.with_(id=call.message.id))
             return
         capabilities = dict(result.get("capabilities") or {})
-        self._lists = {name: bool((capabilities.get(name) or {}).get("listChanged")) for name in _LISTS}
+        self._listening.offered(capabilities)
         meta = result.get("_meta")
         claimed = (meta.get(_SERVER_INFO) if isinstance(meta, dict) else None) or result.get("serverInfo")
         told = {
@@ -241,23 +235,16 @@ class AsLegacy:
             self._asked.pop(id, None)
 
     def _subscribe(self, message: Message) -> None:
-        uri = str(message.params.get("uri", ""))
-        change = self._subscribed.add if message.method == "resources/subscribe" else self._subscribed.discard
-        change(uri)
+        self._listening.change(
+            str(message.params.get("uri", "")), add=message.method == "resources/subscribe"
+        )
         self._listen()
         self.on_message(response(message.id, {}))
 
     def _listen(self) -> None:
         """Have the server tell of changes; a new request takes the place of the one before."""
-        wanted: dict[str, Any] = {_LISTS[name]: True for name, has in self._lists.items() if has}
-        if self._subscribed:
-            wanted["resourceSubscriptions"] = sorted(self._subscribed)
-        if self._listening is not None:
-            self._link.send(notice("notifications/cancelled", {"requestId": self._listening}))
-        self._listening = f"handraise-listen-{next(self._fresh)}" if wanted else None
-        if self._listening is not None:
-            params = self._wrapped({"notifications": wanted})
-            self._link.send(request(self._listening, "subscriptions/listen", params))
+        for message in self._listening.renew(self._wrapped):
+            self._link.send(message)
 
     def _from_server_by_itself(self, message: Message) -> None:
         if message.method == "notifications/subscriptions/acknowledged":

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -22,22 +21,18 @@ from handraise.client.recording import record_unreadable
 from handraise.desks import Decision, Queue, Waiting
 from handraise.errors import WireError
 from handraise.gateway.calls import Call
-from handraise.gateway.messages import Message
 from handraise.gateway.peers import Peer
 from handraise.gateway.upstreams import Upstream
 from handraise.ledger.events import Client
-from handraise.questions import Accepted, Cancelled, Declined, FormQuestion, Origin, Person, Question
+from handraise.questions import Accepted, Cancelled, Declined, Origin, Person, Question
 from handraise.revisions import Revision
-from handraise.wire import WireAnswer, dump_answer, dump_question, parse_answer, parse_question
+from handraise.wire import WireAnswer, dump_answer, dump_question, parse_question
 
 if TYPE_CHECKING:
     from handraise.gateway.taking_over import Keeper
     from handraise.ledger import Ledger
 
 logger = logging.getLogger(__name__)
-
-CLIENT = "client"
-"""What the client's own dialog is called in decisions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,50 +173,6 @@ class OurDesk:
         self._queue.tell(waiting, decision)
 
 
-class AtClient:
-    """The client as a desk: its person answers there, in its own dialog."""
-
-    def __init__(self) -> None:
-        self.shown = asyncio.Event()
-        """Set when the policy let the question through, so that it may be sent."""
-        self.reply: Message | None = None
-        """What the client sent, as it wrote it."""
-        self._answered: asyncio.Future[object] = asyncio.get_running_loop().create_future()
-
-    async def put(self, waiting: Waiting) -> Decision:
-        self.shown.set()
-        if waiting.on_shown is not None:
-            waiting.on_shown()
-        left = None if waiting.deadline is None else waiting.deadline - time.time()
-        try:
-            async with asyncio.timeout(left):
-                raw = await asyncio.shield(self._answered)
-        except TimeoutError:
-            return Decision(Cancelled(), by="timeout", desk=CLIENT, reason="nobody answered in time")
-        return _decision(waiting.question, raw)
-
-    async def join(self, question_id: str) -> Decision | None:
-        return None
-
-    def tell(self, waiting: Waiting, decision: Decision) -> None:
-        """A client has no place for it; the model is told with the result."""
-
-    def answer(self, raw: object) -> None:
-        """Take the result that the client sent; None for an error, or nothing."""
-        if not self._answered.done():
-            self._answered.set_result(raw)
-
-    async def is_shown(self, deciding: asyncio.Future[Decision]) -> bool:
-        """Wait until the policy let the question through, or decided it: then False."""
-        shown = asyncio.ensure_future(self.shown.wait())
-        both: set[asyncio.Future[Any]] = {shown, deciding}
-        try:
-            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            shown.cancel()
-        return self.shown.is_set()
-
-
 def begin_round(call: Call, questions: int) -> None:
     """Questions that come together are shown together."""
     _told(call).begin_round(call.rounds, questions)
@@ -263,23 +214,6 @@ def note_for_model(decision: Decision, server: str) -> str | None:
         f"A question of the server {server!r} was answered by the user's Handraise rules and not by the user{why}. "
         "The user decided nothing; tell them if it matters."
     )
-
-
-def _decision(question: Question, raw: object) -> Decision:
-    form = question.form if isinstance(question, FormQuestion) else None
-    try:
-        answer = parse_answer(raw, question.mode, form)
-    except WireError as error:
-        return Decision(
-            Cancelled(), by="agent", desk=CLIENT, reason=f"the client sent no answer ({error.rule})"
-        )
-    match answer.action:
-        case "accept":
-            return Decision(Accepted(answer.content), desk=CLIENT)
-        case "decline":
-            return Decision(Declined(), desk=CLIENT)
-        case "cancel":
-            return Decision(Cancelled(), desk=CLIENT)
 
 
 def _told(call: Call) -> Told:

@@ -16,7 +16,8 @@ from handraise.gateway.upstreams import Source
 
 if TYPE_CHECKING:
     from handraise.desks import Decision
-    from handraise.gateway.asking import Asker, Asking, AtClient
+    from handraise.gateway.asking import Asker, Asking
+    from handraise.gateway.at_client import AtClient
     from handraise.questions import Question
     from handraise.revisions import Revision
 
@@ -191,7 +192,8 @@ class LegacyRelay(Relay):
         message: Message,
     ) -> tuple[Decision, Message | None]:
         """The decision of the client's person, and the client's own reply where it is good to go on as it is."""
-        from handraise.gateway.asking import AtClient, dump
+        from handraise.gateway.asking import dump
+        from handraise.gateway.at_client import AtClient
 
         at_client = AtClient()
         deciding = asyncio.ensure_future(asking.decide(question, revision, asker, calls, at_client))

@@ -17,7 +17,8 @@ from handraise.gateway.upstreams import Source
 
 if TYPE_CHECKING:
     from handraise.desks import Decision
-    from handraise.gateway.asking import Asking, AtClient
+    from handraise.gateway.asking import Asking
+    from handraise.gateway.at_client import AtClient
 
 ELICIT: Final = "elicitation/create"
 _MOST_ROUNDS: Final = 256
@@ -170,7 +171,8 @@ class ModernRelay(Relay):
         round_: Round,
     ) -> None:
         from handraise.errors import WireError
-        from handraise.gateway.asking import Asker, AtClient, dump, note_for_model, parse
+        from handraise.gateway.asking import Asker, dump, note_for_model, parse
+        from handraise.gateway.at_client import AtClient
 
         asker = Asker(message.source.upstream, message.source.claimed, self.person, call.peer)
         try:

@@ -9,6 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from handraise.errors import HandraiseError
+from handraise.gateway.addressing import PROGRESS, addressed, annotated, renamed, token_at_server
 from handraise.gateway.calls import Call
 from handraise.gateway.holding import RESUME, Holding, with_resume_tool
 from handraise.gateway.links import Link, Port
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CANCELLED: Final = "notifications/cancelled"
-PROGRESS: Final = "notifications/progress"
 ASKER_ENDED: Final = "the asker ended while it was asking"
 """Why a question is cancelled whose server is gone; `handraise.client.recording` knows it, which is loaded later."""
 
@@ -212,7 +212,7 @@ class Relay:
         """Send a call to the server."""
         message = message or self._prepared(call)
         if message.id != call.key:
-            message = _renamed(message, call.key)
+            message = renamed(message, call.key)
         self.calls[call.key] = call
         self._link.send(message)
 
@@ -231,7 +231,7 @@ class Relay:
         if call is None:
             self.port.send(message)
         elif call.port is not None:
-            call.port.send(_addressed(call, message))
+            call.port.send(addressed(call, message))
 
     def _call_of(self, message: Message) -> Call | None:
         """The call to which a message of the server's belongs, where that can be told."""
@@ -239,7 +239,7 @@ class Relay:
             return self.calls.get(message.about)
         if message.method == PROGRESS:
             token = message.params.get("progressToken")
-            return next((call for call in self.calls.values() if _token(call) == token), None)
+            return next((call for call in self.calls.values() if token_at_server(call) == token), None)
         meta = message.params.get("_meta")
         return self.calls.get(meta.get(SUBSCRIPTION_KEY, "")) if isinstance(meta, dict) else None
 
@@ -257,7 +257,7 @@ class Relay:
         if call.amend is not None and message.result is not None:
             message = call.amend(message)
         if call.notes and message.result is not None:
-            message = _annotated(message, call.notes)
+            message = annotated(message, call.notes)
         self.holding.settle(call, message)
 
     def run(self, work: Coroutine[Any, Any, None], call: Call | None = None) -> asyncio.Task[None]:
@@ -276,42 +276,3 @@ class Relay:
             self.holding.settle(call, self.holding.lost(call))
         if last:
             self.home.on_lost(self)
-
-
-def _token(call: Call) -> Id | None:
-    """The progress token that the server knows."""
-    return call.token if call.key == call.message.id else call.key
-
-
-def _addressed(call: Call, message: Message) -> Message:
-    """A notice under the token or the id that the client knows."""
-    params = message.params
-    if message.method == PROGRESS:
-        if isinstance(progress := params.get("progress"), int | float):
-            call.progress = max(call.progress, progress)
-        known = call.key == call.message.id or call.token is None
-        return message if known else message.with_(params={**params, "progressToken": call.token})
-    meta = params.get("_meta")
-    if call.key == call.message.id or not isinstance(meta, dict) or meta.get(SUBSCRIPTION_KEY) != call.key:
-        return message
-    return message.with_(params={**params, "_meta": {**meta, SUBSCRIPTION_KEY: call.message.id}})
-
-
-def _renamed(message: Message, key: Id) -> Message:
-    """The request under another id, and with it its progress token, which may be taken, too."""
-    params = message.params
-    meta = params.get("_meta")
-    if isinstance(meta, dict) and "progressToken" in meta:
-        params = {**params, "_meta": {**meta, "progressToken": key}}
-        return message.with_(id=key, params=params)
-    return message.with_(id=key)
-
-
-def _annotated(message: Message, notes: list[str]) -> Message:
-    """The result of a tool with sentences of ours behind its own content."""
-    result = message.result or {}
-    content = result.get("content")
-    if not isinstance(content, list):
-        return message
-    ours = [{"type": "text", "text": note} for note in notes]
-    return message.with_(result={**result, "content": [*content, *ours]})

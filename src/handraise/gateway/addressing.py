@@ -1,0 +1,50 @@
+"""What changes in a message on its way: the ids and tokens by which each side knows a call, and sentences of ours."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from handraise.gateway.calls import Call
+from handraise.gateway.messages import Id, Message
+from handraise.gateway.peers import SUBSCRIPTION_KEY
+
+PROGRESS: Final = "notifications/progress"
+
+
+def token_at_server(call: Call) -> Id | None:
+    """The progress token that the server knows."""
+    return call.token if call.key == call.message.id else call.key
+
+
+def addressed(call: Call, message: Message) -> Message:
+    """A notice under the token or the id that the client knows."""
+    params = message.params
+    if message.method == PROGRESS:
+        if isinstance(progress := params.get("progress"), int | float):
+            call.progress = max(call.progress, progress)
+        known = call.key == call.message.id or call.token is None
+        return message if known else message.with_(params={**params, "progressToken": call.token})
+    meta = params.get("_meta")
+    if call.key == call.message.id or not isinstance(meta, dict) or meta.get(SUBSCRIPTION_KEY) != call.key:
+        return message
+    return message.with_(params={**params, "_meta": {**meta, SUBSCRIPTION_KEY: call.message.id}})
+
+
+def renamed(message: Message, key: Id) -> Message:
+    """The request under another id, and with it its progress token, which may be taken, too."""
+    params = message.params
+    meta = params.get("_meta")
+    if isinstance(meta, dict) and "progressToken" in meta:
+        params = {**params, "_meta": {**meta, "progressToken": key}}
+        return message.with_(id=key, params=params)
+    return message.with_(id=key)
+
+
+def annotated(message: Message, notes: list[str]) -> Message:
+    """The result of a tool with sentences of ours behind its own content."""
+    result = message.result or {}
+    content = result.get("content")
+    if not isinstance(content, list):
+        return message
+    ours = [{"type": "text", "text": note} for note in notes]
+    return message.with_(result={**result, "content": [*content, *ours]})
