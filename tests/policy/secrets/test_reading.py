@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import thread_time
 
 import pytest
 
@@ -89,9 +89,9 @@ def test_a_text_without_words_names_nothing() -> None:
 def test_hostile_length_costs_linear_time(unit: str) -> None:
     def seconds(characters: int) -> float:
         text = (unit * (characters // len(unit) + 1))[:characters]
-        started = perf_counter()
+        started = thread_time()
         read(text)
-        return perf_counter() - started
+        return thread_time() - started
 
     seconds(1_000)
     assert seconds(64_000) < max(40 * min(seconds(4_000), seconds(4_000)), 2.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from time import perf_counter
+from time import thread_time
 
 import pytest
 from hypothesis import given
@@ -201,6 +201,6 @@ def test_no_answer_makes_the_scan_fail(content: dict[str, object]) -> None:
 )
 def test_hostile_length_costs_linear_time(unit: str) -> None:
     text = (unit * (64_000 // len(unit) + 1))[:64_000]
-    started = perf_counter()
+    started = thread_time()  # of this test alone, however busy the computer is
     scan_answer({"note": text})
-    assert perf_counter() - started < 2
+    assert thread_time() - started < 2
