@@ -24,6 +24,7 @@ SEND = tool("send_mail", to=LIST, text=TEXT)
 CHOOSE = tool("delete_note", title=TEXT)
 TIMEZONE = tool("schedule_meeting", title=TEXT, timezone=MAYBE_TEXT)
 REPOSITORY = tool("open_issue", title=TEXT, repository=MAYBE_TEXT)
+DEPLOY = tool("deploy", version=TEXT, environment=MAYBE_TEXT)
 PAGE = tool("connect_shop", host=TEXT, api_key=TEXT)
 
-WORTH_ASKING = (CONFIRM, MANY, SEND, CHOOSE, TIMEZONE, REPOSITORY, PAGE)
+WORTH_ASKING = (CONFIRM, MANY, SEND, CHOOSE, TIMEZONE, REPOSITORY, DEPLOY, PAGE)

@@ -16,8 +16,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp.server.mcpserver import MCPServer
-from mcp_types import ElicitResult, TextContent
-from tests.design.subjects import CHOOSE, CONFIRM, MANY, PAGE, REPOSITORY, SEND, TEXT, TIMEZONE, WORTH_ASKING
+from mcp_types import ElicitRequestFormParams, ElicitResult, TextContent
+from tests.design.subjects import (
+    CHOOSE,
+    CONFIRM,
+    DEPLOY,
+    MANY,
+    PAGE,
+    REPOSITORY,
+    SEND,
+    TEXT,
+    TIMEZONE,
+    WORTH_ASKING,
+)
 from tests.design.test_proposal import proposed
 from tests.server.filling import AtTheBrowser
 from tests.server.peers import CANCEL, DECLINE, REVISIONS, Person, accept, connect
@@ -104,6 +115,7 @@ ARGUMENTS: dict[Subject, dict[str, Any]] = {
     CHOOSE: {"title": "Tea"},
     TIMEZONE: {"title": "tea"},
     REPOSITORY: {"title": "broken"},
+    DEPLOY: {"version": "7"},
 }
 ACCEPTED: dict[Subject, tuple[ElicitResult, str]] = {
     CONFIRM: (accept(confirm=True), "Done: 12.5, house, None"),
@@ -112,6 +124,7 @@ ACCEPTED: dict[Subject, tuple[ElicitResult, str]] = {
     CHOOSE: (accept(answer="n2"), "Done: n2"),
     TIMEZONE: (accept(answer="Europe/Oslo"), "Done: tea, Europe/Oslo"),
     REPOSITORY: (accept(answer="n1"), "Done: broken, n1"),
+    DEPLOY: (accept(answer="n2", confirm=True), "Done: 7, n2"),
 }
 OWN: dict[str, Callable[..., Any]] = {
     "look_up": look_up,
@@ -150,6 +163,18 @@ async def test_what_changed_meanwhile_is_left_alone(revision: Revision) -> None:
     own: dict[str, Callable[..., Any]] = {"look_up": lambda *_: there.pop(0), "carry_out": carry_out}
     said = await played(CHOOSE, revision, Person(accept(answer="n1")), {"title": "Tea"}, own)
     assert said == "It is gone meanwhile. Nothing was changed."
+
+
+@EVERY_REVISION
+async def test_a_choice_that_is_not_confirmed_is_a_no_and_what_was_given_is_suggested(
+    revision: Revision,
+) -> None:
+    person = Person(accept(answer="n2", confirm=False))
+    assert await played(DEPLOY, revision, person, {"version": "7", "environment": "n1"}, OWN) == SAID_NO
+    [asked] = person.asked
+    assert isinstance(asked, ElicitRequestFormParams)
+    suggested = asked.requested_schema["properties"]["answer"].get("default")
+    assert suggested == (None if revision is Revision.JUNE_2025 else "n1"), "that revision has no suggestions"
 
 
 @EVERY_REVISION

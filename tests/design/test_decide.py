@@ -6,6 +6,7 @@ import pytest
 from tests.design.subjects import (
     CHOOSE,
     CONFIRM,
+    DEPLOY,
     LIST,
     MANY,
     MAYBE_TEXT,
@@ -26,6 +27,11 @@ ASKS = {
     "what reaches many": (MANY, "confirm_many"),
     "a list of people": (SEND, "confirm_many"),
     "what may mean several": (CHOOSE, "choose_one"),
+    "a choice that may be missing before something final": (DEPLOY, "choose_and_confirm"),
+    "a given choice that may be missing": (
+        tool("reset_board", scope={"type": "string", "enum": ["old", "all"], "default": "old"}),
+        "choose_and_confirm",
+    ),
     "a guess": (TIMEZONE, "missing_context"),
     "a choice that only the server knows": (REPOSITORY, "missing_context"),
     "a secret": (PAGE, "page"),

@@ -6,6 +6,7 @@ import pytest
 from tests.design.subjects import (
     CHOOSE,
     CONFIRM,
+    DEPLOY,
     MANY,
     PAGE,
     REPOSITORY,
@@ -38,6 +39,7 @@ MESSAGES = {
     CHOOSE: "Delete which note? {len(found)} found for {title!r}.",
     TIMEZONE: "In which time zone are you?",
     REPOSITORY: "Which repository? There are {len(found)}.",
+    DEPLOY: "Deploy: version {version!r}?",
     PAGE: "API key: entered on this server's own page.",
 }
 
@@ -71,3 +73,6 @@ def test_the_form_fits_the_question() -> None:
     assert kinds[CONFIRM] is kinds[MANY] is Flag
     assert kinds[CHOOSE] is kinds[REPOSITORY] is Choice
     assert kinds[TIMEZONE] is Text
+    form = proposed(DEPLOY).form
+    assert form is not None
+    assert [(field.name, type(field)) for field in form.fields] == [("answer", Choice), ("confirm", Flag)]

@@ -42,7 +42,8 @@ def test_its_table_has_every_verdict_of_the_designer_in_its_order() -> None:
     assert set(verdicts) == {*get_args(Kind), *get_args(Why)}
     covered = {kind for _, kind in ASKS.values()} | {why for _, why in REFUSED.values()}
     assert covered == set(verdicts)
-    order = ["page", "loop", "asks_already", "read_only", "confirm_many", "choose_one", "confirm"]
+    order = ["page", "loop", "asks_already", "read_only"]
+    order += ["confirm_many", "choose_one", "choose_and_confirm", "confirm"]
     assert verdicts[: len(order)] == order
 
 

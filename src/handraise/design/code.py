@@ -100,6 +100,37 @@ def carry_out(chosen: str{other_parameters}) -> str:
     raise NotImplementedError
 '''
 
+_CHOOSE_AND_CONFIRM = '''\
+from handraise import Accepted, Cancelled, Declined, Form, ask
+from handraise.forms import UNSET, Choice, Flag
+
+
+async def {name}({parameters}) -> str:
+    """{description}"""
+    found = look_up()
+    suggested = {about} if {about} in found else UNSET
+    form = Form.from_fields(
+        answer=Choice("answer", found, title="{title}", default=suggested),
+        confirm=Flag("confirm", title="Go ahead?"),
+    )
+    message = {message}
+    match await ask(message, form, if_declined="Nothing is changed."):
+        case Accepted({{"answer": chosen, "confirm": True}}):
+            return carry_out({with_chosen})
+        case Accepted() | Declined():
+            return "The person said no. Nothing was changed; do not ask again."
+        case Cancelled():
+            return "Nothing was decided or changed. Come back to it later if they wish."
+
+
+{look_up_stub}
+
+
+def carry_out({required}) -> str:
+    """Yours: do it, and say what was done."""
+    raise NotImplementedError
+'''
+
 _CONTEXT = '''\
 from handraise import Accepted, Cancelled, Declined, NotSupported, ask
 
@@ -170,6 +201,7 @@ _TEMPLATES = {
     "confirm": _CONFIRM,
     "confirm_many": _MANY,
     "choose_one": _CHOOSE,
+    "choose_and_confirm": _CHOOSE_AND_CONFIRM,
     "missing_context": _CONTEXT,
     "page": _PAGE,
 }
@@ -191,6 +223,7 @@ def write_code(subject: Subject, plan: Plan, message: str) -> str:
         ),
         required=", ".join(f"{name}: {kind}" for name, kind in typed.items()),
         arguments=", ".join(typed),
+        with_chosen=", ".join("chosen" if each == about else each for each in typed),
         others="".join(f", {name}" for name in others),
         other_parameters="".join(f", {name}: {kind}" for name, kind in others.items()),
         about=about,
@@ -201,6 +234,7 @@ def write_code(subject: Subject, plan: Plan, message: str) -> str:
         inner_otherwise=_indented(_OTHERWISE, 12),
         asking=_indented(asking.format(message=given), 8),
         stub=stub,
+        look_up_stub=_LOOK_UP_STUB,
     )
 
 
@@ -212,7 +246,8 @@ def _parameter(argument: Argument) -> str:
 
 def _type(argument: Argument, plan: Plan) -> str:
     """An argument's type where everything that was asked for is known."""
-    known = argument.required or (plan.kind == "missing_context" and argument is plan.about)
+    asked = plan.kind in ("missing_context", "choose_and_confirm") and argument is plan.about
+    known = argument.required or asked
     return _plain_type(argument) if known else f"{_plain_type(argument)} | None"
 
 

@@ -10,7 +10,7 @@ from handraise.forms import Choice, Form, Text
 from handraise.lint.effects import READING, promises_harm, words_of
 from handraise.policy.secrets import judge_form
 
-Kind = Literal["confirm", "confirm_many", "choose_one", "missing_context", "page"]
+Kind = Literal["confirm", "confirm_many", "choose_one", "choose_and_confirm", "missing_context", "page"]
 Why = Literal["loop", "read_only", "asks_already", "prose", "validation"]
 
 CONTEXT: Final = frozenset(
@@ -20,6 +20,8 @@ CONTEXT: Final = frozenset(
     }
 )  # fmt: skip
 """What depends on the person, and what a model would guess."""
+_TYPED: Final = frozenset({"timezone", "tz"})
+"""What has too many options to choose from."""
 _SEVERAL: Final = frozenset(
     {
         "folder",
@@ -120,6 +122,12 @@ def _harmful(subject: Subject) -> Plan | None:
     selector = None if word in _MAKING else _first(subject, _SELECTOR)
     if selector is not None and isinstance(selector.field, Text):
         return Plan("choose_one", f"`{selector.name}` may mean several, and `{word}` is final.", selector)
+    open_choice = next((each for each in subject.arguments if _is_open_choice(each)), None)
+    if open_choice is not None:
+        reason = (
+            f"`{word}` is final, and `{open_choice.name}` may be missing: the person sees both in one form."
+        )
+        return Plan("choose_and_confirm", reason, open_choice)
     return Plan("confirm", f"`{word}` is final, or reaches other people.")
 
 
@@ -155,6 +163,15 @@ def _context_of(subject: Subject) -> Argument | None:
             if not each.required and isinstance(each.field, Text | Choice) and _named(each, CONTEXT)
         ),
         None,
+    )
+
+
+def _is_open_choice(argument: Argument) -> bool:
+    """Whether it may be missing, and is one of a few that the person can tell apart."""
+    if argument.required or _named(argument, _TYPED):
+        return False
+    return isinstance(argument.field, Choice) or (
+        isinstance(argument.field, Text) and _named(argument, CONTEXT)
     )
 
 

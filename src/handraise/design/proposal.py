@@ -65,8 +65,8 @@ def message_for(subject: Subject, plan: Plan) -> str:
     words = words_for(subject)
     about = plan.about.identifier if plan.about else ""
     match plan.kind:
-        case "confirm":
-            given = ", ".join(_with_value(each) for each in subject.arguments)
+        case "confirm" | "choose_and_confirm":
+            given = ", ".join(_with_value(each) for each in subject.arguments if each is not plan.about)
             whole = f"{words.verb} {words.object}".strip()
             return f"{whole}: {given}?" if given else f"{whole}?"
         case "confirm_many" if harmful_word(subject) in SENDING:
@@ -95,9 +95,11 @@ def _context_message(about: Argument | None) -> str:
 def _form(plan: Plan) -> Form[Any] | None:
     """The fields that the person sees. Options that come with the call are shown by an example."""
     example = [Option("1", "what the person knows it by"), Option("2", "another one")]
+    go_ahead = Flag("confirm", title="Go ahead?")
     fields: dict[Kind, Field | None] = {
-        "confirm": Flag("confirm", title="Go ahead?"),
-        "confirm_many": Flag("confirm", title="Go ahead?"),
+        "confirm": go_ahead,
+        "confirm_many": go_ahead,
+        "choose_and_confirm": Choice("answer", example, title=title_of(plan.about) if plan.about else None),
         "choose_one": Choice("answer", example),
         "missing_context": Choice("answer", example),
         "page": None,
@@ -109,6 +111,8 @@ def _form(plan: Plan) -> Form[Any] | None:
         and title_of(plan.about) in ("timezone", "time zone", "tz")
     ):
         field = Text("answer", title="Your answer", min_length=1, max_length=80)
+    if plan.kind == "choose_and_confirm" and field is not None:
+        return Form.by_hand(field, go_ahead)
     return None if field is None else Form.by_hand(field)
 
 
@@ -117,6 +121,7 @@ def _branches(plan: Plan) -> tuple[Branch, ...]:
         "confirm": "Does it, and says what was done.",
         "confirm_many": "Looks again, does it if nothing changed, and says how many.",
         "choose_one": "Looks whether it is still there, does it, and names it.",
+        "choose_and_confirm": "Does it with what was chosen, unless they chose and did not confirm.",
         "missing_context": "Goes on with what was answered.",
         "page": "Goes on with what was entered on the page; the vault keeps it for next time.",
     }
@@ -141,6 +146,7 @@ _TRIGGERS: dict[Kind, str] = {
         f"Every call that finds something. Above {CONFIRM_TYPED_ABOVE}, the person types the number."
     ),
     "choose_one": "Every call that finds something: the choice is the confirmation.",
+    "choose_and_confirm": "Every call, once: the choice and the confirmation are one form.",
     "missing_context": "Only when `{about}` was not given.",
     "page": "Every call; a person is asked only while the vault has no `{about}` of theirs.",
 }
