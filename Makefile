@@ -29,7 +29,7 @@ demo: $(READY) ## a tour of a few minutes, in a temporary folder
 	$(BIN)/handraise demo
 
 test: setup lint types ## everything: style, types, every test, strangers included
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 check: $(READY) lint types ## the inner loop: style, types, tests without strangers
 	$(BIN)/python -m pytest -n 2 -m 'not stranger and not slow'
