@@ -205,7 +205,9 @@ async def test_a_page_is_opened_where_the_revision_has_them(revision: Revision) 
 @given(
     name=st.text(max_size=30),
     arguments=st.dictionaries(
-        st.text(max_size=20) | st.sampled_from(keyword.kwlist), st.just(TEXT), max_size=4
+        st.text(max_size=20) | st.sampled_from([*keyword.kwlist, "environment", "2from"]),
+        st.just(TEXT),
+        max_size=4,
     ),
     description=st.text(max_size=200) | st.just('"""\nimport os\n"""'),
 )
@@ -217,6 +219,6 @@ def test_a_server_cannot_write_code(name: str, arguments: dict[str, Any], descri
     assert lint_text(result.code) == []
     for statement in ast.parse(result.code).body:
         if isinstance(statement, ast.ImportFrom):
-            assert statement.module in ("handraise", "handraise.vault")
+            assert statement.module in ("handraise", "handraise.forms", "handraise.vault")
         else:
             assert isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef)

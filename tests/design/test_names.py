@@ -18,7 +18,9 @@ from handraise.design.names import identifier, identifiers
         ("from", "from_"),
         ("found", "found_"),
         ("2fast", "fast"),
+        ("2from", "from_"),
         ("タイトル", "value"),
+        ("߀", "value"),
         ("x(): import os #", "x_import_os"),
     ],
 )

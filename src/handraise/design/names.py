@@ -11,7 +11,7 @@ from handraise.lint.effects import words_of
 _TAKEN: Final = frozenset(
     {
         "ask", "found", "answer", "count", "chosen", "given", "message", "shown", "look_up", "carry_out",
-        "check", "secret", "str", "len", "list",
+        "check", "secret", "form", "suggested", "str", "len", "list",
     }
 )  # fmt: skip
 """What the proposed code calls its own."""
@@ -19,10 +19,8 @@ _TAKEN: Final = frozenset(
 
 def identifier(name: str, otherwise: str = "value") -> str:
     """A name as an identifier of plain letters that is not taken."""
-    made = "_".join(words_of(name)) or otherwise
-    return (
-        f"{made}_" if keyword.iskeyword(made) or made in _TAKEN else made.lstrip("0123456789_") or otherwise
-    )
+    made = "_".join(words_of(name)).lstrip("0123456789_") or otherwise
+    return f"{made}_" if keyword.iskeyword(made) or made in _TAKEN else made
 
 
 def identifiers(names: Iterable[str]) -> dict[str, str]:

@@ -47,7 +47,7 @@ _TEMPORARY = re.compile(r"te?mp", re.IGNORECASE)
 
 def words_of(name: str) -> list[str]:
     """The words of an identifier: `notes_delete`, `deleteNote`."""
-    return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", name)]
+    return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+", name)]
 
 
 def promises_harm(name: str) -> str | None:
