@@ -39,6 +39,7 @@ def test_without_a_terminal_a_scripted_person_takes_the_tour(revision: str) -> N
     assert ran.stdout.count("\n  ok  ") == len(STEPS)
     assert "Every step did what it should." in ran.stdout
     assert '( ) "Meeting" (2024,' in ran.stdout
+    assert "(•) monday" in ran.stdout, "what the server suggests is seen"
     assert KEY not in ran.stdout
     assert "\x1b" not in ran.stdout
     assert max(map(len, ran.stdout.splitlines())) <= 100

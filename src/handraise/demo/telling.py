@@ -7,9 +7,9 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from handraise.desks import Decision, Waiting
+from handraise.desks import Decision, Waiting, suggest
 from handraise.desks.line_words import describe_link
-from handraise.desks.sheet import lay_out
+from handraise.desks.sheet import SheetField, lay_out
 from handraise.display import for_line, for_terminal
 from handraise.questions import Accepted, FormQuestion, UrlQuestion
 
@@ -118,14 +118,24 @@ def _seen(waiting: Waiting) -> Iterator[str]:
     yield from _wrapped(f"{for_line(sheet.asker)} ({for_line(sheet.target)}) asks{cause}:", _INNER)
     yield from (f"  {line}" for line in for_terminal(sheet.message.raw, columns=_INNER - 2))
     yield from (line for warning in sheet.warnings for line in _wrapped(f"Warning: {warning}", _INNER))
+    stands = suggest(waiting.question.form) if isinstance(waiting.question, FormQuestion) else {}
     for field in sheet.fields:
         yield f"{field.label}{'' if field.required else ' (optional)'}"
-        yield from (f"  ( ) {option.label}" for option in field.options)
-        if not field.options:
-            yield "  ( ) Yes  ( ) No" if field.kind == "flag" else "  ________"
+        yield from (f"  {line}" for line in _to_fill(field, stands.get(field.name, "")))
     if not isinstance(waiting.question, FormQuestion):
         yield from describe_link(sheet.link, waiting.question.url)
     yield "Accept   Decline   Cancel   Block"
+
+
+def _to_fill(field: SheetField, stands: str | list[str]) -> Iterator[str]:
+    """A field that waits for the person, with what the server suggests in it."""
+    if field.kind == "flag":
+        yield "  ".join(f"({'•' if stands == word.lower() else ' '}) {word}" for word in ("Yes", "No"))
+    elif field.options:
+        given = stands if isinstance(stands, list) else [stands]
+        yield from (f"({'•' if one.value in given else ' '}) {one.label}" for one in field.options)
+    else:
+        yield for_line(str(stands)) or "________"
 
 
 def _wrapped(text: str, width: int) -> list[str]:
