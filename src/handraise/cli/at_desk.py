@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from handraise.desks import Queue
     from handraise.desks.counter import Code
     from handraise.desks.gate import PolicyGate
+    from handraise.desks.past import Earlier
 
 DESKS = "terminal|web|parked|none|script:FILE"
 BOTH: tuple[DeskMode, ...] = ("form", "url")
@@ -29,7 +30,12 @@ BOTH: tuple[DeskMode, ...] = ("form", "url")
 
 @asynccontextmanager
 async def at_desk(
-    chosen: str | None, queue: Queue, gate: PolicyGate, *, as_json: bool = False
+    chosen: str | None,
+    queue: Queue,
+    gate: PolicyGate,
+    *,
+    as_json: bool = False,
+    earlier: Earlier | None = None,
 ) -> AsyncIterator[tuple[DeskMode, ...]]:
     """Keep a desk open; what it can show. A desk that fails ends the command.
 
@@ -43,7 +49,7 @@ async def at_desk(
     code = Code()
     async with AsyncExitStack() as open_desks:
         if chosen == "web":
-            await _open_web(open_desks, queue, gate, code)
+            await _open_web(open_desks, queue, gate, code, earlier)
         else:
             desk = _desk(chosen, queue, gate, code, as_json)
             await open_desks.enter_async_context(_serving(desk))
@@ -52,12 +58,14 @@ async def at_desk(
         yield BOTH
 
 
-async def _open_web(open_desks: AsyncExitStack, queue: Queue, gate: PolicyGate, code: Code) -> None:
+async def _open_web(
+    open_desks: AsyncExitStack, queue: Queue, gate: PolicyGate, code: Code, earlier: Earlier | None
+) -> None:
     from handraise.desks.web import WebDesk
 
     if not sys.stderr.isatty():  # whoever reads our output could sign in with the link, a model for one
         raise typer.BadParameter("the sign-in link of the web desk is shown on a terminal only")
-    desk = await open_desks.enter_async_context(WebDesk(queue, gate=gate, code=code))
+    desk = await open_desks.enter_async_context(WebDesk(queue, gate=gate, code=code, earlier=earlier))
     typer.echo(f"Answer here: {desk.sign_in_url()}", err=True)
 
 

@@ -61,6 +61,7 @@ async def make_call(server: Server, wanted: Wanted, beside: Beside, tell: Tell |
     from handraise.client import Consent, ConsentClient, Roots
     from handraise.desks import Queue
     from handraise.desks.gate import PolicyGate
+    from handraise.ledger.earlier import earlier
     from handraise.ledger.events import Client
     from handraise.ledger.home import policy_version
     from handraise.policy import load_policy
@@ -76,7 +77,13 @@ async def make_call(server: Server, wanted: Wanted, beside: Beside, tell: Tell |
     async with (
         recorded(settings) as ledger,
         beside.holding(queue),
-        at_desk(wanted.desk, queue, gate, as_json=wanted.as_json) as modes,
+        at_desk(
+            wanted.desk,
+            queue,
+            gate,
+            as_json=wanted.as_json,
+            earlier=None if ledger is None else earlier(ledger),
+        ) as modes,
     ):
         consent = Consent(
             queue,

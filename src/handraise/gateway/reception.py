@@ -17,6 +17,7 @@ from handraise.gateway.door import Door
 from handraise.gateway.notify import notify
 from handraise.gateway.options import Options
 from handraise.gateway.taking_over import Keeper
+from handraise.ledger.earlier import earlier
 from handraise.ledger.home import own_ledger, policy_version
 from handraise.policy import load_policy
 from handraise.policy.files import data_directory
@@ -26,6 +27,7 @@ from handraise.urls.open import open_url
 
 if TYPE_CHECKING:
     from handraise.desks.web import WebDesk
+    from handraise.ledger import Ledger
 
 logger = logging.getLogger(__name__)
 
@@ -33,9 +35,17 @@ logger = logging.getLogger(__name__)
 class Reception:
     """Our desk: the web desk, opened when somebody is asked at it, and the door through which its person comes."""
 
-    def __init__(self, queue: Queue, gate: PolicyGate, options: Options, opened: AsyncExitStack) -> None:
+    def __init__(
+        self,
+        queue: Queue,
+        gate: PolicyGate,
+        options: Options,
+        opened: AsyncExitStack,
+        ledger: Ledger | None,
+    ) -> None:
         self._queue = queue
         self._gate = gate
+        self._earlier = None if ledger is None else earlier(ledger)
         self._options = options
         self._opened = opened
         self._opening = asyncio.Lock()
@@ -50,7 +60,7 @@ class Reception:
 
         async with self._opening:
             if self._desk is None:
-                desk = WebDesk(self._queue, gate=self._gate, code=self.code)
+                desk = WebDesk(self._queue, gate=self._gate, code=self.code, earlier=self._earlier)
                 self._desk = await self._opened.enter_async_context(desk)
         return self._desk.sign_in_url()
 
@@ -77,7 +87,7 @@ async def open_asking(options: Options, *, shielded: bool) -> Asking:
         opened.push_async_callback(ledger.aclose)
     store = SqliteStore(data_directory(os.environ) / "gateway.db")
     opened.push_async_callback(store.aclose)
-    reception = Reception(queue, gate, options, opened)
+    reception = Reception(queue, gate, options, opened, ledger)
     try:
         await opened.enter_async_context(Counter(queue, reception.code))
         await opened.enter_async_context(Door(queue, reception.sign_in_url, shielded=shielded))

@@ -8,6 +8,7 @@ from types import TracebackType
 
 from handraise.desks.counter import Code
 from handraise.desks.gate import PolicyGate
+from handraise.desks.past import Earlier
 from handraise.desks.queue import Queue
 from handraise.desks.web.sessions import Sessions
 from handraise.desks.web.site import Site
@@ -35,15 +36,17 @@ class WebDesk:
         clock: Callable[[], float] = time.monotonic,
         gate: PolicyGate | None = None,
         code: Code | None = None,
+        earlier: Earlier | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         """`port` 0 takes a free one. `clock` measures, `now` tells the time of day.
 
-        With a `gate` the desk has a page for servers and rules; with a `code` it says how to answer from a terminal.
+        With a `gate` the desk has a page for servers and rules; with a `code` it says how to answer from a terminal;
+        with `earlier` its history goes back to before this run.
         """
         self._listener = Listener("The web desk", host, port)
         self._sessions = Sessions(clock)
-        self._site = Site(queue, self._sessions, gate=gate, code=code, clock=clock, now=now)
+        self._site = Site(queue, self._sessions, gate=gate, code=code, earlier=earlier, clock=clock, now=now)
         self.app = Gate(self._site.app, lambda: self.hosts)
         """The ASGI application, as it is served."""
 

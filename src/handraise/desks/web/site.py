@@ -14,9 +14,10 @@ from starlette.routing import Route
 from handraise.desks.batch import batches
 from handraise.desks.counter import Code
 from handraise.desks.gate import PolicyGate
+from handraise.desks.past import Earlier
 from handraise.desks.queue import Queue
 from handraise.desks.sheet import lay_out
-from handraise.desks.telling import left, tell
+from handraise.desks.telling import ago, left, tell
 from handraise.desks.waiting import Waiting
 from handraise.desks.web.answering import Answering
 from handraise.desks.web.batch_answering import BatchAnswering
@@ -27,6 +28,7 @@ from handraise.desks.web.reception import Reception, cookie_name
 from handraise.desks.web.servers import Servers
 from handraise.desks.web.sessions import Session, Sessions
 from handraise.desks.web.sheets import Sheets
+from handraise.errors import HandraiseError
 from handraise.site.posted import read_posted
 from handraise.site.rendering import StaticFiles
 
@@ -41,6 +43,7 @@ class Site:
         *,
         gate: PolicyGate | None,
         code: Code | None,
+        earlier: Earlier | None = None,
         clock: Callable[[], float],
         now: Callable[[], float],
     ) -> None:
@@ -48,6 +51,8 @@ class Site:
         self._sessions = sessions
         self._now = now
         self._code = code
+        self._earlier = earlier
+        self._began = now()
         self._pages = Pages(has_rules=gate is not None)
         self._files = StaticFiles("handraise.desks.web")
         self._reception = Reception(queue, sessions)
@@ -147,7 +152,20 @@ class Site:
             for e in self._reception.past(session)
         ]
         count = len(self._reception.waiting(session))
-        return self._pages.render("history.html", session=session, count=count, past=past)
+        earlier, unreadable = await self._before(session)
+        return self._pages.render(
+            "history.html", session=session, count=count, past=past, earlier=earlier, unreadable=unreadable
+        )
+
+    async def _before(self, session: Session) -> tuple[list[dict[str, object]], bool]:
+        """What was decided before this run, and whether that cannot be read."""
+        if self._earlier is None:
+            return [], False
+        try:
+            found = await self._earlier(session.person, self._began)
+        except HandraiseError:
+            return [], True
+        return [{"one": one, "when": ago(self._now() - one.at)} for one in found], False
 
     async def _events(self, request: Request) -> Response:
         session = self._reception.session(request)
