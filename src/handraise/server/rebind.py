@@ -18,7 +18,6 @@ from typing import Any, TypeVar
 
 import anyio
 from mcp.server.auth.middleware.auth_context import auth_context_var
-from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import NoBackChannelError
