@@ -32,6 +32,12 @@ def line(text: UntrustedText | str) -> Markup:
     return Markup(f"<bdi>{marked}</bdi>")  # noqa: S704 - escaped above
 
 
+def excerpt(text: UntrustedText | str) -> Markup:
+    """Text of others run together into one line, where only its beginning is shown."""
+    raw = text.raw if isinstance(text, UntrustedText) else text
+    return line(re.sub(r"[ \n\r\t]+", " ", raw).strip())
+
+
 def whole(text: UntrustedText | str) -> Markup:
     """Text of others with nothing left out."""
     raw = text.raw if isinstance(text, UntrustedText) else text
@@ -52,7 +58,7 @@ def environment(*packages: str, static: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(line=line, whole=whole, sentence=sentence)
+    made.filters.update(line=line, excerpt=excerpt, whole=whole, sentence=sentence)
     made.globals["static"] = static
     return made
 
