@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handraise.display import UntrustedText
-from handraise.site.rendering import StaticFiles, line, sentence, whole
+from handraise.site.rendering import StaticFiles, excerpt, line, sentence, whole
 
 
 def test_text_of_others_cannot_leave_its_place() -> None:
@@ -33,13 +33,6 @@ def test_files_of_all_sites_and_of_one_are_served_and_no_others() -> None:
         assert found.headers["content-type"].startswith(kind)
     for name in ("desk.js", "../__init__.py", "__init__.py", ""):
         assert files.get(name) is None
-
-
-"""Text of others in pages."""
-
-from __future__ import annotations
-
-from handraise.site.rendering import excerpt, line
 
 
 def test_an_excerpt_runs_paragraphs_together_and_keeps_everything_else_visible() -> None:
