@@ -139,6 +139,7 @@ async def test_a_person_answers_at_the_desk_what_the_model_could_not(
             await person.page.goto((tmp_path / "opened").read_text())
             await person.press("main button")
             await person.page.locator("#inbox").wait_for()
+            code = await person.page.locator(".code").text_content(timeout=5_000)
             await person.open()
             await person.type("#f0", ANSWER)
             await person.press("button[value=review]")
@@ -148,4 +149,20 @@ async def test_a_person_answers_at_the_desk_what_the_model_could_not(
             await person.heading("Accepted")
 
         assert side.call("handraise_resume", ticket=found[1]) == "archived plans"
+
+        found = re.search(r"ticket '([\w-]+)'", side.call("archive", title="drafts"))
+        assert found is not None
+        (tmp_path / "code").write_text(str(code))
+        assert "drafts" in answered_by_id({"answer": ANSWER}, tmp_path / "code", home)
+        assert side.call("handraise_resume", ticket=found[1]) == "archived drafts"
         assert ANSWER not in side.saw
+        assert str(code) not in side.saw
+
+
+def answered_by_id(content: object, code: Path, home: dict[str, str]) -> str:
+    """Answer the one question that waits from a shell of the person's own; how it was listed."""
+    listed = subprocess.run([*HANDRAISE, "pending", "--json"], env=home, capture_output=True, check=True)
+    (question,) = json.loads(listed.stdout)
+    answer = ["answer", question["id"], "--accept", json.dumps(content), "--credential-file", str(code)]
+    subprocess.run([*HANDRAISE, *answer], env=home, check=True)
+    return listed.stdout.decode()

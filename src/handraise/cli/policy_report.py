@@ -164,9 +164,7 @@ def _decided_by(rules: list[str]) -> str:
 
 def _values(settings: Settings) -> list[tuple[str, object, str]]:
     """Key, value and meaning of everything that is set, in the order of the documentation."""
-    common = [
-        (s.key, value_of(settings, s.key), s.meaning) for s in SETTINGS if ".NAME." not in s.key
-    ]
+    common = [(s.key, value_of(settings, s.key), s.meaning) for s in SETTINGS if ".NAME." not in s.key]
     servers = [each for name, own in settings.servers.items() for each in _of_server(name, own, settings)]
     guards = [
         (f"guards.{json.dumps(name, ensure_ascii=False)}.{field}", getattr(own, field), "")
