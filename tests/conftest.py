@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 
 import pytest
+
 from tests.requirements import REQUIREMENTS, claims
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.requirements import DONE_PARTS, PARTS, REQUIREMENTS, claims, claims_in
 
 
