@@ -55,7 +55,7 @@ def test_a_call_shows_its_own_trace_beside_the_result(revision: str, tmp_path: P
     ("words", "status", "told"),
     [
         (["trace"], 2, "name a server"),
-        (["trace", "--output", "/nonexistent/file", "--", "true"], 2, "cannot be written"),
+        (["trace", "--output", "/dev/null/file", "--", "true"], 2, "cannot be written"),
         (["trace", "--", "/nonexistent/server"], 3, "cannot be started"),
         (["trace", "--", sys.executable, "-c", "raise SystemExit(5)"], 5, ""),
     ],

@@ -173,12 +173,12 @@ def test_nothing_heavy_is_loaded_before_a_question_comes() -> None:
 @pytest.mark.slow
 @pytest.mark.anyio
 @pytest.mark.parametrize("revision", REVISIONS, ids=str)
-async def test_the_sdks_client_is_served_through_the_command(revision: Revision) -> None:
+async def test_the_sdks_client_is_served_through_the_command(revision: Revision, tmp_path: Path) -> None:
     target = StdioServerParameters(
         command=HANDRAISE[0],
         args=[*HANDRAISE[1:], "gateway", "--", sys.executable, "-m", "tests.gateway.notes", "stdio"],
         cwd=ROOT,
-        env={"PYTHONPATH": str(ROOT), "HOME": "/nonexistent"},
+        env={"PYTHONPATH": str(ROOT), "HOME": str(tmp_path)},
     )
     async with connect(target, revision, Person(accept(answer="old"))) as client:
         assert text_of(await client.call_tool("echo", {"text": "plain"})) == "plain"
@@ -187,11 +187,11 @@ async def test_the_sdks_client_is_served_through_the_command(revision: Revision)
 
 @pytest.mark.slow
 @pytest.mark.anyio
-async def test_the_command_serves_over_http_what_it_reaches_over_http() -> None:
+async def test_the_command_serves_over_http_what_it_reaches_over_http(tmp_path: Path) -> None:
     """`--http` in front of a process, and `--url` in front of that."""
     port = free_port()
     notes = [sys.executable, "-m", "tests.gateway.notes", "stdio"]
-    around = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": "/nonexistent"}
+    around = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(tmp_path)}
     with subprocess.Popen(  # noqa: ASYNC220 - it starts at once
         [*HANDRAISE, "gateway", "--http", f"127.0.0.1:{port}", "--", *notes], cwd=ROOT, env=around
     ) as process:
