@@ -18,6 +18,8 @@ from handraise.trace.recorder import Trace
 _CHUNK: Final = 64 * 1024
 _MAX_WAITING: Final = 4096
 """Pieces that wait to be traced. When nobody takes the trace, the rest of it is given up."""
+_LOOK: Final = 1.0
+"""Seconds between looks: a signal that comes in the moment before we wait does not end the waiting."""
 _LAST_WORDS: Final = 2.0
 """Seconds for what a server said before it ended."""
 
@@ -37,6 +39,9 @@ def relay(command: Sequence[str], trace: Trace, *, client: tuple[int, int] = (0,
     tracing = _Tracing(trace)
     _start(lambda: _pump(client[0], server.stdin, "to server", tracing), "questions")
     answers = _start(lambda: _pump(server.stdout, client[1], "to client", tracing), "answers")
+    ending = _start(lambda: server.wait(), "server")
+    while ending.is_alive():
+        ending.join(_LOOK)
     status = server.wait()
     answers.join(_LAST_WORDS)
     tracing.end()
@@ -90,7 +95,7 @@ def _number(end: Any) -> int:
     return end if isinstance(end, int) else int(end.fileno())
 
 
-def _start(run: Callable[[], None], name: str) -> threading.Thread:
+def _start(run: Callable[[], object], name: str) -> threading.Thread:
     thread = threading.Thread(target=run, daemon=True, name=f"handraise {name}")
     thread.start()
     return thread
