@@ -7,17 +7,16 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
-from unittest import mock
 
 import anyio
 import mcp_types as types
-from mcp import Client, ClientSession
 from mcp.client._memory import InMemoryTransport
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.memory import create_client_server_memory_streams
 from mcp.shared.message import SessionMessage
 from tests.client.hosts import OpenGate, watch
 from tests.gateway.notes import make_notes
+from tests.server.peers import offer
 
 from handraise.client import Consent
 from handraise.desks import Queue
@@ -202,31 +201,8 @@ def opening(asking: Asking) -> Callable[[], Awaitable[Asking]]:
     return opened
 
 
-@asynccontextmanager
-async def connect(
-    target: Any, revision: Revision, person: Any = None, modes: str = "form url", **options: Any
-) -> AsyncIterator[Client]:
-    """A client of the official SDK that offers one revision, and declares only the modes that are named.
-
-    A server of 2025-06-18 makes a client of 2025-11-25 speak that.
-    """
-    mode = "2026-07-28" if revision.modern else "legacy"
-    offered = revision if revision.legacy else Revision.NOVEMBER_2025
-    declare = ClientSession._build_capabilities
-
-    def declare_modes(session: ClientSession, version: str) -> types.ClientCapabilities:
-        capabilities = declare(session, version)
-        if capabilities.elicitation is not None:
-            named: dict[str, Any] = {name: {} for name in modes.split()}
-            capabilities.elicitation = types.ElicitationCapability.model_validate(named)
-        return capabilities
-
-    with (
-        mock.patch("mcp.client.session.LATEST_HANDSHAKE_VERSION", str(offered)),
-        mock.patch.object(ClientSession, "_build_capabilities", declare_modes),
-    ):
-        async with Client(target, mode=mode, elicitation_callback=person, **options) as client:
-            yield client
+connect = offer
+"""A client of the official SDK; through the gateway it may come to speak another revision than it offers."""
 
 
 class _Watched(Asking):

@@ -60,6 +60,16 @@ async def connect(
     target: Any, revision: Revision, person: Any = None, modes: str = "form url", **options: Any
 ) -> AsyncIterator[Client]:
     """A client of the official SDK on one revision, which declares only the modes that are named."""
+    async with offer(target, revision, person, modes, **options) as client:
+        assert client.protocol_version == revision
+        yield client
+
+
+@asynccontextmanager
+async def offer(
+    target: Any, revision: Revision, person: Any = None, modes: str = "form url", **options: Any
+) -> AsyncIterator[Client]:
+    """A client that offers one revision. A server of 2025-06-18 makes a client of 2025-11-25 speak that."""
     mode = "2026-07-28" if revision.modern else "legacy"
     offered = revision if revision.legacy else "2025-11-25"
     declare = ClientSession._build_capabilities
@@ -76,7 +86,6 @@ async def connect(
         mock.patch.object(ClientSession, "_build_capabilities", declare_modes),
     ):
         async with Client(target, mode=mode, elicitation_callback=person, **options) as client:
-            assert client.protocol_version == revision
             yield client
 
 

@@ -16,13 +16,14 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from pydantic import AnyHttpUrl
 from starlette.requests import Request
-from tests.client.hosts import over_http
+from tests.client.hosts import host, over_http
 from tests.pages.oauth.authority import Authority, open_authority
 from tests.server.filling import ACCEPT
 from tests.server.peers import Person, connect, free_port, text_of
 
-from handraise import Handraise, ask
+from handraise import Handraise, UrlQuestion, ask
 from handraise import Person as Somebody
+from handraise.desks.scripted import Line
 from handraise.pages import OwnSessions, Pages
 from handraise.pages.oauth import Account, ConnectPage
 from handraise.revisions import Revision
@@ -91,6 +92,25 @@ async def test_a_required_account_is_a_round_on_the_modern_revision() -> None:
         async with connect(with_tools(server, authority), Revision.JULY_2026, person) as client:
             assert text_of(await client.call_tool("needy")).startswith("access-")
             await connecting[0]
+
+
+@pytest.mark.parametrize("revision", WITH_URL, ids=str)
+@pytest.mark.shows("L3", "L4")
+async def test_the_client_kit_goes_the_whole_way_to_a_required_account(revision: Revision) -> None:
+    script = [Line("accept", message="Git Place"), Line("leave", message="Git Place", repeat=True)]
+    async with open_authority() as authority:
+        server = Handraise().install(MCPServer("office"))
+        async with host(with_tools(server, authority), revision, script) as here:
+            calling = asyncio.create_task(here.client.call_tool("needy"))
+            async with asyncio.timeout(10):
+                while not here.events:  # noqa: ASYNC110 - the person has not agreed to the link yet
+                    await asyncio.sleep(0.01)
+            question = here.events[0].waiting.question
+            assert isinstance(question, UrlQuestion)
+            await connect_account(question.url, authority)
+            async with asyncio.timeout(10):
+                assert text_of(await calling).startswith("access-")
+            assert here.queue.waiting() == ()
 
 
 class Tokens:
