@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import mcp_types as types
 from mcp import ClientSession
 
@@ -20,16 +22,18 @@ def declare_exactly(session: ClientSession, consent: Consent) -> None:
 
     def declare_modes(version: str) -> types.ClientCapabilities:
         capabilities, revision = declare(version), Revision(version)
-        capabilities.elicitation = _elicitation(consent, revision)
+        capabilities.elicitation = elicitation_capability(consent.modes, revision)
         capabilities.roots = _roots(consent, revision)
         return capabilities
 
     session._build_capabilities = declare_modes  # type: ignore[method-assign]
 
 
-def _elicitation(consent: Consent, revision: Revision) -> types.ElicitationCapability | None:
-    modes = Capabilities(form="form" in consent.modes, url="url" in consent.modes)
-    declared = dump_capabilities(modes, revision).get("elicitation")
+def elicitation_capability(modes: Collection[str], revision: Revision) -> types.ElicitationCapability | None:
+    """How these modes are declared on that revision; None where there is nothing to declare."""
+    declared = dump_capabilities(Capabilities(form="form" in modes, url="url" in modes), revision).get(
+        "elicitation"
+    )
     return None if declared is None else types.ElicitationCapability.model_validate(declared)
 
 

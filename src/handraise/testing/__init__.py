@@ -1,4 +1,6 @@
-"""For the users' own tests: the contracts that every store keeps."""
+"""For the users' own tests: people who answer, clients on every revision, and the contracts that every store keeps.
+
+With pytest the fixture `every_revision` is there by itself."""
 
 from __future__ import annotations
 
@@ -11,8 +13,18 @@ with contextlib.suppress(ImportError):
         "handraise.testing.stores", "handraise.testing.ledgers", "handraise.testing.vaults"
     )
 
+from handraise.testing.clients import connect
+from handraise.testing.consent import assert_nothing_runs_before_consent
 from handraise.testing.ledgers import LedgerContract
+from handraise.testing.people import ScriptedPerson
 from handraise.testing.stores import StoreContract
 from handraise.testing.vaults import SecretsContract
 
-__all__ = ["LedgerContract", "SecretsContract", "StoreContract"]
+__all__ = [
+    "LedgerContract",
+    "ScriptedPerson",
+    "SecretsContract",
+    "StoreContract",
+    "assert_nothing_runs_before_consent",
+    "connect",
+]

@@ -1,0 +1,76 @@
+"""A person for tests answers as written, and a surprise fails the test."""
+
+from __future__ import annotations
+
+import mcp_types as types
+import pytest
+from tests.testing.shop import Shop
+
+from handraise import Accepted, Cancelled, Declined
+from handraise.questions import FormQuestion
+from handraise.revisions import Revision
+from handraise.testing import ScriptedPerson, connect
+
+pytestmark = pytest.mark.anyio
+
+
+async def call(person: ScriptedPerson | None, revision: Revision, tool: str = "asks_first") -> str:
+    async with connect(Shop().server, revision, person) as client:
+        result = await client.call_tool(tool, {"title": "a", "name": "a"})
+    [block] = result.content
+    assert isinstance(block, types.TextContent)
+    return block.text
+
+
+async def test_answers_are_given_on_every_revision(every_revision: Revision) -> None:
+    person = ScriptedPerson(Accepted(True))
+    assert await call(person, every_revision) == "deleted"
+    assert person.messages == ["Delete a?"]
+    assert isinstance(person.asked[0], FormQuestion)
+
+
+@pytest.mark.parametrize("answer", [Declined(), Cancelled(), Accepted(False)], ids=str)
+async def test_a_no_is_a_no(answer: Accepted[bool] | Declined | Cancelled, every_revision: Revision) -> None:
+    assert await call(ScriptedPerson(answer), every_revision) == "kept"
+
+
+async def test_a_form_of_several_fields_takes_a_mapping(every_revision: Revision) -> None:
+    person = ScriptedPerson(Accepted({"name": "Ada", "age": 36}))
+    assert "Ada" in await call(person, every_revision, "two_fields")
+
+
+async def test_a_value_alone_does_not_answer_several_fields(every_revision: Revision) -> None:
+    with pytest.raises(AssertionError, match="answer with a mapping of name, age"):
+        await call(ScriptedPerson(Accepted("Ada")), every_revision, "two_fields")
+
+
+async def test_an_answer_that_does_not_fit_fails_the_test(every_revision: Revision) -> None:
+    with pytest.raises(AssertionError, match="does not fit"):
+        await call(ScriptedPerson(Accepted("perhaps")), every_revision)
+
+
+async def test_one_question_too_many_fails_the_test(every_revision: Revision) -> None:
+    with pytest.raises(AssertionError, match=r"asked once more than expected: 'Delete a\?'"):
+        await call(ScriptedPerson(), every_revision)
+
+
+async def test_an_answer_that_nobody_asked_for_fails_the_test(every_revision: Revision) -> None:
+    with pytest.raises(AssertionError, match="1 answers were never asked for"):
+        await call(ScriptedPerson(Accepted(True), Declined()), every_revision)
+
+
+async def test_a_hostile_result_is_sent_as_it_is() -> None:
+    hostile = types.ElicitResult(action="accept", content={"confirm": "perhaps"})
+    person = ScriptedPerson(*[hostile] * 4)
+    assert "deleted" not in await call(person, Revision.NOVEMBER_2025)
+    assert len(person.asked) == 4
+
+
+async def test_only_the_named_modes_are_declared(every_revision: Revision) -> None:
+    async with connect(Shop().server, every_revision, ScriptedPerson(), modes=["url"]) as client:
+        declared = client.session._build_capabilities(every_revision).elicitation
+    if every_revision.url_mode:
+        assert declared is not None
+        assert declared.form is None
+    else:
+        assert declared is None
