@@ -10,13 +10,17 @@ with contextlib.suppress(ImportError):
     import pytest
 
     pytest.register_assert_rewrite(
-        "handraise.testing.stores", "handraise.testing.ledgers", "handraise.testing.vaults"
+        "handraise.testing.stores",
+        "handraise.testing.ledgers",
+        "handraise.testing.sessions",
+        "handraise.testing.vaults",
     )
 
 from handraise.testing.clients import connect
 from handraise.testing.consent import assert_nothing_runs_before_consent
 from handraise.testing.ledgers import LedgerContract
 from handraise.testing.people import ScriptedPerson
+from handraise.testing.sessions import SessionsContract
 from handraise.testing.stores import StoreContract
 from handraise.testing.vaults import SecretsContract
 
@@ -24,6 +28,7 @@ __all__ = [
     "LedgerContract",
     "ScriptedPerson",
     "SecretsContract",
+    "SessionsContract",
     "StoreContract",
     "assert_nothing_runs_before_consent",
     "connect",

@@ -100,6 +100,19 @@ STEPS: tuple[LiteralString, ...] = (
     CREATE INDEX contents_by_event ON contents (event);
     CREATE TABLE notes (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, note text NOT NULL);
     """,
+    """
+    CREATE TABLE hosts (node text PRIMARY KEY, address bytea NOT NULL, until float8 NOT NULL);
+    CREATE TABLE sessions (session text PRIMARY KEY, node text NOT NULL, until float8 NOT NULL);
+    CREATE INDEX sessions_over ON sessions (until);
+    CREATE TABLE letters (
+        id text PRIMARY KEY,
+        node text NOT NULL,
+        message bytea NOT NULL,
+        until float8 NOT NULL,
+        posted bigint GENERATED ALWAYS AS IDENTITY
+    );
+    CREATE INDEX letters_by_node ON letters (node);
+    """,
 )
 
 

@@ -14,6 +14,7 @@ from handraise.stores.postgres.ledger import PostgresLedger
 from handraise.stores.postgres.nodes import Node
 from handraise.stores.postgres.rounds import Rounds
 from handraise.stores.postgres.secrets import PostgresSecrets
+from handraise.stores.postgres.sessions import PostgresSessions
 from handraise.stores.postgres.tickets import PostgresTickets
 from handraise.stores.postgres.watch import Watch
 
@@ -51,6 +52,8 @@ class PostgresStore:
         """The vault's table."""
         self.tickets = PostgresTickets(self.database)
         """The gateway's parked calls."""
+        self.sessions = PostgresSessions(self.database)
+        """Which node has which legacy session."""
         self.ledger = PostgresLedger(self.database, along, self._watch.start)
         """The ledger's tables."""
 
@@ -123,7 +126,7 @@ class PostgresStore:
         return await self._flows.find(elicitation_id)
 
     async def prune(self, now: float) -> int:
-        tables = (self._rounds, self._flows, self.secrets, self.tickets)
+        tables = (self._rounds, self._flows, self.secrets, self.tickets, self.sessions)
         return sum([await table.prune(now) for table in tables])
 
     async def aclose(self) -> None:

@@ -10,7 +10,7 @@ from handraise.conversation.recorded import Record
 from handraise.conversation.records import Binding, Consumption, Entry, Flow, Json, Outcome, RoundRecord
 from handraise.stores.alone import Alone
 from handraise.stores.seal import Sealer
-from handraise.stores.sqlite import flows, ledger, rounds, secrets, tickets
+from handraise.stores.sqlite import flows, ledger, rounds, secrets, sessions, tickets
 from handraise.stores.sqlite.file import SqliteFile
 
 
@@ -20,7 +20,8 @@ class SqliteStore(Alone):
     durable = True
 
     def __init__(self, path: str | os.PathLike[str], *, keys: Sequence[bytes | str] | None = None) -> None:
-        schemas = (rounds.SCHEMA, flows.SCHEMA, secrets.SCHEMA, ledger.SCHEMA, tickets.SCHEMA)
+        parts = (rounds, flows, secrets, ledger, tickets, sessions)
+        schemas = [part.SCHEMA for part in parts]
         self._file = SqliteFile(path, schemas=schemas, keys=keys)
         self.secrets = secrets.SqliteSecrets(self._file)
         """The vault's table."""
@@ -28,6 +29,8 @@ class SqliteStore(Alone):
         """The ledger's tables."""
         self.tickets = tickets.SqliteTickets(self._file)
         """The gateway's parked calls."""
+        self.sessions = sessions.SqliteSessions(self._file)
+        """Which node has which legacy session."""
 
     async def open_round(self, record: RoundRecord, *, events: Sequence[Record] = ()) -> None:
         def open_round(db: sqlite3.Connection, sealer: Sealer) -> None:
@@ -107,7 +110,11 @@ class SqliteStore(Alone):
     async def prune(self, now: float) -> int:
         gone = await self._file.write(
             lambda db, _: (
-                rounds.prune(db, now) + flows.prune(db, now) + secrets.prune(db, now) + tickets.prune(db, now)
+                rounds.prune(db, now)
+                + flows.prune(db, now)
+                + secrets.prune(db, now)
+                + tickets.prune(db, now)
+                + sessions.prune(db, now)
             )
         )
         if gone:
