@@ -143,6 +143,7 @@ class Handraise:
     - `resume`: `"park"` keeps bodies suspended, `"replay"` lets replayable ones go at every question.
     - `public_url`: where browsers reach this server; pages are served below it. A stdio server needs none.
     - `pages`: how pages are hosted: sign-in, brand, the vault's keys.
+    - `node_url`: where the other nodes of a server on several reach this one, for `routed`; HANDRAISE_NODE_URL too.
     - `ledger`: where questions and decisions are recorded: a path, a `Ledger`, or True for the store's file, else the
       user's own. HANDRAISE_LEDGER names one too. None by default: a library writes no files unasked.
     """
@@ -163,6 +164,7 @@ class Handraise:
         resume: Literal["park", "replay"] = "park",
         public_url: str | None = None,
         pages: Pages | None = None,
+        node_url: str | None = None,
         ledger: Ledger | str | os.PathLike[str] | bool | None = None,
     ) -> None:
         path = store if isinstance(store, str | os.PathLike) and not is_postgres(store) else None
@@ -180,6 +182,7 @@ class Handraise:
         self._options = Options(chosen, hold, keep_awake, max_questions, max_reasks)
         self._public_url = None if public_url is None else require_public_url(public_url)
         self._pages = pages
+        self._node_url = node_url or os.environ.get("HANDRAISE_NODE_URL") or None
         self._ledger, self._own_ledger = _ledger(ledger, self.store, path)
         self._terms = Terms(
             linger=linger,
@@ -224,6 +227,18 @@ class Handraise:
         `MCPServer` and FastMCP servers have them in their own applications already.
         """
         return _RUNTIMES[lowlevel_server(server)[0]].pages.app()
+
+    def routed(self, app: ASGIApp) -> ASGIApp:
+        """A server's HTTP application, as one of several nodes behind a load balancer without sticky routing.
+
+        A request for a legacy session of another node is brought there. Nodes share the store and its keys.
+        """
+        from handraise.server.residents import SharedStore
+        from handraise.server.routing import RoutedApp, require_node_url
+
+        if not isinstance(self.store, SharedStore):
+            raise SetupError("this store keeps no sessions; nodes share an SQLite file or a PostgreSQL database")
+        return RoutedApp(app, self.store, self._node_url and require_node_url(self._node_url))
 
 
 _RUNTIMES: weakref.WeakKeyDictionary[Server[Any], Runtime] = weakref.WeakKeyDictionary()
