@@ -62,7 +62,7 @@ async def test_events_get_their_places_a_moment_later_by_themselves(path: Path) 
         await ledger.place()
         placed.set()
 
-    ledger._later = Later(place, 0.01)
+    ledger._later = Later("placing", place, 0.01)
     await fill(ledger, 1)
     await asyncio.wait_for(placed.wait(), 10)
     assert (await ledger.tables.tree()).size >= 1
@@ -137,12 +137,12 @@ async def test_events_that_cannot_be_placed_are_told_of_in_the_log(
         called.set()
         raise StoreError("an event was removed")
 
-    later = Later(fail, 0.0)
+    later = Later("placing", fail, 0.0)
     later.call()
     later.call()
     await asyncio.wait_for(called.wait(), 10)
     await later.stop()
-    assert "could not be given their places" in caplog.text
+    assert "placing failed" in caplog.text
 
 
 IN_FLIGHT = """

@@ -28,6 +28,8 @@ class Record(NamedTuple):
     open: bool
     """Whether the question is still in flight after this."""
     kept: tuple[Kept, ...] = ()
+    once: str = ""
+    """A name for an event that may be told again: it is written once. Without one it is written each time."""
 
 
 class Row(NamedTuple):

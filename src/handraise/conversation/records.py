@@ -54,6 +54,14 @@ class RoundRecord(NamedTuple):
     """What the ids of the call's questions are made from, so that they are the same when it is replayed."""
 
 
+class Unfinished(NamedTuple):
+    """A round that did not go on yet: it waits for an answer, or whoever took the answer has not got to an end."""
+
+    conversation: str
+    handler: str | None
+    deadline: float
+
+
 class Outcome(NamedTuple):
     """How a round went on: the next round or the end of the call."""
 

@@ -6,7 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from handraise.conversation.recorded import LedgerTables, Record
-from handraise.conversation.records import Binding, Consumption, Entry, Flow, Json, Outcome, RoundRecord
+from handraise.conversation.records import (
+    Binding,
+    Consumption,
+    Entry,
+    Flow,
+    Json,
+    Outcome,
+    RoundRecord,
+    Unfinished,
+)
 
 if TYPE_CHECKING:
     from handraise.vault.records import SecretTable
@@ -111,6 +120,10 @@ class Store(Protocol):
 
     async def pending(self, person: str | None = None) -> list[RoundRecord]:
         """The rounds that still wait for an answer, oldest first, without their journals."""
+        ...
+
+    async def unfinished(self) -> list[Unfinished]:
+        """The rounds that did not go on yet, answered or not, as long as they are kept."""
         ...
 
     async def open_flow(self, flow: Flow) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from handraise.conversation.digest import digest
 from handraise.ledger.elsewhere import Elsewhere, ToCommand, ToFile
 from handraise.policy import Settings
-from handraise.policy.files import data_directory
+from handraise.policy.places import data_directory
 
 if TYPE_CHECKING:
     from handraise.ledger.ledger import Ledger

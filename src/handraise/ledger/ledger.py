@@ -17,7 +17,7 @@ from handraise.errors import LedgerError, StoreError
 from handraise.ledger.checkpoints import Checkpoint, Keys, Note, parse_notes
 from handraise.ledger.contents import Keeping
 from handraise.ledger.elsewhere import Elsewhere, send
-from handraise.ledger.events import About, Event, Request, dump_event, parse_event
+from handraise.ledger.events import About, Event, Request, parse_event
 from handraise.ledger.sequencer import Later, place_all
 from handraise.ledger.trail import Shown, Trail, new_id
 from handraise.ledger.tree import Tree
@@ -28,6 +28,9 @@ logger = logging.getLogger(__name__)
 _DELAY: Final = 1.0
 """Seconds until an event that was committed gets its place."""
 _PAGE: Final = 500
+
+Fate = Literal["waits", "expired", "ambiguous"]
+"""What became of a question whose process ended: somebody can still go on with it, or how it ended."""
 
 
 class Ledger:
@@ -50,7 +53,7 @@ class Ledger:
         self.keeping: Keeping = keeping
         self.clock = clock
         self._elsewhere = tuple(elsewhere)
-        self._later = Later(self.place, _DELAY)
+        self._later = Later("giving events of the ledger their places", self.place, _DELAY)
         self._started = False
         self._soon: set[asyncio.Future[None]] = set()
 
@@ -86,9 +89,12 @@ class Ledger:
         shown: Shown | None,
         *,
         until: Literal["decided", "used"] = "decided",
+        again: bool = False,
     ) -> Trail:
-        """The events of a new question."""
-        return Trail(question, about, shown, clock=self.clock, keeping=self.keeping, until=until)
+        """The events of a question; see `Trail`."""
+        return Trail(
+            question, about, shown, clock=self.clock, keeping=self.keeping, until=until, again=again
+        )
 
     def new_question(self) -> str:
         """An id for a question that has none."""
@@ -100,13 +106,13 @@ class Ledger:
             method, target, None if arguments is None else self.keys.digest(canonical(arguments))[:32]
         )
 
-    async def start(self, waits: Callable[[str], bool] = lambda question: False) -> int:
-        """Say of the questions that were in flight when a process ended that nobody knows; how many there were.
+    async def start(self, judge: Callable[[Event], Fate] = lambda last: "ambiguous") -> int:
+        """End the questions that were in flight when their process ended; how many there were.
 
-        `waits` tells of which it is known: they can still be answered.
+        `judge` tells from the last event of each what became of it, where more is known than that nobody knows.
         """
         self._started = True
-        settled = await self.tables.settle_orphans(lambda body: self._ambiguous(body, waits))
+        settled = await self.tables.settle_orphans(lambda body: self._ending(parse_event(body), judge))
         if settled:
             self._later.call()
         return settled
@@ -191,14 +197,16 @@ class Ledger:
         if tree.size and (not last or last[0].checkpoint.size != tree.size):
             await self.checkpoint()
 
-    def _ambiguous(self, body: bytes, waits: Callable[[str], bool]) -> Record | None:
-        last = parse_event(body)
-        if waits(last.question):
-            return None
-        reason = "the process ended while the question was in flight"
-        now = int(self.clock() * 1000)
-        event = Event(new_id("e_", now), last.question, "ambiguous", now, last.about, reasons=(reason,))
-        return Record(last.question, dump_event(event), False)
+    def _ending(self, last: Event, judge: Callable[[Event], Fate]) -> Record | None:
+        trail = self.trail(last.question, last.about, None)
+        trail.asked_at = last.time if last.kind == "asked" else None
+        match judge(last):
+            case "waits":
+                return None
+            case "expired":
+                return trail.expired()
+            case "ambiguous":
+                return trail.ambiguous("the process ended while the question was in flight")
 
 
 def _read(number: int, body: bytes) -> Event:

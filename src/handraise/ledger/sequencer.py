@@ -44,9 +44,10 @@ async def place_all(tables: LedgerTables) -> Tree:
 
 
 class Later:
-    """Does something a while after it was first called for, however often that was."""
+    """Does something a while after it was first called for, however often that was; `name` is for the log."""
 
-    def __init__(self, work: Callable[[], Awaitable[object]], delay: float) -> None:
+    def __init__(self, name: str, work: Callable[[], Awaitable[object]], delay: float) -> None:
+        self._name = name
         self._work = work
         self._delay = delay
         self._timer: asyncio.TimerHandle | None = None
@@ -75,4 +76,4 @@ class Later:
         try:
             await self._work()
         except HandraiseError:
-            logger.exception("events of the ledger could not be given their places")
+            logger.exception("%s failed", self._name)

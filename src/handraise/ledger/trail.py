@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -64,6 +65,8 @@ class Trail:
     """The events of one question, each as a record that is ready to be written.
 
     `until` is the kind that ends it: a host is done when it is decided, a server when the call that asked is over.
+    `again` is for a body that may run again and tell the same once more: then each event has an id of its own that is
+    always the same, and is written once.
     """
 
     def __init__(
@@ -75,20 +78,23 @@ class Trail:
         clock: Callable[[], float],
         keeping: Keeping = "none",
         until: Literal["decided", "used"] = "decided",
+        again: bool = False,
     ) -> None:
         self.question = question
         self.about = about
         self._shown = shown
         self._clock = clock
         self._keeping = keeping
+        self._again = again
         self._open: frozenset[Kind] = _STILL_OPEN if until == "decided" else _STILL_OPEN | _ANSWERED
-        self._started = _milliseconds(clock())
+        self.asked_at: int | None = None
+        """When it was asked, in milliseconds since 1970, if that is known here: latencies count from there."""
         self._message: dict[str, str] | None = None
         self._about = dump_about(about)
 
     def asked(self) -> Record:
-        """It is asked from now on; latencies count from here."""
-        self._started = _milliseconds(self._clock())
+        """It is asked from now on."""
+        self.asked_at = _milliseconds(self._clock())
         return self._asking("asked", {})
 
     def shown(self) -> Record:
@@ -110,7 +116,8 @@ class Trail:
         said: dict[str, Any] = {"action": action, "decided_by": by}
         if edited:
             said["edited"] = edited
-        return self._record("decided", said, reasons, answer=None if content is None else canonical(content))
+        answer = None if content is None else canonical(content)
+        return self._record("decided", said, reasons, answer=answer, how=action)
 
     def opened(self) -> Record:
         """Its link was opened in a browser."""
@@ -123,7 +130,7 @@ class Trail:
 
     def used(self, request: Request, ended: Literal["result", "error", "cancelled"]) -> Record:
         """The call that used the answer is over."""
-        return self._record("used", {"used": plain_of(Use(request, ended))})
+        return self._record("used", {"used": plain_of(Use(request, ended))}, how=ended)
 
     def refused(self, reasons: tuple[str, ...]) -> Record:
         """It may not be asked: nobody saw it."""
@@ -169,22 +176,27 @@ class Trail:
         *,
         message: bytes | None = None,
         answer: bytes | None = None,
+        how: str = "",
     ) -> Record:
-        """What is `said` is as JSON has it. Of a message and an answer the event has the hash."""
+        """What is `said` is as JSON has it. Of a message and an answer the event has the hash.
+
+        `how` tells apart two events of one kind that may both happen to a question.
+        """
         now = _milliseconds(self._clock())
         drawn = os.urandom(8 + KEY_SIZE)  # one draw for all that has to be random
         unique, key = f"{now:012x}{drawn[:8].hex()}", drawn[8:]
-        said |= {"id": f"e_{unique}", "question": self.question, "time": now}
+        once = _same_id(self.question, kind, how) if self._again else ""
+        said |= {"id": once or f"e_{unique}", "question": self.question, "time": now}
         if reasons:
             said["reasons"] = reasons
-        if kind in _TIMED:
-            said["latency"] = max(0, now - self._started)
+        if kind in _TIMED and self.asked_at is not None:
+            said["latency"] = max(0, now - self.asked_at)
         kept: tuple[Kept, ...] = ()
         if message is not None:
             said["message"], kept = _hide(message, f"c_{unique}", key, keeps(self._keeping, "message"))
         elif answer is not None:
             said["answer"], kept = _hide(answer, f"c_{unique}", key, keeps(self._keeping, "fields"))
-        return Record(self.question, join_event(kind, self._about, said), kind in self._open, kept)
+        return Record(self.question, join_event(kind, self._about, said), kind in self._open, kept, once)
 
 
 _STILL_OPEN: Final[frozenset[Kind]] = frozenset({"asked", "shown"})
@@ -198,6 +210,11 @@ _TIMED: Final[frozenset[Kind]] = frozenset(
 def new_id(prefix: str, now: int) -> str:
     """An id that sorts by time: new ones are written next to each other, which is what costs least."""
     return f"{prefix}{now:012x}{os.urandom(8).hex()}"
+
+
+def _same_id(question: str, kind: Kind, how: str) -> str:
+    """The id of what happened to a question, whoever tells of it how often."""
+    return f"e_{hashlib.sha256(f'{question} {kind} {how}'.encode()).hexdigest()[:28]}"
 
 
 def _hide(plain: bytes, ref: str, key: bytes, keep: bool) -> tuple[dict[str, str], tuple[Kept, ...]]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from handraise.conversation.digest import digest
 from handraise.conversation.recorded import Record
 from handraise.errors import Expired, HandraiseError, Mode, NotSupported, TooManyQuestions, Withdrawn
 from handraise.ledger.trail import Trail, shown_of
@@ -57,10 +58,12 @@ def decision_of(trail: Trail, raw: Any, *reasons: str) -> list[Record]:
 class Recording:
     """The record of one question."""
 
-    def __init__(self, trail: Trail, number: int) -> None:
+    def __init__(self, trail: Trail, number: int, shown: str) -> None:
         self.trail = trail
         self.number = number
         """How many questions of the same key the call has asked before."""
+        self.shown = shown
+        """The digest of what was sent. A link that is sent again is the same question."""
         self.sent = False
         """Whether it was asked here, not by a process that is gone."""
         self.action: str | None = None
@@ -106,11 +109,13 @@ class Observed:
         question = self._question
         if question is not None and (self._recording is None or question.mode == "form"):
             before = self._call.recordings.get(self.key)
-            number = 0 if before is None or question.mode == "url" else before.number + 1
+            shown = digest(request)
+            again = before is not None and question.mode == "url" and before.shown == shown
+            number = 0 if before is None else before.number + (not again)
             conversation = self._call.conversation_id()
             id_ = None if conversation is None else question_id(conversation, self.key, number)
             told = replace(question, message=request["params"]["message"])
-            self._recording = Recording(self._trail(told, id_), number)
+            self._recording = Recording(self._trail(told, id_), number, shown)
             self._call.recordings = {**self._call.recordings, self.key: self._recording}
         return request
 
@@ -208,4 +213,5 @@ class Observed:
         link = inspect_url(question.url) if isinstance(question, UrlQuestion) else None
         shown = shown_of(question, call.revision, link=link)
         about = self._recorder.about(call.ctx, call.person, call.revision, question.mode)
-        return ledger.trail(id_ or ledger.new_question(), about, shown, until="used")
+        again = id_ is not None
+        return ledger.trail(id_ or ledger.new_question(), about, shown, until="used", again=again)

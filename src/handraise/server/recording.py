@@ -6,7 +6,6 @@ Without a ledger none of this is loaded, and a question costs nothing more.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Literal
 
@@ -14,10 +13,13 @@ from mcp.server.context import HandlerResult
 
 from handraise.conversation import Conversation, RoundRecord
 from handraise.conversation.recorded import Record
+from handraise.conversation.records import Unfinished
 from handraise.conversation.store import Store
 from handraise.errors import HandraiseError
-from handraise.ledger import About, Client, Ledger, Request, Server
+from handraise.ledger import About, Client, Event, Ledger, Request, Server
+from handraise.ledger.ledger import Fate
 from handraise.ledger.parties import principal_of
+from handraise.ledger.sequencer import Later
 from handraise.questions import Fallback, Person
 from handraise.revisions import Revision
 from handraise.server.calls import CURRENT, Call, Context
@@ -25,6 +27,9 @@ from handraise.server.inquiries import Inquiry
 from handraise.server.observing import Observed, decision_of, question_id, stem_of, stem_of_question
 from handraise.server.person import person_of
 from handraise.server.replay import is_declared
+
+_EVERY = 600.0
+"""How often to look for questions that nobody returned to."""
 
 Pose = Callable[[Call, Inquiry[Any], Any, str | None], Awaitable[Any]]
 
@@ -42,6 +47,7 @@ class Recorder:
         self._store = store
         self._own = own
         """Whether its store is the ledger's alone."""
+        self._again = Later("ending questions that nobody returned to", self.start, _EVERY)
 
     @property
     def shares(self) -> bool:
@@ -49,14 +55,16 @@ class Recorder:
         return self.ledger.store is self._store
 
     async def start(self) -> None:
-        """Say what was in flight when the last process ended, and can be answered no more."""
-        now = time.time()
-        parked = await self._store.pending() if self._store.durable else []
-        waiting = {stem_of(r.conversation) for r in parked if r.deadline > now and is_declared(r.handler)}
-        await self.ledger.start(lambda question: stem_of_question(question) in waiting)
+        """End what was in flight in processes that are gone and can be answered no more, now and from time to time."""
+        unfinished = await self._store.unfinished() if self._store.durable else []
+        rounds = {stem_of(round_.conversation): round_ for round_ in unfinished}
+        now = self._store.now()
+        await self.ledger.start(lambda last: _fate(last, rounds.get(stem_of_question(last.question)), now))
+        self._again.call()
 
     async def close(self) -> None:
         """Sign what there is."""
+        await self._again.stop()
         await (self.ledger.aclose() if self._own else self.ledger.finish())
 
     def observes(self, inquiry: Inquiry[Any]) -> bool:
@@ -116,11 +124,12 @@ class Recorder:
         """The decision upon a question whose body is gone: what is known of it is in its round."""
         if (mode := _mode_of(record.questions.get(key))) is None:
             return []
-        before = [entry.value for entry in record.journal if entry.key == key and entry.kind != "once"]
+        before = [entry for entry in record.journal if entry.key == key and entry.kind != "once"]
         about = self.about(ctx, person_of(ctx), revision, mode)
-        number = 0 if mode == "url" else len(before)
-        trail = self.ledger.trail(question_id(record.conversation, key, number), about, None, until="used")
-        return [] if mode == "url" and raw in before else decision_of(trail, raw)
+        links = {entry.pin for entry in before} - {record.pins.get(key)}  # one that is shown again is one question
+        id_ = question_id(record.conversation, key, len(links if mode == "url" else before))
+        trail = self.ledger.trail(id_, about, None, until="used", again=True)
+        return decision_of(trail, raw)
 
     def turned_away(self, person: Person, reason: str) -> None:
         """Somebody opened a page that waits for another person. It is not theirs to see, and nobody waits for this."""
@@ -173,6 +182,15 @@ class Recorder:
         target = params.get("uri" if ctx.method == "resources/read" else "name")
         given = params.get("arguments")
         return self.ledger.request(ctx.method, None if target is None else str(target), given or {})
+
+
+def _fate(last: Event, round_: Unfinished | None, now: float) -> Fate:
+    """What became of a question whose process is gone, by the round in which it may still go on."""
+    if round_ is None or not is_declared(round_.handler):
+        return "ambiguous"
+    if last.kind != "asked":  # whoever brings the same answer again gets an end, as long as the round is kept
+        return "waits"
+    return "waits" if now < round_.deadline else "expired"
 
 
 def _call_of(conversation: Conversation) -> Call:

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from handraise.conversation.recorded import Record
-from handraise.conversation.records import Binding, Consumption, Entry, Flow, Json, Outcome, RoundRecord
+from handraise.conversation.records import (
+    Binding,
+    Consumption,
+    Entry,
+    Flow,
+    Json,
+    Outcome,
+    RoundRecord,
+    Unfinished,
+)
 from handraise.errors import StoreError
 from handraise.stores.alone import Alone
 from handraise.stores.memory_ledger import MemoryLedger
@@ -131,6 +140,13 @@ class MemoryStore(Alone):
             if row.digest is None
             and row.until is None
             and (person is None or row.record.binding.person == person)
+        ]
+
+    async def unfinished(self) -> list[Unfinished]:
+        return [
+            Unfinished(row.record.conversation, row.record.handler, row.record.deadline)
+            for row in self._rows.values()
+            if row.outcome is None and row.until is None
         ]
 
     async def open_flow(self, flow: Flow) -> None:

@@ -18,13 +18,18 @@ class MemoryLedger:
         self._rows: dict[int, bytes] = {}
         self._hashes: list[bytes] = []
         self._kept: dict[str, tuple[int, Kept]] = {}
+        self._told: dict[str, int] = {}
         self._notes: list[str] = []
         self._tree = TreeState(0, b"")
 
     def add(self, records: Sequence[Record]) -> None:
         """Write events along with something else."""
         for record in records:
+            if record.once in self._told:
+                continue
             self._count += 1
+            if record.once:
+                self._told[record.once] = self._count
             self._rows[self._count] = record.body
             for kept in record.kept:
                 self._kept[kept.ref] = (self._count, kept)
@@ -75,5 +80,6 @@ class MemoryLedger:
         for number in gone:
             del self._rows[number]
         self._kept = {ref: row for ref, row in self._kept.items() if row[0] > upto}
+        self._told = {name: number for name, number in self._told.items() if number > upto}
         self._notes.append(note)
         return len(gone)

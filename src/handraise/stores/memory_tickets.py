@@ -18,6 +18,9 @@ class MemoryTickets:
     async def find(self, key: str) -> Ticket | None:
         return self._rows.get(key)
 
+    async def waiting(self, person: str) -> list[Ticket]:
+        return [row for row in self._rows.values() if row.person == person and row.outcome is None]
+
     async def ask(self, key: str, round: Json) -> None:
         if (row := self._rows.get(key)) is not None:
             self._rows[key] = row._replace(round=round, sent=False)

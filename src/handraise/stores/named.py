@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from handraise.errors import SetupError
+from handraise.policy.places import data_directory
 from handraise.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from handraise.stores.postgres import PostgresStore
 
 KEYS_VARIABLE = "HANDRAISE_STORE_KEYS"
+VARIABLE = "HANDRAISE_STORE"
+"""Names the store where nothing nearer does."""
+OWN_FILE = "gateway.db"
 
 
 def is_postgres(where: str | os.PathLike[str]) -> bool:
     """Whether it is the address of a PostgreSQL database."""
     return isinstance(where, str) and where.startswith(("postgresql://", "postgres://"))
+
+
+def own_store_file(environment: Mapping[str, str]) -> Path:
+    """The file in which a gateway keeps what waits when no store is named."""
+    return data_directory(environment) / OWN_FILE
+
+
+def own_or_named_store(where: str) -> SqliteStore | PostgresStore:
+    """The store of this name, or the user's own file, which has keys of its own beside it."""
+    return named_store(where) if where else SqliteStore(own_store_file(os.environ))
 
 
 def named_store(
@@ -29,7 +44,7 @@ def named_store(
     """
     chosen = keys if keys is not None else os.environ.get(KEYS_VARIABLE, "").split() or None
     if not is_postgres(where):
-        return SqliteStore(where, keys=chosen)
+        return SqliteStore(Path(where).expanduser(), keys=chosen)
     if chosen is None:
         raise SetupError(
             f"A PostgreSQL store needs keys that all its nodes share: keys=[…] or {KEYS_VARIABLE}. Make one with: "

@@ -64,6 +64,17 @@ class LedgerContract:
         assert [row.number for row in rows] == list(range(1, 201))
         assert {row.body for row in rows} == {str(at).encode() for at in range(200)}
 
+    async def test_an_event_with_a_name_is_written_once_with_its_contents(self, store: Store) -> None:
+        used = a_record("used", kept=True)._replace(once="e_used")
+        again = a_record("again", kept=True)._replace(once="e_used")
+        await store.ledger.record([a_record("asked"), used, again])
+        await store.ledger.record([again, a_record("other")])
+        await asyncio.gather(*(store.ledger.record([again]) for _ in range(10)))
+        await store.open_round(a_round(), events=[again])
+        every = [Row(1, b"asked"), Row(2, b"used"), Row(3, b"other")]
+        assert await store.ledger.rows(0, 10) == every
+        assert list(await store.ledger.contents(["c_used", "c_again"])) == ["c_used"]
+
     # Together with what they tell of.
 
     async def test_a_round_that_is_opened_has_its_events(self, store: Store) -> None:

@@ -380,6 +380,8 @@ class StoreContract:
         await store.end("ended", until=NOW + 60)
         await store.close_round("hr1.closed")
         assert await store.pending() == []
+        # The answer of the first was taken, and nobody got to an end with it.
+        assert [round_.conversation for round_ in await store.unfinished()] == ["answered"]
 
     # Flows.
 

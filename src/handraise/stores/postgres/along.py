@@ -5,6 +5,7 @@ A single statement needs no transaction around it, so it costs one way to the da
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
@@ -21,12 +22,14 @@ _EVENTS: LiteralString = """,
         WHERE %(always)s OR EXISTS (SELECT FROM done)
         ORDER BY place
         ON CONFLICT (id) DO NOTHING
+        RETURNING id
     ),
     kept AS (
         INSERT INTO contents (ref, event, key, body)
-        SELECT * FROM unnest(%(refs)s::text[], %(tellers)s::bytea[], %(keys)s::bytea[], %(contents)s::bytea[])
-        WHERE %(always)s OR EXISTS (SELECT FROM done)
-        ON CONFLICT (ref) DO NOTHING
+        SELECT content.*
+        FROM unnest(%(refs)s::text[], %(tellers)s::bytea[], %(keys)s::bytea[], %(contents)s::bytea[])
+            AS content (ref, event, key, body)
+        JOIN told ON told.id = content.event
     )"""
 
 _TELL: LiteralString = f"WITH done AS (SELECT 1){_EVENTS} SELECT count(*) FROM done"  # noqa: S608
@@ -74,8 +77,9 @@ class Along:
     def _told(self, events: Sequence[Record]) -> dict[str, Any]:
         """Each event has an id of its own, so that writing it once more, after a lost connection, changes nothing."""
         batch, sealer = secrets.token_bytes(12), self._database.sealer
-        ids = [batch + at.to_bytes(4) for at in range(len(events))]
-        kept = [(id_, one) for id_, event in zip(ids, events, strict=True) for one in event.kept]
+        ids = [_id_of(event.once) or batch + at.to_bytes(4) for at, event in enumerate(events)]
+        told_first = dict(zip(reversed(ids), reversed(events), strict=True))
+        kept = [(id_, one) for id_, event in told_first.items() for one in event.kept]
         return {
             "writer": self._writer,
             "ids": ids,
@@ -87,3 +91,8 @@ class Along:
             "keys": [sealer.seal(one.key, f"contents/{one.ref}") for _, one in kept],
             "contents": [one.body for _, one in kept],
         }
+
+
+def _id_of(name: str) -> bytes:
+    """The id of an event that is written once under a name; nothing for any other."""
+    return hashlib.sha256(name.encode()).digest()[:16] if name else b""

@@ -50,17 +50,19 @@ class PostgresLedger:
         return settled
 
     async def _settle_node(self, name: str, settle: Settle) -> int:
-        """Nobody else does it meanwhile, and nobody ever if it ends well."""
+        """Nobody else does it meanwhile, and nobody ever once none of its questions waits any more."""
 
         async def work(db: Connection) -> int:
             async with db.transaction():
-                gone = "DELETE FROM nodes WHERE name = %s AND until <= clock_timestamp() RETURNING first"
+                gone = "SELECT first FROM nodes WHERE name = %s AND until <= clock_timestamp() FOR UPDATE"
                 row = await (await db.execute(gone, (name,))).fetchone()
                 if row is None:
                     return 0
                 orphans = await (await db.execute(_LEFT_OPEN, (row[0], name))).fetchall()
                 settled = [record for (body,) in orphans if (record := settle(body)) is not None]
                 await self._along.tell_in(db, settled)
+                if len(settled) == len(orphans):
+                    await db.execute("DELETE FROM nodes WHERE name = %s", (name,))
                 return len(settled)
 
         return await self._database.run(work)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, LiteralString
 
 from handraise.conversation.recorded import Record
-from handraise.conversation.records import Binding, Consumption, Entry, Json, Outcome, RoundRecord
+from handraise.conversation.records import Binding, Consumption, Entry, Json, Outcome, RoundRecord, Unfinished
 from handraise.errors import StoreError
 from handraise.stores import sealed_rounds as rows
 from handraise.stores.postgres.along import Along
@@ -195,6 +195,10 @@ class Rounds:
         )
         found = await self._database.all(query, {"person": person})
         return [rows.load_round(self._database.sealer, row) for row in found]
+
+    async def unfinished(self) -> list[Unfinished]:
+        query = "SELECT conversation, handler, deadline FROM rounds WHERE outcome IS NULL AND until IS NULL"
+        return [Unfinished(*row) for row in await self._database.all(query)]
 
     async def prune(self, now: float) -> int:
         row = await self._database.one(_PRUNE, {"now": now})

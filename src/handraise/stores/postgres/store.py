@@ -6,7 +6,16 @@ import secrets
 from collections.abc import Callable, Sequence
 
 from handraise.conversation.recorded import Record
-from handraise.conversation.records import Binding, Consumption, Entry, Flow, Json, Outcome, RoundRecord
+from handraise.conversation.records import (
+    Binding,
+    Consumption,
+    Entry,
+    Flow,
+    Json,
+    Outcome,
+    RoundRecord,
+    Unfinished,
+)
 from handraise.stores.postgres.along import Along
 from handraise.stores.postgres.database import Database
 from handraise.stores.postgres.flows import Flows
@@ -113,6 +122,9 @@ class PostgresStore:
 
     async def pending(self, person: str | None = None) -> list[RoundRecord]:
         return await self._rounds.pending(person)
+
+    async def unfinished(self) -> list[Unfinished]:
+        return await self._rounds.unfinished()
 
     async def open_flow(self, flow: Flow) -> None:
         await self._flows.open(flow)

@@ -24,6 +24,11 @@ class PostgresTickets:
         row = await self._database.one("SELECT * FROM tickets WHERE key = %s", (key,))
         return None if row is None else rows.load_ticket(self._database.sealer, row)
 
+    async def waiting(self, person: str) -> list[Ticket]:
+        query = "SELECT * FROM tickets WHERE person = %s AND outcome IS NULL"
+        found = await self._database.all(query, (person,))
+        return [rows.load_ticket(self._database.sealer, row) for row in found]
+
     async def ask(self, key: str, round: Json) -> None:
         sealed = rows.seal(self._database.sealer, key, "round", round)
         await self._database.change(

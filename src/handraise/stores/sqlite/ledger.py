@@ -28,6 +28,7 @@ CREATE TABLE IF NOT EXISTS contents (
     key BLOB NOT NULL,
     body BLOB
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS told (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS notes (number INTEGER PRIMARY KEY, note TEXT NOT NULL) STRICT;
 """
 # AUTOINCREMENT remembers the highest number, also after the newest rows were removed, so that none is given twice; one
@@ -41,6 +42,8 @@ class SqliteLedger:
     def __init__(self, file: SqliteFile) -> None:
         self._file = file
         self._presence = Presence(file.path)
+        self._open: set[str] = set()
+        """The questions that this process left in flight so far."""
 
     def add(self, db: sqlite3.Connection, sealer: Sealer, records: Sequence[Record]) -> None:
         """Write events inside of a transaction, along with what they tell of."""
@@ -48,7 +51,9 @@ class SqliteLedger:
             return
         writer = self._presence.enter()
         last = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'events'").fetchone()
-        numbered = list(enumerate(records, 1 if last is None else last[0] + 1))
+        numbered = _numbered(db, records, 0 if last is None else last[0])
+        for record in records:
+            (self._open.add if record.open else self._open.discard)(record.question)
         db.executemany(
             "INSERT INTO events VALUES (?, ?, ?, ?, ?)",
             [(number, event.body, event.question, event.open, writer) for number, event in numbered],
@@ -130,6 +135,7 @@ class SqliteLedger:
             (last,) = db.execute("SELECT coalesce(max(number), 0) FROM leaves").fetchone()
             gone = db.execute("DELETE FROM events WHERE number <= ?", (min(upto, last),)).rowcount
             db.execute("DELETE FROM contents WHERE number <= ?", (min(upto, last),))
+            db.execute("DELETE FROM told WHERE number <= ?", (min(upto, last),))
             db.execute("INSERT INTO notes (note) VALUES (?)", (note,))
             return gone
 
@@ -138,8 +144,22 @@ class SqliteLedger:
         return gone
 
     def leave(self) -> None:
-        """Say that this process writes no more: what it left open is open for good."""
-        self._presence.leave()
+        """Say that this process writes no more. Whoever comes next looks after what it left in flight."""
+        self._presence.leave(unfinished=bool(self._open))
+        self._open.clear()
+
+
+def _numbered(db: sqlite3.Connection, records: Sequence[Record], last: int) -> list[tuple[int, Record]]:
+    """The events that were not told before, with the numbers behind the last one."""
+    numbered = []
+    for record in records:
+        if record.once:
+            told = db.execute("INSERT OR IGNORE INTO told VALUES (?, ?)", (record.once, last + 1))
+            if told.rowcount == 0:
+                continue
+        last += 1
+        numbered.append((last, record))
+    return numbered
 
 
 def _tree(db: sqlite3.Connection) -> TreeState:

@@ -36,11 +36,12 @@ class Presence:
                 made.rename(self._file(self._name))  # it is never seen without its lock
             return self._name
 
-    def leave(self) -> None:
-        """Be present no more."""
+    def leave(self, *, unfinished: bool = False) -> None:
+        """Be present no more. What is `unfinished` others are told of, as if the process had been killed."""
         with self._lock:
             if self._handle is not None:
-                self._file(self._name).unlink(missing_ok=True)
+                if not unfinished:
+                    self._file(self._name).unlink(missing_ok=True)
                 os.close(self._handle)
                 self._handle = None
 

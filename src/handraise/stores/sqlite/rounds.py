@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from handraise.conversation.records import Binding, Consumption, Entry, Json, Outcome, RoundRecord
+from handraise.conversation.records import Binding, Consumption, Entry, Json, Outcome, RoundRecord, Unfinished
 from handraise.stores import sealed_rounds as rows
 from handraise.stores.seal import Sealer
 
@@ -133,6 +133,11 @@ def pending(db: sqlite3.Connection, sealer: Sealer, person: str | None) -> list[
         (person,),
     )
     return [rows.load_round(sealer, row) for row in found]
+
+
+def unfinished(db: sqlite3.Connection) -> list[Unfinished]:
+    query = "SELECT conversation, handler, deadline FROM rounds WHERE outcome IS NULL AND until IS NULL"
+    return [Unfinished(*row) for row in db.execute(query)]
 
 
 def prune(db: sqlite3.Connection, now: float) -> int:

@@ -7,7 +7,16 @@ import sqlite3
 from collections.abc import Sequence
 
 from handraise.conversation.recorded import Record
-from handraise.conversation.records import Binding, Consumption, Entry, Flow, Json, Outcome, RoundRecord
+from handraise.conversation.records import (
+    Binding,
+    Consumption,
+    Entry,
+    Flow,
+    Json,
+    Outcome,
+    RoundRecord,
+    Unfinished,
+)
 from handraise.stores.alone import Alone
 from handraise.stores.seal import Sealer
 from handraise.stores.sqlite import flows, ledger, rounds, secrets, sessions, tickets
@@ -89,6 +98,9 @@ class SqliteStore(Alone):
 
     async def pending(self, person: str | None = None) -> list[RoundRecord]:
         return await self._file.read(lambda db, sealer: rounds.pending(db, sealer, person))
+
+    async def unfinished(self) -> list[Unfinished]:
+        return await self._file.read(lambda db, _: rounds.unfinished(db))
 
     async def open_flow(self, flow: Flow) -> None:
         await self._file.write(lambda db, _: flows.open_flow(db, flow))

@@ -45,6 +45,13 @@ class SqliteTickets:
 
         return await self._file.read(select)
 
+    async def waiting(self, person: str) -> list[Ticket]:
+        def select(db: sqlite3.Connection, sealer: Sealer) -> list[Ticket]:
+            query = "SELECT * FROM tickets WHERE person = ? AND outcome IS NULL"
+            return [rows.load_ticket(sealer, row) for row in db.execute(query, (person,))]
+
+        return await self._file.read(select)
+
     async def ask(self, key: str, round: Json) -> None:
         def update(db: sqlite3.Connection, sealer: Sealer) -> None:
             sealed = rows.seal(sealer, key, "round", round)
