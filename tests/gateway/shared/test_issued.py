@@ -1,8 +1,13 @@
-"""Tokens of an authorization server: believed only when it signed them, for this gateway, and they are not over."""
+"""Tokens of an authorization server: believed only when it signed them, for this gateway, and they are not over.
+
+The issuer is a real one as far as we see of it: its document and its keys come over https, from an authority that the
+test made.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -10,136 +15,180 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from jwt.algorithms import ECAlgorithm
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 from tests.gateway.shared.teams import team
+from tests.issuers.tls import THIS_COMPUTER, Vouched, served_by_tls, vouch
 from tests.server.peers import text_of
 
-from handraise.errors import SetupError
-from handraise.gateway.shared.issued import IssuedTokens, require_public
+from handraise.gateway.shared.issued import IssuedTokens
 from handraise.questions import Person
 from handraise.revisions import Revision
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W7", "W8")]
 
-ISSUER = "https://id.example"
 HERE = "https://gateway.example/mcp"
 KEY = ec.generate_private_key(ec.SECP256R1())
 OTHER = ec.generate_private_key(ec.SECP256R1())
 
 
-class Published:
-    """What the issuer publishes, and how often it was asked."""
+class Issuer:
+    """What it publishes, and how often it was asked."""
 
-    def __init__(self, **changed: Any) -> None:
+    def __init__(self) -> None:
         self.asked: list[str] = []
         self.keys = {"one": KEY}
-        self._changed = changed
+        self.says: dict[str, Any] = {}
+        self.url = ""
+        self.app = Starlette(
+            routes=[
+                Route("/.well-known/oauth-authorization-server{path:path}", self._document),
+                Route("/keys", self._keys),
+            ]
+        )
 
-    async def __call__(self, url: str) -> dict[str, Any]:
-        self.asked.append(url)
-        if url.endswith("/oauth-authorization-server"):
-            return {"issuer": ISSUER, "jwks_uri": "https://id.example/keys", **self._changed}
-        assert url == "https://id.example/keys"
+    async def _document(self, request: Request) -> Response:
+        self.asked.append(request.url.path)
+        told = {"issuer": self.url + request.path_params["path"], "jwks_uri": f"{self.url}/keys"}
+        return JSONResponse({**told, **self.says})
+
+    async def _keys(self, request: Request) -> Response:
+        self.asked.append(request.url.path)
         keys = [
             {**ECAlgorithm.to_jwk(key.public_key(), as_dict=True), "kid": name, "alg": "ES256"}
             for name, key in self.keys.items()
         ]
-        return {"keys": keys}
+        return JSONResponse({"keys": keys})
+
+    def token(self, key: Any = KEY, kid: str | None = "one", algorithm: str = "ES256", **claims: Any) -> str:
+        told = {"iss": self.url, "sub": "ann", "aud": HERE, "exp": time.time() + 600, **claims}
+        told = {name: value for name, value in told.items() if value is not None}
+        return jwt.encode(told, key, algorithm=algorithm, headers={"kid": kid} if kid else {})
 
 
-def token(key: Any = KEY, kid: str = "one", algorithm: str = "ES256", **claims: Any) -> str:
-    told = {"iss": ISSUER, "sub": "ann", "aud": HERE, "exp": time.time() + 600, **claims}
-    told = {name: value for name, value in told.items() if value is not None}
-    return jwt.encode(told, key, algorithm=algorithm, headers={"kid": kid})
+@pytest.fixture(scope="module")
+def vouched(tmp_path_factory: pytest.TempPathFactory) -> Vouched:
+    return vouch(tmp_path_factory.mktemp("tls"))
 
 
-async def test_the_person_is_issuer_and_subject() -> None:
-    assert await IssuedTokens(ISSUER, HERE, Published()).person(token()) == Person(ISSUER, "ann", "token")
+@pytest.fixture
+async def issuer(vouched: Vouched, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Issuer]:
+    monkeypatch.setenv("SSL_CERT_FILE", str(vouched.authority))
+    made = Issuer()
+    async with served_by_tls(made.app, vouched) as made.url:
+        yield made
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        token(aud="https://other.example/mcp"),
-        token(aud=None),
-        token(iss="https://evil.example"),
-        token(iss=None),
-        token(exp=time.time() - 600),
-        token(exp=None),
-        token(sub=None),
-        token(sub=""),
-        token(nbf=time.time() + 600),
-        token(OTHER),
-        token(kid="none such"),
-        token("a shared secret that is long enough", algorithm="HS256"),
-        token(None, algorithm="none"),
-        "",
-        "a.b.c",
-        token()[:-4],
-    ],
-    ids=[
-        "another audience", "no audience", "another issuer", "no issuer", "over", "without end", "no subject",
-        "empty subject", "not yet", "another's key", "unknown key", "shared secret", "unsigned", "empty",
-        "garbage", "cut",
-    ],
-)  # fmt: skip
-async def test_any_other_token_is_nobodys(bad: str) -> None:
-    assert await IssuedTokens(ISSUER, HERE, Published()).person(bad) is None
+def tokens_of(issuer: Issuer, **more: Any) -> IssuedTokens:
+    return IssuedTokens(issuer.url, HERE, THIS_COMPUTER, **more)
 
 
-async def test_new_keys_are_found_and_bad_tokens_do_not_have_us_ask_again_and_again() -> None:
-    now, published = [0.0], Published()
-    tokens = IssuedTokens(ISSUER, HERE, published, clock=lambda: now[0])
-    assert await tokens.person(token()) is not None
-    published.keys["two"] = OTHER
+async def test_the_person_is_issuer_and_subject(issuer: Issuer) -> None:
+    assert await tokens_of(issuer).person(issuer.token()) == Person(issuer.url, "ann", "token")
+
+
+async def test_an_issuer_may_have_a_path(issuer: Issuer) -> None:
+    named = f"{issuer.url}/team"
+    tokens = IssuedTokens(named, HERE, THIS_COMPUTER)
+    assert await tokens.person(issuer.token(iss=named)) == Person(named, "ann", "token")
+    assert issuer.asked[0] == "/.well-known/oauth-authorization-server/team"
+
+
+BAD: dict[str, Any] = {
+    "another audience": lambda issuer: issuer.token(aud="https://other.example/mcp"),
+    "several audiences, none of them us": lambda issuer: issuer.token(aud=["https://a.example", "b"]),
+    "no audience": lambda issuer: issuer.token(aud=None),
+    "another issuer": lambda issuer: issuer.token(iss="https://evil.example"),
+    "no issuer": lambda issuer: issuer.token(iss=None),
+    "over": lambda issuer: issuer.token(exp=time.time() - 600),
+    "without end": lambda issuer: issuer.token(exp=None),
+    "no subject": lambda issuer: issuer.token(sub=None),
+    "empty subject": lambda issuer: issuer.token(sub=""),
+    "not yet": lambda issuer: issuer.token(nbf=time.time() + 600),
+    "another's key": lambda issuer: issuer.token(OTHER),
+    "unknown key": lambda issuer: issuer.token(kid="none such"),
+    "no key named": lambda issuer: issuer.token(kid=None),
+    "shared secret": lambda issuer: issuer.token("a shared secret that is long enough", algorithm="HS256"),
+    "unsigned": lambda issuer: issuer.token(None, algorithm="none"),
+    "empty": lambda issuer: "",
+    "garbage": lambda issuer: "a.b.c",
+    "cut": lambda issuer: issuer.token()[:-4],
+}
+
+
+async def test_any_other_token_is_nobodys(issuer: Issuer) -> None:
+    tokens = tokens_of(issuer)
+    taken = [name for name, make in BAD.items() if await tokens.person(make(issuer)) is not None]
+    assert not taken
+    assert await tokens.person(issuer.token()) is not None, "the issuer itself is well"
+
+
+async def test_new_keys_are_found_old_ones_go_and_bad_tokens_do_not_have_us_ask_again_and_again(
+    issuer: Issuer,
+) -> None:
+    now = [0.0]
+    tokens = tokens_of(issuer, clock=lambda: now[0])
+    assert await tokens.person(issuer.token()) is not None
+    issuer.keys = {"two": OTHER}
     for _ in range(20):
-        assert await tokens.person(token(OTHER, kid="two")) is None
-    assert len(published.asked) == 2
+        assert await tokens.person(issuer.token(OTHER, kid="two")) is None
+    assert len(issuer.asked) == 2
     now[0] = 61.0
-    assert await tokens.person(token(OTHER, kid="two")) is not None
-    assert len(published.asked) == 4
+    assert await tokens.person(issuer.token(OTHER, kid="two")) is not None
+    assert await tokens.person(issuer.token()) is None, "its key is not among the published ones any more"
+    assert len(issuer.asked) == 4
 
 
-async def test_an_issuer_that_publishes_as_another_is_not_believed() -> None:
-    assert await IssuedTokens(ISSUER, HERE, Published(issuer="https://evil.example")).person(token()) is None
+async def test_a_key_that_was_taken_back_is_out_within_an_hour(issuer: Issuer) -> None:
+    now = [0.0]
+    tokens = tokens_of(issuer, clock=lambda: now[0])
+    assert await tokens.person(issuer.token()) is not None
+    issuer.keys = {}
+    now[0] = 3600.0
+    assert await tokens.person(issuer.token()) is None
 
 
 @pytest.mark.parametrize(
-    "url",
+    "says",
     [
-        "http://id.example/keys",
-        "https://127.0.0.1/keys",
-        "https://localhost/keys",
-        "https://10.0.0.1/keys",
-        "https://192.168.1.1/keys",
-        "https://169.254.169.254/latest/meta-data",
-        "https://[::1]/keys",
-        "https://[fd00::1]/keys",
-        "https://user@1.1.1.1/keys",
-        "file:///etc/passwd",
-        "",
+        {"issuer": "https://evil.example"},
+        {"jwks_uri": "https://10.0.0.1/keys"},
+        {"jwks_uri": "https://169.254.169.254/latest"},
+        {"jwks_uri": "http://1.1.1.1/keys"},
+        {"jwks_uri": None},
     ],
+    ids=["another issuer", "private network", "cloud metadata", "no https", "nowhere"],
 )
-async def test_keys_are_not_fetched_from_private_networks_or_without_https(url: str) -> None:
-    with pytest.raises(SetupError):
-        await require_public(url)
+async def test_a_document_that_leads_elsewhere_is_not_followed(issuer: Issuer, says: dict[str, Any]) -> None:
+    issuer.says = says
+    assert await tokens_of(issuer).person(issuer.token()) is None
 
 
-async def test_a_client_that_comes_without_a_token_is_told_where_to_get_one(tmp_path: Path) -> None:
+async def test_an_issuer_in_a_private_network_is_not_asked(issuer: Issuer) -> None:
+    assert await IssuedTokens(issuer.url, HERE).person(issuer.token()) is None
+    assert not issuer.asked
+
+
+async def test_a_client_that_comes_without_a_token_is_told_where_to_get_one(
+    issuer: Issuer, tmp_path: Path
+) -> None:
     import httpx2
     from tests.gateway.shared.test_shared import HELLO
 
-    async with team(tmp_path, tokens=IssuedTokens(ISSUER, HERE, Published()), issuer=ISSUER) as shared:
+    async with team(tmp_path, tokens=tokens_of(issuer), issuer=issuer.url) as shared:
         refused = await shared.post(None, HELLO)
         where = refused.headers["www-authenticate"].partition('resource_metadata="')[2].rstrip('"')
         async with httpx2.AsyncClient() as http:
             told = (await http.get(where)).json()
     assert refused.status_code == 401
-    assert told == {"resource": f"{shared.url}/mcp", "authorization_servers": [ISSUER]}
+    assert told == {"resource": f"{shared.url}/mcp", "authorization_servers": [issuer.url]}
 
 
-async def test_a_person_of_the_issuer_is_served(tmp_path: Path) -> None:
+async def test_a_person_of_the_issuer_is_served(issuer: Issuer, tmp_path: Path) -> None:
     async with (
-        team(tmp_path, tokens=IssuedTokens(ISSUER, HERE, Published()), issuer=ISSUER) as shared,
-        shared.client(Revision.JULY_2026, token()) as client,
+        team(tmp_path, tokens=tokens_of(issuer), issuer=issuer.url) as shared,
+        shared.client(Revision.JULY_2026, issuer.token()) as client,
     ):
         assert text_of(await client.call_tool("echo", {"text": "x"})) == "x"

@@ -76,7 +76,9 @@ class DeskSignIn:
         try:
             code = read_code(departure, request.url)
             grant = await redeem(self._registration, departure, code, _SCOPES)
-            person = await read_person(grant, departure, self._registration.client_id)
+            person = await read_person(
+                grant, departure, self._registration.client_id, self._registration.reach
+            )
         except AccountError as error:
             logger.warning("signing in did not work: %s", error)
             raise HTTPException(403, _NOT_NOW) from None

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from handraise.errors import SetupError
+from handraise.issuers.reach import ANYWHERE, Reach
 from handraise.pages.brand import Brand
 from handraise.pages.oauth.registration import Endpoints, FromVariable, Registration, hidden
 from handraise.vault import Secret
@@ -25,6 +26,7 @@ _OURS: Final = frozenset(
         "nonce",
         "code_challenge",
         "code_challenge_method",
+        "resource",
     }
 )
 
@@ -53,6 +55,9 @@ class Account:
     logo: bytes | None = field(default=None, repr=False)
     parameters: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """What else the service wants to be told when a person is sent there, like `access_type=offline`."""
+    resource: str | None = None
+    """What the tokens are to be for (RFC 8707), where the service wants to be told."""
+    reach: Reach = field(default=ANYWHERE, repr=False)
 
     def __post_init__(self) -> None:
         if not self.service:
@@ -72,7 +77,14 @@ class Account:
     @property
     def registration(self) -> Registration:
         """This server as a client of the service."""
-        return Registration(self.client_id, hidden(self.client_secret), self.issuer, self.endpoints)
+        return Registration(
+            self.client_id,
+            hidden(self.client_secret),
+            self.issuer,
+            self.endpoints,
+            self.resource,
+            self.reach,
+        )
 
     @property
     def wishes(self) -> tuple[tuple[str, str], ...]:

@@ -87,7 +87,8 @@ class ConnectPage:
             return self._failed(sitting, error)
         self._departure = Departure(sitting.browser, server, f"{sitting.back}/{self.service}")
         sitting.visit.expects = self._departure.state
-        url = self._departure.url(self.account.client_id, tuple(self.account.scopes), self.account.parameters)
+        more = {**self.account.parameters, **self.account.registration.indicator}
+        url = self._departure.url(self.account.client_id, tuple(self.account.scopes), more)
         return RedirectResponse(url, 303)
 
     async def _back(self, sitting: Sitting) -> Response | Accepted[Token] | Declined:

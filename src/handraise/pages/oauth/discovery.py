@@ -10,11 +10,18 @@ from typing import Any, Final
 from authlib.oauth2.rfc8414 import get_well_known_url
 
 from handraise.errors import AccountError, SetupError
-from handraise.pages.oauth.registration import Registration, require_private_way
-from handraise.pages.oauth.wire import NotThere, fetch
+from handraise.issuers.reach import ANYWHERE, Reach, require_private_way
+from handraise.issuers.wire import NotThere, fetch
+from handraise.pages.oauth.registration import Registration
 
 _FRESH: Final = 3600.0
-_ENDPOINTS: Final = ("authorization_endpoint", "token_endpoint", "revocation_endpoint", "jwks_uri")
+_ENDPOINTS: Final = (
+    "authorization_endpoint",
+    "token_endpoint",
+    "revocation_endpoint",
+    "jwks_uri",
+    "registration_endpoint",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +36,9 @@ class Metadata:
     token_auth_methods: tuple[str, ...] = ("client_secret_basic",)
     names_itself: bool = False
     """Whether it says who it is whenever it sends a browser back (RFC 9207)."""
+    registration_endpoint: str | None = None
+    publishes_pkce: bool = False
+    """Whether it says itself that it has PKCE with S256."""
 
 
 _known: dict[str, tuple[float, Metadata]] = {}
@@ -39,11 +49,17 @@ async def find_server(registration: Registration, clock: Callable[[], float] = t
     """The authorization server of a registration."""
     if (given := registration.endpoints) is not None:
         return Metadata(registration.issuer, given.authorization, given.token, given.revocation)
-    issuer = registration.issuer
-    assert issuer is not None
+    assert registration.issuer is not None
+    return await find_issuer(registration.issuer, registration.reach, clock)
+
+
+async def find_issuer(
+    issuer: str, reach: Reach = ANYWHERE, clock: Callable[[], float] = time.monotonic
+) -> Metadata:
+    """The authorization server that an issuer is."""
     until, known = _known.get(issuer, (0.0, None))
     if known is None or clock() >= until:
-        known = parse_metadata(issuer, await _published(issuer))
+        known = parse_metadata(issuer, await _published(issuer, reach))
         _known[issuer] = clock() + _FRESH, known
     return known
 
@@ -72,12 +88,14 @@ def parse_metadata(issuer: str, published: dict[str, Any]) -> Metadata:
         endpoints["jwks_uri"],
         tuple(published.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])),
         published.get("authorization_response_iss_parameter_supported") is True,
+        endpoints["registration_endpoint"],
+        "code_challenge_methods_supported" in published,
     )
 
 
-async def _published(issuer: str) -> dict[str, Any]:
+async def _published(issuer: str, reach: Reach) -> dict[str, Any]:
     """The server's own document, by RFC 8414 or by OpenID Connect Discovery."""
     try:
-        return await fetch(get_well_known_url(issuer, external=True))
+        return await fetch(get_well_known_url(issuer, external=True), reach)
     except NotThere:
-        return await fetch(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
+        return await fetch(f"{issuer.rstrip('/')}/.well-known/openid-configuration", reach)

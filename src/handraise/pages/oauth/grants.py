@@ -11,11 +11,11 @@ from authlib.oauth2.rfc6749.parameters import prepare_token_request
 from authlib.oauth2.rfc7009 import prepare_revoke_token_request
 
 from handraise.errors import AccountError
+from handraise.issuers.wire import post
 from handraise.pages.oauth.departure import Departure
 from handraise.pages.oauth.discovery import Metadata
 from handraise.pages.oauth.registration import Registration
 from handraise.pages.oauth.token import Grant
-from handraise.pages.oauth.wire import post
 from handraise.vault import Secret
 
 _HEADERS: Final = {"accept": "application/json", "content-type": "application/x-www-form-urlencoded"}
@@ -28,7 +28,12 @@ class GrantOver(AccountError):
 async def redeem(registration: Registration, departure: Departure, code: str, scopes: Iterable[str]) -> Grant:
     """What a code is worth, to the server that left with this departure's verifier and to nobody else."""
     body = prepare_token_request(
-        "authorization_code", "", departure.redirect_uri, code=code, code_verifier=departure.verifier
+        "authorization_code",
+        "",
+        departure.redirect_uri,
+        code=code,
+        code_verifier=departure.verifier,
+        **registration.indicator,
     )
     return parse_grant(await _granted(registration, departure.server, body), frozenset(scopes))
 
@@ -36,7 +41,9 @@ async def redeem(registration: Registration, departure: Departure, code: str, sc
 async def renew(registration: Registration, server: Metadata, old: Grant) -> Grant:
     """A new grant in place of one that expires. The refresh token stays, unless the service gave another."""
     assert old.refresh_token is not None
-    body = prepare_token_request("refresh_token", "", refresh_token=old.refresh_token.reveal())
+    body = prepare_token_request(
+        "refresh_token", "", refresh_token=old.refresh_token.reveal(), **registration.indicator
+    )
     return parse_grant(await _granted(registration, server, body), old.scopes, old.refresh_token)
 
 
@@ -70,7 +77,7 @@ async def _authenticated(
     method = _auth_method(server) if secret is not None else "none"
     auth = ClientAuth(registration.client_id, None if secret is None else secret.reveal(), method)
     _, headers, body = auth.prepare("POST", url, headers, body)
-    return await post(url, headers, body)
+    return await post(url, headers, body, registration.reach)
 
 
 def _auth_method(server: Metadata) -> str:

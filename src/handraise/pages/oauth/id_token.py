@@ -10,37 +10,25 @@ from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
 from handraise.errors import AccountError
+from handraise.issuers.reach import ANYWHERE, Reach
+from handraise.issuers.signatures import ALGORITHMS
+from handraise.issuers.wire import fetch
 from handraise.pages.oauth.departure import Departure
 from handraise.pages.oauth.token import Grant
-from handraise.pages.oauth.wire import fetch
 from handraise.questions import Person
 
-_ALGORITHMS: Final = [
-    "RS256",
-    "RS384",
-    "RS512",
-    "PS256",
-    "PS384",
-    "PS512",
-    "ES256",
-    "ES384",
-    "ES512",
-    "Ed25519",
-    "EdDSA",
-]
-"""Signatures that only the issuer can make: no `none`, and none with a secret that two parties have."""
 _SKEW: Final = 60
 
 
-async def read_person(grant: Grant, departure: Departure, client_id: str) -> Person:
+async def read_person(grant: Grant, departure: Departure, client_id: str, reach: Reach = ANYWHERE) -> Person:
     """The person whom the issuer names to this client, in answer to this departure (OpenID Connect Core, 3.1.3.7)."""
     server = departure.server
     if grant.id_token is None or server.jwks_uri is None:
         raise AccountError("the authorization server does not say who signed in: it needs OpenID Connect")
-    published = await fetch(server.jwks_uri)
+    published = await fetch(server.jwks_uri, reach)
     try:
         keys = KeySet.import_key_set(published)  # type: ignore[arg-type]
-        token = jwt.decode(grant.id_token.reveal(), keys, algorithms=_ALGORITHMS)
+        token = jwt.decode(grant.id_token.reveal(), keys, algorithms=list(ALGORITHMS))
         claims = CodeIDToken(
             token.claims,
             token.header,

@@ -65,6 +65,7 @@ async def revoke_kept(contents: Mapping[str, Any]) -> bool:
         None if secret is None else FromVariable(secret),
         contents["issuer"],
         None if endpoints is None else Endpoints(**endpoints),
+        contents.get("resource"),
     )
     return await revoke(registration, await find_server(registration), grant)
 
@@ -72,4 +73,5 @@ async def revoke_kept(contents: Mapping[str, Any]) -> bool:
 def _whom(account: Account) -> dict[str, Any]:
     """Which registration a grant belongs to: it serves no other."""
     endpoints = None if account.endpoints is None else asdict(account.endpoints)
-    return {"issuer": account.issuer, "endpoints": endpoints, "client_id": account.client_id}
+    whom = {"issuer": account.issuer, "endpoints": endpoints, "client_id": account.client_id}
+    return whom if account.resource is None else {**whom, "resource": account.resource}

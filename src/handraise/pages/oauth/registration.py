@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from handraise.errors import SetupError
+from handraise.issuers.reach import ANYWHERE, Reach, require_private_way
 from handraise.vault import Secret
-
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +47,9 @@ class Registration:
     client_secret: Secret | FromVariable | None = field(default=None, repr=False)
     issuer: str | None = None
     endpoints: Endpoints | None = None
+    resource: str | None = None
+    """What its tokens are to be for (RFC 8707), where that has to be said."""
+    reach: Reach = field(default=ANYWHERE, repr=False)
 
     def __post_init__(self) -> None:
         if not self.client_id:
@@ -58,19 +60,15 @@ class Registration:
             require_private_way(self.issuer)
 
     @property
+    def indicator(self) -> dict[str, str]:
+        """The parameter that says what tokens are for."""
+        return {} if self.resource is None else {"resource": self.resource}
+
+    @property
     def host(self) -> str:
         """Where people are sent, as they read it."""
         url = self.endpoints.authorization if self.endpoints else self.issuer
         return urlsplit(url or "").netloc
-
-
-def require_private_way(url: str) -> str:
-    """The address, when nobody can listen on the way there: https, or this computer. SetupError otherwise."""
-    parts = urlsplit(url)
-    safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
-    if not safe or not parts.hostname or "@" in parts.netloc or parts.fragment:
-        raise SetupError(f"an authorization server is reached by https only, not at {url!r}")
-    return url
 
 
 def hidden(secret: Secret | FromVariable | str | None) -> Secret | FromVariable | None:

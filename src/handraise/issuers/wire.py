@@ -1,0 +1,90 @@
+"""Requests to authorization servers: JSON comes back, from the address that was asked, and not without end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+import httpx2 as httpx
+
+from handraise.errors import AccountError, SetupError
+from handraise.issuers.reach import ANYWHERE, Reach
+
+_PATIENCE: Final = 10.0
+_MOST_BYTES: Final = 1024 * 1024
+
+
+class NotThere(AccountError):
+    """There is no such document."""
+
+
+async def fetch(url: str, reach: Reach = ANYWHERE) -> dict[str, Any]:
+    """The JSON object at an address."""
+    status, body = await _request("GET", url, {"accept": "application/json"}, None, reach)
+    if status in (404, 405, 410):
+        raise NotThere(f"{url} has no document")
+    if status != 200:
+        raise AccountError(f"{url} answered with status {status}")
+    return _object(url, body)
+
+
+async def post(
+    url: str, headers: Mapping[str, str], body: str, reach: Reach = ANYWHERE
+) -> tuple[int, dict[str, Any]]:
+    """The status and the JSON object that come of a form, or of JSON."""
+    status, answer = await _request("POST", url, headers, body.encode("ascii"), reach)
+    return status, _object(url, answer) if answer.strip() else {}
+
+
+async def _request(
+    method: str, url: str, headers: Mapping[str, str], content: bytes | None, reach: Reach
+) -> tuple[int, bytes]:
+    body = bytearray()
+    try:
+        request = _addressed(method, url, headers, content, await reach.pin(url))
+        async with _client(reach) as client:
+            response = await client.send(request, stream=True)
+            async for chunk in response.aiter_bytes():
+                body += chunk
+                if len(body) > _MOST_BYTES:
+                    raise AccountError(f"{url} answers without end")
+    except SetupError as error:
+        raise AccountError(str(error)) from None
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise AccountError(f"{url} cannot be reached: {type(error).__name__}") from None
+    return response.status_code, bytes(body)
+
+
+def _client(reach: Reach) -> httpx.AsyncClient:
+    """A proxy of the environment's would look the name up anew, so that there is none where addresses are pinned."""
+    verify = httpx.create_ssl_context()
+    return httpx.AsyncClient(
+        timeout=_PATIENCE, follow_redirects=False, verify=verify, trust_env=not reach.public_only
+    )
+
+
+def _addressed(
+    method: str, url: str, headers: Mapping[str, str], content: bytes | None, address: str | None
+) -> httpx.Request:
+    """A request to an address, in which the name counts: for the server, and for its certificate."""
+    named = httpx.URL(url)
+    if address is None:
+        return httpx.Request(method, named, headers=dict(headers), content=content)
+    return httpx.Request(
+        method,
+        named.copy_with(host=address),
+        headers={**headers, "host": named.netloc.decode("ascii")},
+        content=content,
+        extensions={"sni_hostname": named.raw_host.decode("ascii")},
+    )
+
+
+def _object(url: str, body: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(body)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise AccountError(f"{url} answered with something that is no JSON object")
+    return found
