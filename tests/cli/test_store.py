@@ -63,3 +63,26 @@ def test_a_database_without_keys_is_an_error_that_says_what_to_do() -> None:
 def test_the_help_of_every_command_teaches_by_example(command: str) -> None:
     told = handraise(command, "--help").output
     assert f"handraise store {command} --store" in told
+
+
+def test_the_environment_and_the_file_name_a_store_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "handraise.toml").write_text(f'[store]\nurl = "{tmp_path}/file.db"')
+    monkeypatch.setenv("HANDRAISE_CONFIG", str(tmp_path / "handraise.toml"))
+    assert handraise("migrate").exit_code == 0
+    assert (tmp_path / "file.db").exists()
+    monkeypatch.setenv("HANDRAISE_STORE", str(tmp_path / "variable.db"))
+    assert handraise("migrate").exit_code == 0
+    assert (tmp_path / "variable.db").exists()
+    assert not (tmp_path / "flag.db").exists()
+    assert handraise("migrate", "--store", str(tmp_path / "flag.db")).exit_code == 0
+    assert (tmp_path / "flag.db").exists()
+
+
+def test_without_any_store_nothing_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    result = handraise("status")
+    assert result.exit_code == 1
+    assert "name one with --store" in result.output
+    assert list(tmp_path.iterdir()) == []

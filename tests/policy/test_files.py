@@ -13,7 +13,8 @@ from tests.policy.asked import NOTES, facts
 
 from handraise.errors import SetupError
 from handraise.policy import OwnRule, Rulebook, Settings, load_policy, load_settings
-from handraise.policy.files import RulesFile, config_directory, data_directory, find_config
+from handraise.policy.files import RulesFile
+from handraise.policy.places import data_directory
 
 BLOCK = OwnRule("notes", "block", made=1.0)
 
@@ -70,29 +71,6 @@ def test_a_file_can_be_given_directly_and_has_to_be_text(home: Path) -> None:
     file.write_bytes(b"\xff\xfe")
     with pytest.raises(SetupError, match="not UTF-8"):
         load_settings(file)
-
-
-@pytest.mark.parametrize(
-    ("platform", "variables", "config", "data"),
-    [
-        ("linux", {}, "/h/.config/handraise", "/h/.local/share/handraise"),
-        ("linux", {"XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d"}, "/c/handraise", "/d/handraise"),
-        ("linux", {"XDG_CONFIG_HOME": "relative"}, "/h/.config/handraise", "/h/.local/share/handraise"),
-        ("darwin", {}, *["/h/Library/Application Support/handraise"] * 2),
-        ("win32", {}, "/h/AppData/Roaming/handraise", "/h/AppData/Local/handraise"),
-    ],
-)
-def test_each_system_has_its_places(platform: str, variables: dict[str, str], config: str, data: str) -> None:
-    known = {"HOME": "/h", **variables}
-    assert config_directory(known, platform) == Path(config)
-    assert data_directory(known, platform) == Path(data)
-
-
-def test_a_file_in_the_working_directory_is_known_as_not_the_users_own(home: Path) -> None:
-    (home / "work/handraise.toml").touch()
-    found = find_config(environment(home), home / "work")
-    assert found is not None
-    assert not found.own
 
 
 @pytest.mark.shows("D5")

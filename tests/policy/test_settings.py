@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from handraise.policy.config import parse_settings
-from handraise.policy.settings import SETTINGS, Setting, Settings
+from handraise.policy.setting import Setting
+from handraise.policy.settings import SETTINGS, Settings
 
 PAGE = (Path(__file__).parents[2] / "docs/policy.md").read_text(encoding="utf-8")
 OWN = [setting for setting in SETTINGS if not setting.key.startswith("servers.NAME.limits.")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import inspect
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -26,6 +27,7 @@ from handraise import Accepted, Handraise, UrlQuestion, ask
 from handraise.errors import SetupError
 from handraise.revisions import Revision
 from handraise.server.rebind import private_copy
+from handraise.stores import MemoryStore, SqliteStore
 
 EFFECTS: list[str] = []
 
@@ -255,3 +257,17 @@ async def test_accepted_is_the_only_answer_with_data() -> None:
     assert Accepted(1).data == 1
     assert not hasattr(Declined(), "data")
     assert not hasattr(Cancelled(), "data")
+
+
+async def test_the_environment_names_a_store_for_whoever_names_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HANDRAISE_STORE", str(tmp_path / "all.db"))
+    named = Handraise().store
+    assert isinstance(named, SqliteStore)
+    await named.pending()
+    await named.aclose()
+    assert (tmp_path / "all.db").exists()
+    assert isinstance(Handraise(store=MemoryStore()).store, MemoryStore)
+    monkeypatch.delenv("HANDRAISE_STORE")
+    assert isinstance(Handraise().store, MemoryStore)

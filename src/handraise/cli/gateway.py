@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from handraise.gateway.links import Link
+    from handraise.gateway.options import Options
     from handraise.gateway.shared.serving import Sharing
     from handraise.gateway.upstreams import Upstream
 
@@ -30,6 +32,10 @@ EXAMPLES = """Examples:
   handraise gateway --url https://mcp.example.com/mcp
   handraise gateway --config servers.json
   handraise gateway --http 127.0.0.1:8765 -- python server.py
+
+What an option here does not say, the environment says (HANDRAISE_GATEWAY_HOLD for --hold, and so on; HANDRAISE_STORE
+for --store), else `[gateway]` and `[store]` in handraise.toml, else the default. `handraise gateway doctor` shows what
+counts, and who says so.
 
 Exit status: the server's own over stdio, 0 otherwise; 2 for wrong use or a server that cannot be started.
 """
@@ -49,21 +55,47 @@ def gateway(
         str | None,
         typer.Option("--http", metavar="HOST:PORT", help="Serve clients over streamable HTTP, at /mcp."),
     ] = None,
+    stdio: Annotated[
+        bool, typer.Option("--stdio", help="Serve the client that started us, whatever the file says.")
+    ] = False,
     desk: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--desk",
             metavar="fallback|always|none",
-            help="Who is asked at our desk: those whose client cannot ask, everybody, or nobody.",
+            help="Who is asked at our desk: those whose client cannot ask (the default), everybody, or nobody.",
         ),
-    ] = "fallback",
+    ] = None,
     hold: Annotated[
-        int, typer.Option("--hold", help="Seconds for which a call is held before it is parked.")
-    ] = 45,
-    wait: Annotated[int, typer.Option("--wait", help="Seconds for which a question waits for you.")] = 86400,
+        float | None,
+        typer.Option("--hold", help="Seconds for which a call is held before it is parked; 45 by default."),
+    ] = None,
+    wait: Annotated[
+        float | None,
+        typer.Option("--wait", help="Seconds for which a question waits for you; a day by default."),
+    ] = None,
     browser: Annotated[
-        bool, typer.Option("--browser", help="Open the desk in your browser when the first question comes.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--browser/--no-browser",
+            help="Open the desk in your browser when the first question comes; not by default.",
+        ),
+    ] = None,
+    notify: Annotated[
+        bool | None,
+        typer.Option(
+            "--notify/--no-notify",
+            help="Have the system show a notice that names the server when a question comes; by default it does.",
+        ),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="URL",
+            help="Where parked calls are kept: postgresql://… or a file; one in your data directory by default.",
+        ),
+    ] = None,
     people: Annotated[
         Path | None, typer.Option("--people", help="With --http: tell people apart by this file's tokens.")
     ] = None,
@@ -80,15 +112,16 @@ def gateway(
     """Serve one server, or several, to a client."""
     if context.invoked_subcommand is not None:
         return
-    from handraise.gateway.options import Options
+    if stdio and http:
+        raise typer.BadParameter("give --http or --stdio, not both")
+    flags = {"desk": desk, "hold": hold, "wait": wait, "browser": browser, "notify": notify, "store": store}
+    from handraise.gateway.choosing import choices, options_of
 
-    if desk not in ("fallback", "always", "none"):
-        raise typer.BadParameter("the desk is fallback, always or none", param_hint="--desk")
-    options = Options(desk, float(hold), float(wait), browser)  # type: ignore[arg-type]
     try:
+        chosen = choices(flags | {"http": "" if stdio else http}, os.environ)
         upstreams = _upstreams(context.obj or (), url, config, name)
         sharing = _sharing(people, issuer, desk_client, public_url)
-        status = _serve(upstreams, options, http, sharing)
+        status = _serve(upstreams, options_of(chosen), chosen["http"].value, sharing)
     except HandraiseError as error:
         typer.echo(f"handraise: {error}", err=True)
         status = 2
@@ -127,21 +160,17 @@ def _sharing(
     return Sharing(public_url, None if people is None else PeopleFile(people), issuer, desk_client)
 
 
-def _serve(upstreams: list[Upstream], options: object, http: str | None, sharing: Sharing | None) -> int:
+def _serve(upstreams: list[Upstream], options: Options, http: str, sharing: Sharing | None) -> int:
     import asyncio
 
     from handraise.gateway import serve
-    from handraise.gateway.options import Options
 
-    assert isinstance(options, Options)
     opening = _opening(upstreams)
-    if http is None:
+    if not http:
         if sharing is not None:
             raise typer.BadParameter("several people come over HTTP", param_hint="--http")
         return asyncio.run(serve.serve_stdio(opening, options))
     host, _, port = http.rpartition(":")
-    if not port.isdigit():
-        raise typer.BadParameter("give a host and a port, like 127.0.0.1:8765", param_hint="--http")
     host = host.strip("[]") or "127.0.0.1"
     if sharing is not None:
         from handraise.gateway.shared.serving import serve_shared

@@ -18,7 +18,8 @@ from handraise.display import for_line
 from handraise.errors import SetupError, WireError
 from handraise.forms import load_json
 from handraise.policy import OwnRule, Policy, Ruling, Settings, load_policy, load_settings
-from handraise.policy.files import RULES_NAME, ConfigFile, RulesFile, data_directory, find_config
+from handraise.policy.files import RULES_NAME, RulesFile
+from handraise.policy.places import ConfigFile, data_directory, find_config
 from handraise.policy.rulebook import MAY, SESSION
 from handraise.policy.settings import SETTINGS, Asking, GuardSettings, LimitSettings, ServerSettings, value_of
 from handraise.questions import Origin

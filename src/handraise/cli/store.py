@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
 from handraise.cli.check import AsJson
-from handraise.errors import HandraiseError
+from handraise.errors import HandraiseError, SetupError
 
 if TYPE_CHECKING:
     from handraise.stores import SqliteStore
@@ -19,15 +20,20 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 app = typer.Typer(
-    help="The store of a server: an SQLite file, or a PostgreSQL database that several nodes share.\n\n"
+    help="The store of a server or a gateway: an SQLite file, or a PostgreSQL database that several nodes share.\n\n"
     "The keys of a PostgreSQL store are in HANDRAISE_STORE_KEYS; none of these commands shows contents.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
 Where: TypeAlias = Annotated[
-    str,
-    typer.Option("--store", envvar="HANDRAISE_STORE", metavar="URL", help="postgresql://… or a file."),
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="URL",
+        help="postgresql://… or a file. Without it HANDRAISE_STORE counts, then `[store] url` in handraise.toml, then "
+        "the gateway's own file.",
+    ),
 ]
 
 _STATUS_EXAMPLES = """Examples:
@@ -49,7 +55,7 @@ _PRUNE_EXAMPLES = """Examples:
 
 
 @app.command(epilog=_STATUS_EXAMPLES)
-def status(store: Where, as_json: AsJson = False) -> None:
+def status(store: Where = None, as_json: AsJson = False) -> None:
     """Say how many questions wait, and how far the ledger has grown."""
 
     async def look(store: SqliteStore | PostgresStore) -> dict[str, Any]:
@@ -74,7 +80,7 @@ def status(store: Where, as_json: AsJson = False) -> None:
 
 
 @app.command(epilog=_MIGRATE_EXAMPLES)
-def migrate(store: Where) -> None:
+def migrate(store: Where = None) -> None:
     """Make the tables, or bring them up to date. Nodes do it too when they start, one after the other."""
 
     async def open_it(store: SqliteStore | PostgresStore) -> int:
@@ -85,7 +91,7 @@ def migrate(store: Where) -> None:
 
 
 @app.command(epilog=_PRUNE_EXAMPLES)
-def prune(store: Where) -> None:
+def prune(store: Where = None) -> None:
     """Delete what is over: rounds, flows, tickets and secrets whose time has come. Servers do it by themselves."""
 
     async def forget(store: SqliteStore | PostgresStore) -> int:
@@ -95,12 +101,12 @@ def prune(store: Where) -> None:
     typer.echo(f"{_with(store, forget)} records deleted.")
 
 
-def _with(where: str, work: Callable[[SqliteStore | PostgresStore], Awaitable[T]]) -> T:
+def _with(given: str | None, work: Callable[[SqliteStore | PostgresStore], Awaitable[T]]) -> T:
     """Do something with a store, and let go of it."""
-    from handraise.stores.named import named_store
+    from handraise.stores.named import own_or_named_store
 
     async def run() -> T:
-        store = named_store(where)
+        store = own_or_named_store(_chosen(given))
         try:
             return await work(store)
         finally:
@@ -111,3 +117,15 @@ def _with(where: str, work: Callable[[SqliteStore | PostgresStore], Awaitable[T]
     except HandraiseError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from error
+
+
+def _chosen(given: str | None) -> str:
+    """The store that counts; empty for the gateway's own file."""
+    from handraise.policy.chosen import choose
+    from handraise.policy.files import load_settings
+    from handraise.stores.named import own_store_file
+
+    where = str(choose("store.url", given, os.environ, load_settings(), None).value)
+    if not where and not own_store_file(os.environ).exists():
+        raise SetupError("no store is named, and the gateway has none of its own yet; name one with --store")
+    return where

@@ -20,5 +20,9 @@ class Options:
     """Seconds for which a question waits for its person."""
     browser: bool = False
     """Whether the desk is opened in the browser when a question comes."""
+    notify: bool = True
+    """Whether the system tells the person that a question came."""
+    store: str = ""
+    """Where parked calls are kept: `postgresql://…`, or a file; empty: one in the user's data directory."""
     where: str = "they open it with `handraise inbox` in a terminal of their own"
     """How people get to their desk, for the model to tell them. Never a way in by itself."""

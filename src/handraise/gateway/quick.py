@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from dataclasses import replace
 
-from handraise.gateway.options import Options
+from handraise.gateway.choosing import choose_options, may_serve_http
 from handraise.gateway.upstreams import Upstream, short_name
 
 
@@ -13,10 +13,10 @@ def run_quickly(words: list[str]) -> int | None:
     """Run `handraise gateway OPTIONS -- COMMAND…`; None when the words need the whole command line to be understood."""
     at = words.index("--") if "--" in words else len(words)
     command = tuple(words[at + 1 :])
-    read = _options(words[:at])
-    if not command or read is None:
+    read = _flags(words[:at])
+    if not command or read is None or ("http" not in read[1] and may_serve_http(os.environ)):
         return None
-    name, options = read
+    name, flags = read
     from handraise.errors import SetupError
     from handraise.gateway.spawn import start
 
@@ -26,28 +26,47 @@ def run_quickly(words: list[str]) -> int | None:
     except SetupError as error:
         print(f"handraise: {error}", file=sys.stderr)
         return 2
+    try:
+        options = choose_options(flags)
+    except SetupError as error:
+        process.kill()
+        process.communicate()
+        print(f"handraise: {error}", file=sys.stderr)
+        return 2
     from handraise.gateway.serve import run
 
     return run(upstream, process, options)
 
 
-def _options(words: list[str]) -> tuple[str | None, Options] | None:
-    """The name and the options that some words give; None for anything that is wrong or unusual."""
-    name, options, rest = None, Options(), iter(words)
+_SWITCHES = {
+    "--stdio": ("http", ""),
+    "--browser": ("browser", True),
+    "--no-browser": ("browser", False),
+    "--notify": ("notify", True),
+    "--no-notify": ("notify", False),
+}
+_DIGITS = {"--hold": 3, "--wait": 6}
+"""As many as are surely within bounds."""
+
+
+def _flags(words: list[str]) -> tuple[str | None, dict[str, object]] | None:
+    """The name and the flags that some words give; None for anything that is wrong or unusual."""
+    name, flags, rest = None, dict[str, object](), iter(words)
     for word in rest:
         flag, _, value = word.partition("=")
-        if flag == "--browser" and not value:
-            options = replace(options, browser=True)
+        if word in _SWITCHES:
+            option, said = _SWITCHES[word]
+            flags[option] = said
             continue
         value = value or next(rest, "")
         if flag == "--name" and value:
             name = value
+        elif flag == "--store" and value:
+            flags["store"] = value
         elif flag == "--desk" and value in ("fallback", "always", "none"):
-            options = replace(options, desk=value)  # type: ignore[arg-type]
-        elif flag == "--hold" and value.isdigit():
-            options = replace(options, hold=float(value))
-        elif flag == "--wait" and value.isdigit():
-            options = replace(options, wait=float(value))
+            flags["desk"] = value
+        elif value.isascii() and value.isdigit() and len(value) <= _DIGITS.get(flag, 0):
+            flags[flag.removeprefix("--")] = float(value)
         else:
             return None
-    return name, options
+    return name, flags

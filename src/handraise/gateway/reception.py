@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
@@ -20,8 +19,7 @@ from handraise.gateway.taking_over import Keeper
 from handraise.ledger.earlier import earlier
 from handraise.ledger.home import own_ledger, policy_version
 from handraise.policy import load_policy
-from handraise.policy.files import data_directory
-from handraise.stores import SqliteStore
+from handraise.stores.named import own_or_named_store
 from handraise.urls import inspect_url
 from handraise.urls.open import open_url
 
@@ -66,7 +64,8 @@ class Reception:
 
     async def call_person(self, server: str) -> None:
         """A question waits: tell the person, as far as they want to be told. The model hears nothing of it."""
-        await asyncio.to_thread(notify, f"{server} asks you something. Open the desk with: handraise inbox")
+        if self._options.notify:
+            await asyncio.to_thread(notify, server)
         if self._options.browser and not self._invited:
             self._invited = True
             link = inspect_url(await self.sign_in_url(), transport="stdio", server_host=None)
@@ -85,7 +84,7 @@ async def open_asking(options: Options, *, shielded: bool) -> Asking:
     if ledger is not None:
         await ledger.start()
         opened.push_async_callback(ledger.aclose)
-    store = SqliteStore(data_directory(os.environ) / "gateway.db")
+    store = own_or_named_store(options.store)
     opened.push_async_callback(store.aclose)
     reception = Reception(queue, gate, options, opened, ledger)
     try:

@@ -107,6 +107,38 @@ class FileName:
         return value
 
 
+class Address:
+    """A host and a port, or nothing."""
+
+    allowed = 'a host and a port, like "127.0.0.1:8765", or ""'
+
+    def take(self, value: object) -> str:
+        if not isinstance(value, str) or not value.isprintable() or len(value) > 300:
+            raise ValueError(self.allowed)
+        _, colon, port = value.rpartition(":")
+        if value and not (colon and port.isascii() and port.isdigit() and int(port) <= 65535):
+            raise ValueError(self.allowed)
+        return value
+
+
+class StorePlace:
+    """Where a store is, or nothing."""
+
+    allowed = 'the full path of a file, "postgresql://…" without a password in it (~/.pgpass has one), or ""'
+
+    def take(self, value: object) -> str:
+        if not isinstance(value, str) or not value.isprintable() or len(value) > 1000:
+            raise ValueError(self.allowed)
+        scheme, is_url, rest = value.partition("://")
+        if is_url:
+            user = rest.partition("/")[0].rpartition("@")[0]
+            if scheme not in ("postgresql", "postgres") or ":" in user or "password=" in rest:
+                raise ValueError(self.allowed)
+        elif value and not (value.startswith("~/") or _is_full_path(value)):
+            raise ValueError(self.allowed)
+        return value
+
+
 class Patterns:
     """A list of names or patterns."""
 

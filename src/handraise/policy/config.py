@@ -15,6 +15,7 @@ from typing import Any, Final
 from handraise.display import for_line
 from handraise.errors import SetupError
 from handraise.policy.lines import Path, lines_of_keys
+from handraise.policy.setting import Setting
 from handraise.policy.settings import (
     FORMS_BY_PRESET,
     GROUPS,
@@ -22,7 +23,6 @@ from handraise.policy.settings import (
     GuardSettings,
     LimitSettings,
     ServerSettings,
-    Setting,
     Settings,
 )
 

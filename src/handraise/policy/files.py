@@ -1,6 +1,6 @@
-"""The files: where they are, reading the configuration, keeping a person's own rules.
+"""The files: reading the configuration, keeping a person's own rules.
 
-The one module of the policy that touches the file system.
+With `places`, the only module of the policy that touches the file system.
 """
 
 from __future__ import annotations
@@ -11,41 +11,19 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from handraise.errors import SetupError
 from handraise.policy.config import MAX_BYTES, parse_settings
-from handraise.policy.policy import Policy
+from handraise.policy.places import ConfigFile, data_directory, find_config
 from handraise.policy.rulebook import OwnRule, Rulebook, Which, dump_book, parse_book
 from handraise.policy.settings import Settings
 
-CONFIG_NAME: Final = "handraise.toml"
+if TYPE_CHECKING:
+    from handraise.policy.policy import Policy
+
 RULES_NAME: Final = "rules.json"
-
-
-@dataclass(frozen=True, slots=True)
-class ConfigFile:
-    """The configuration file that counts."""
-
-    path: Path
-    own: bool
-    """False when it was found in the working directory: it may be part of somebody else's project."""
-
-
-def find_config(environment: Mapping[str, str], directory: Path) -> ConfigFile | None:
-    """The file that HANDRAISE_CONFIG names, else the user's own, else the one in the working directory.
-
-    The user's own goes first, so that a project that somebody cloned cannot replace it.
-    """
-    if named := environment.get("HANDRAISE_CONFIG"):
-        return ConfigFile(Path(named).expanduser(), own=True)
-    own = config_directory(environment) / CONFIG_NAME
-    if own.is_file():
-        return ConfigFile(own, own=True)
-    found = directory / CONFIG_NAME
-    return ConfigFile(found, own=False) if found.is_file() else None
 
 
 def load_settings(
@@ -63,31 +41,11 @@ def load_settings(
 
 def load_policy(*, environment: Mapping[str, str] | None = None, directory: Path | None = None) -> Policy:
     """The policy of this user: settings from the file that counts, and their own rules."""
+    from handraise.policy.policy import Policy
+
     known = os.environ if environment is None else environment
     settings = load_settings(environment=known, directory=directory)
     return Policy(settings, own=RulesFile(data_directory(known) / RULES_NAME))
-
-
-def config_directory(environment: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """Where the user's configuration is."""
-    match platform:
-        case "win32":
-            return _place(environment, "APPDATA", "AppData/Roaming")
-        case "darwin":
-            return _home(environment) / "Library/Application Support/handraise"
-        case _:
-            return _place(environment, "XDG_CONFIG_HOME", ".config")
-
-
-def data_directory(environment: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """Where the user's own rules are."""
-    match platform:
-        case "win32":
-            return _place(environment, "LOCALAPPDATA", "AppData/Local")
-        case "darwin":
-            return _home(environment) / "Library/Application Support/handraise"
-        case _:
-            return _place(environment, "XDG_DATA_HOME", ".local/share")
 
 
 class RulesFile:
@@ -168,17 +126,6 @@ def _read_settings(file: ConfigFile) -> Settings:
     except UnicodeError:
         raise SetupError(f"{file.path}: this is not UTF-8") from None
     return parse_settings(text, source=str(file.path), own_file=file.own)
-
-
-def _place(environment: Mapping[str, str], variable: str, otherwise: str) -> Path:
-    """The specification of XDG: a relative path in the variable is to be ignored."""
-    named = environment.get(variable, "")
-    return (Path(named) if Path(named).is_absolute() else _home(environment) / otherwise) / "handraise"
-
-
-def _home(environment: Mapping[str, str]) -> Path:
-    named = environment.get("HOME") or environment.get("USERPROFILE")
-    return Path(named) if named else Path.home()
 
 
 def _replace(path: Path, text: str) -> None:

@@ -10,10 +10,9 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal
 
 from handraise.policy.accepts import (
-    Accepts,
     ArgumentPatterns,
     Choice,
     Command,
@@ -23,56 +22,34 @@ from handraise.policy.accepts import (
     Patterns,
     Seconds,
     Sentence,
-    Switch,
     Whole,
 )
 from handraise.policy.headless import CancelIt, Headless, Park, RunHook
+from handraise.policy.serving import GatewaySettings, StoreSettings
+from handraise.policy.setting import Setting, setting, unsafe_switch
 
 Asking = Literal["allow", "mute", "block"]
 Preset = Literal["standard", "strict"]
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One setting, as it is documented and checked."""
-
-    key: str
-    default: object
-    accepts: Accepts
-    meaning: str
-    own_file_only: bool
-    """Never from the working directory: a project that somebody cloned must not run commands or switch off rules."""
-
-
-def _setting(default: T, accepts: Accepts, meaning: str, *, own_file_only: bool = False) -> T:
-    told = {"accepts": accepts, "meaning": meaning, "own_file_only": own_file_only}
-    made: T = field(default=default, metadata=told)
-    return made
-
-
-def _unsafe(meaning: str) -> bool:
-    return _setting(False, Switch(), meaning, own_file_only=True)
 
 
 @dataclass(frozen=True, slots=True)
 class FormSettings:
     """What a form may ask for. Credentials and payment data are always refused."""
 
-    national_ids: Literal["warn", "refuse"] = _setting(
+    national_ids: Literal["warn", "refuse"] = setting(
         "warn", Choice("warn", "refuse"), "A form that asks for a national id number."
     )
-    personal_data: Literal["allow", "warn", "refuse"] = _setting(
+    personal_data: Literal["allow", "warn", "refuse"] = setting(
         "allow",
         Choice("allow", "warn", "refuse"),
         "A form that asks for contact data: e-mail, telephone, address, date of birth, full name.",
     )
-    urls_in_text: Literal["warn", "refuse"] = _setting(
+    urls_in_text: Literal["warn", "refuse"] = setting(
         "warn",
         Choice("warn", "refuse"),
         "A form whose message, titles, descriptions or options contain a URL.",
     )
-    unsafe_credentials: bool = _unsafe(
+    unsafe_credentials: bool = unsafe_switch(
         "Show forms that ask for credentials or payment data, with a warning, instead of refusing them."
     )
 
@@ -81,27 +58,27 @@ class FormSettings:
 class LinkSettings:
     """Which links may be offered. Dangerous ones are always refused."""
 
-    doubtful: Literal["warn", "refuse"] = _setting(
+    doubtful: Literal["warn", "refuse"] = setting(
         "warn", Choice("warn", "refuse"), "A link that has something odd about it, though it may be honest."
     )
-    only: tuple[str, ...] = _setting(
+    only: tuple[str, ...] = setting(
         (), Domains(), "Refuse links to any other domain than these and their subdomains; empty: any domain."
     )
-    brands: tuple[str, ...] = _setting(
+    brands: tuple[str, ...] = setting(
         (), Domains(), "Domains of your own to protect against imitation, beside the well-known ones."
     )
-    unsafe_dangerous: bool = _unsafe("Show dangerous links, with a warning, instead of refusing them.")
+    unsafe_dangerous: bool = unsafe_switch("Show dangerous links, with a warning, instead of refusing them.")
 
 
 @dataclass(frozen=True, slots=True)
 class LimitSettings:
     """How much one server may ask one person."""
 
-    per_call: int = _setting(10, Whole(1, 1000), "Questions in one call, over all its rounds.")
-    per_round: int = _setting(5, Whole(1, 64), "Questions of one call that wait at the same time.")
-    per_minute: int = _setting(10, Whole(1, 1000), "Questions within any sixty seconds.")
-    per_hour: int = _setting(60, Whole(1, 10_000), "Questions within any sixty minutes.")
-    quiet_after_decline: float = _setting(
+    per_call: int = setting(10, Whole(1, 1000), "Questions in one call, over all its rounds.")
+    per_round: int = setting(5, Whole(1, 64), "Questions of one call that wait at the same time.")
+    per_minute: int = setting(10, Whole(1, 1000), "Questions within any sixty seconds.")
+    per_hour: int = setting(60, Whole(1, 10_000), "Questions within any sixty minutes.")
+    quiet_after_decline: float = setting(
         5.0,
         Seconds(0, 3600),
         "Seconds for which a server may not ask after a decline; doubled with each further decline in a row, "
@@ -113,19 +90,19 @@ class LimitSettings:
 class HeadlessSettings:
     """What happens when nobody sits at a desk."""
 
-    rule: Literal["park", "hook", "cancel"] = _setting(
+    rule: Literal["park", "hook", "cancel"] = setting(
         "park",
         Choice("park", "hook", "cancel"),
         "Keep the question under an id for a later answer, let a command answer it, or cancel it.",
     )
-    hook: tuple[str, ...] = _setting(
+    hook: tuple[str, ...] = setting(
         (),
         Command(),
         "The command that answers: program and arguments, run without a shell.",
         own_file_only=True,
     )
-    hook_timeout: float = _setting(30.0, Seconds(0.1, 3600), "Seconds after which the command is stopped.")
-    reason: str = _setting("Nobody is here to answer.", Sentence(), "What is recorded when it is cancelled.")
+    hook_timeout: float = setting(30.0, Seconds(0.1, 3600), "Seconds after which the command is stopped.")
+    reason: str = setting("Nobody is here to answer.", Sentence(), "What is recorded when it is cancelled.")
 
     def decision(self) -> Headless:
         """The rule as a value to act on."""
@@ -142,37 +119,37 @@ class HeadlessSettings:
 class LedgerSettings:
     """How the record of what was asked and decided is kept. That there is one goes without saying."""
 
-    keep: Literal["none", "message", "fields", "all"] = _setting(
+    keep: Literal["none", "message", "fields", "all"] = setting(
         "none",
         Choice("none", "message", "fields", "all"),
         "Which contents are kept, encrypted and erasable: none, what people were asked, what they answered, or both.",
         own_file_only=True,
     )
-    checkpoint_file: str = _setting(
+    checkpoint_file: str = setting(
         "",
         FileName(),
         "A file, best on another disk or machine, to which every signed checkpoint is appended too.",
         own_file_only=True,
     )
-    checkpoint_command: tuple[str, ...] = _setting(
+    checkpoint_command: tuple[str, ...] = setting(
         (),
         Command(),
         "A command that gets every signed checkpoint on standard input, run without a shell.",
         own_file_only=True,
     )
-    unsafe_no_ledger: bool = _unsafe("Keep no record of what is asked and decided.")
+    unsafe_no_ledger: bool = unsafe_switch("Keep no record of what is asked and decided.")
 
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
     """What one server may do."""
 
-    asking: Asking | None = _setting(  # noqa: RUF009
+    asking: Asking | None = setting(  # noqa: RUF009
         None,
         Choice("allow", "mute", "block"),
         "Whether this server may ask; without it, `default` says so.",
     )
-    roots: tuple[str, ...] = _setting(
+    roots: tuple[str, ...] = setting(
         (), Folders(), "The folders that `handraise call` lets this server know.", own_file_only=True
     )
     limits: LimitSettings = field(default_factory=LimitSettings)
@@ -182,32 +159,30 @@ class ServerSettings:
 class GuardSettings:
     """A question in front of the tools of servers behind the gateway."""
 
-    tools: tuple[str, ...] = _setting(("*",), Patterns(), "Which tools, by name or pattern.")
-    servers: tuple[str, ...] = _setting(
-        (), Patterns(), "Of which servers, by configured name; empty: of all."
-    )
-    hint: Literal["destructive", "writes", "any"] = _setting(
+    tools: tuple[str, ...] = setting(("*",), Patterns(), "Which tools, by name or pattern.")
+    servers: tuple[str, ...] = setting((), Patterns(), "Of which servers, by configured name; empty: of all.")
+    hint: Literal["destructive", "writes", "any"] = setting(
         "destructive",
         Choice("destructive", "writes", "any"),
         "Which of them, by what they say about themselves: all but those that say that they destroy nothing, all but "
         "those that say that they only read, or all. A tool that says nothing counts as destructive.",
     )
-    arguments: tuple[str, ...] = _setting(
+    arguments: tuple[str, ...] = setting(
         (), ArgumentPatterns(), "Only calls with arguments that match all of these."
     )
-    message: str = _setting("The model wants to call this tool.", Sentence(), "What you are asked.")
+    message: str = setting("The model wants to call this tool.", Sentence(), "What you are asked.")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """All settings. Without a configuration file these defaults hold."""
 
-    preset: Preset = _setting(  # noqa: RUF009
+    preset: Preset = setting(  # noqa: RUF009
         "standard",
         Choice("standard", "strict"),
         'Where the other defaults come from. "strict" refuses national ids and personal data in forms.',
     )
-    default: Asking = _setting(  # noqa: RUF009
+    default: Asking = setting(  # noqa: RUF009
         "allow",
         Choice("allow", "mute", "block"),
         "Whether servers may ask that no rule names. "
@@ -218,6 +193,8 @@ class Settings:
     limits: LimitSettings = field(default_factory=LimitSettings)
     headless: HeadlessSettings = field(default_factory=HeadlessSettings)
     ledger: LedgerSettings = field(default_factory=LedgerSettings)
+    gateway: GatewaySettings = field(default_factory=GatewaySettings)
+    store: StoreSettings = field(default_factory=StoreSettings)
     servers: Mapping[str, ServerSettings] = field(default_factory=lambda: MappingProxyType({}))
     guards: Mapping[str, GuardSettings] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -246,6 +223,8 @@ GROUPS: Final[Mapping[str, type[Any]]] = MappingProxyType(
         "limits": LimitSettings,
         "headless": HeadlessSettings,
         "ledger": LedgerSettings,
+        "gateway": GatewaySettings,
+        "store": StoreSettings,
     }
 )
 FORMS_BY_PRESET: Final[Mapping[Preset, FormSettings]] = MappingProxyType(

@@ -31,7 +31,7 @@ from handraise.server.flows import Flows
 from handraise.server.hosted_at import Hosting, mount_pages, require_public_url
 from handraise.server.middleware import AskingMiddleware, Carrier, OwnBoundary
 from handraise.stores import MemoryStore
-from handraise.stores.named import is_postgres, named_store
+from handraise.stores.named import VARIABLE, is_postgres, named_store
 from handraise.wire import dump_input_required
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Handraise:
     - `linger`: how long a body goes on after its caller left, once an answer was used.
     - `keep_awake`: seconds between the progress notices of a waiting call on the legacy revisions.
     - `store`: where rounds and journals live: a path for an SQLite file, `postgresql://…` for several nodes, or any
-      `Store`. Memory by default.
+      `Store`. HANDRAISE_STORE names one too. Memory by default.
     - `keys`: what a store that we open seals its contents with; share them between processes. The first one seals.
     - `resume`: `"park"` keeps bodies suspended, `"replay"` lets replayable ones go at every question.
     - `public_url`: where browsers reach this server; pages are served below it. A stdio server needs none.
@@ -167,6 +167,8 @@ class Handraise:
         node_url: str | None = None,
         ledger: Ledger | str | os.PathLike[str] | bool | None = None,
     ) -> None:
+        if store is None:
+            store = os.environ.get(VARIABLE) or None
         path = store if isinstance(store, str | os.PathLike) and not is_postgres(store) else None
         if isinstance(store, str | os.PathLike):
             store = named_store(store, keys=keys)

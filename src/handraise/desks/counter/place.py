@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from handraise.errors import SetupError
-from handraise.policy.files import data_directory
+from handraise.policy.places import data_directory
 
 SOCKET: Final = ".sock"
 PORT: Final = ".port"

@@ -25,8 +25,7 @@ from handraise.gateway.shared.tokens import Tokens
 from handraise.gateway.taking_over import Keeper
 from handraise.ledger.home import own_ledger, policy_version
 from handraise.policy import load_policy
-from handraise.policy.files import data_directory
-from handraise.stores import SqliteStore
+from handraise.stores.named import own_or_named_store
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
@@ -137,7 +136,7 @@ async def open_shared_asking(options: Options) -> Asking:
     if ledger is not None:
         await ledger.start()
         opened.push_async_callback(ledger.aclose)
-    store = SqliteStore(data_directory(os.environ) / "gateway.db")
+    store = own_or_named_store(options.store)
     opened.push_async_callback(store.aclose)
     return Asking(
         Queue(),
