@@ -4,6 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 NPM    := tests/strangers/node_modules/.ready
+OLD    := $(patsubst tests/strangers/old_sdk/mcp-%.txt,tests/strangers/old_sdk/.venv-%/.ready,$(wildcard tests/strangers/old_sdk/mcp-*.txt))
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check soak fmt lint types bench docs clean
@@ -22,7 +23,12 @@ $(NPM): tests/strangers/package.json
 	@PATH="tests/strangers/node_modules/.bin:$$PATH" node -e 'process.exit(parseInt(process.versions.node) < 22 ? 1 : 0)' || { echo "The strangers need Node 22 or newer on the PATH"; exit 2; }
 	@touch $@
 
-setup: $(READY) $(NPM) ## make .venv and install what tests and benchmarks need
+tests/strangers/old_sdk/.venv-%/.ready: tests/strangers/old_sdk/mcp-%.txt
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
+setup: $(READY) $(NPM) $(OLD) ## make .venv and install what tests and benchmarks need
 	@sh tests/strangers/chromium.sh
 
 demo: $(READY) ## a tour of a few minutes, in a temporary folder
@@ -56,4 +62,4 @@ docs: $(READY) ## run every snippet of the README and docs/
 	$(BIN)/python -m pytest tests/docs
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) tests/strangers/node_modules bench/out .mypy_cache .ruff_cache .pytest_cache .hypothesis dist site
+	rm -rf $(VENV) tests/strangers/node_modules tests/strangers/old_sdk/.venv-* bench/out .mypy_cache .ruff_cache .pytest_cache .hypothesis dist site

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.server.peers import http_kitchen
+from tests.server.peers import http_server
 from typer.testing import CliRunner
 
 from handraise.cli.app import app
@@ -75,7 +75,7 @@ def test_a_tool_of_a_server_gets_its_question() -> None:
 @pytest.mark.slow
 @pytest.mark.shows("U6")
 def test_a_tool_of_a_server_over_http_gets_its_question() -> None:
-    with http_kitchen() as url:
+    with http_server() as url:
         status, said = design("--tool", "quiet", "--url", url, "--json")
         assert (status, json.loads(said)["ask"]) == (1, False)
         assert design("--tool", "nothing", "--url", url)[0] == 2

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mcp import Client
 from tests.server.kitchen import make_kitchen
-from tests.server.peers import REVISIONS, connect, http_kitchen, stdio_kitchen
+from tests.server.peers import REVISIONS, connect, http_server, stdio_kitchen
 
 from handraise.revisions import Revision
 
@@ -25,7 +25,7 @@ def revision(request: pytest.FixtureRequest) -> Revision:
 
 @pytest.fixture(scope="session")
 def kitchen_url() -> Iterator[str]:
-    with http_kitchen() as url:
+    with http_server() as url:
         yield url
 
 

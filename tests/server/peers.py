@@ -110,11 +110,11 @@ def free_port() -> int:
 
 
 @contextmanager
-def http_kitchen() -> Iterator[str]:
-    """A kitchen in a process of its own; the URL of its endpoint."""
+def http_server(module: str = "tests.server.kitchen") -> Iterator[str]:
+    """A server in a process of its own, unless another is named a kitchen; the URL of its endpoint."""
     port = free_port()
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.server.kitchen", "http", str(port)],
+        [sys.executable, "-m", module, "http", str(port)],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stderr=subprocess.DEVNULL,

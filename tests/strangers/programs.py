@@ -1,0 +1,95 @@
+"""The programs that we did not write: where they are, and how a test runs one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+PACKAGES = HERE / "node_modules"
+EVERYTHING = [
+    "node",
+    str(PACKAGES / "@modelcontextprotocol" / "server-everything" / "dist" / "index.js"),
+    "stdio",
+]
+TYPESCRIPT_SERVER = ["node", str(HERE / "typescript" / "server.mjs")]
+NOTES = [sys.executable, "-m", "tests.gateway.notes", "stdio"]
+OLD_SDKS = sorted(path.stem.removeprefix("mcp-") for path in (HERE / "old_sdk").glob("mcp-*.txt"))
+"""The versions of the official SDK that have an environment of their own."""
+
+
+def environment(home: str) -> dict[str, str]:
+    """A home of its own, so that no policy, ledger or connection of the user's takes part; a short one, for sockets."""
+    return {
+        **os.environ,
+        "PATH": f"{PACKAGES / '.bin'}{os.pathsep}{os.environ['PATH']}",
+        "NODE_COMPILE_CACHE": str(PACKAGES / ".cache"),
+        "PYTHONPATH": str(ROOT),
+        "HOME": home,
+        "XDG_RUNTIME_DIR": home,
+        "MCP_STORAGE_DIR": home,
+    }
+
+
+def through_gateway(server: list[str], *options: str) -> list[str]:
+    """The command that puts our gateway in front of a server."""
+    return [
+        sys.executable,
+        "-c",
+        "from handraise.cli import main; main()",
+        "gateway",
+        *options,
+        "--",
+        *server,
+    ]
+
+
+def run(command: list[str], environment: dict[str, str], *, good: bool = True) -> str:
+    """What a program prints; it has to end well unless told otherwise."""
+    done = subprocess.run(
+        command,
+        env=environment,
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=40,
+    )
+    assert not good or done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def typescript(
+    era: str, tool: str, arguments: Any, answer: Any, server: list[str], environment: dict[str, str]
+) -> Any:
+    """What the TypeScript SDK's client sees when it calls a tool."""
+    words = [era, tool, json.dumps(arguments), answer if answer == "none" else json.dumps(answer)]
+    return json.loads(
+        run(["node", str(HERE / "typescript" / "client.mjs"), *words, "--", *server], environment)
+    )
+
+
+def old_python(version: str) -> str:
+    """The interpreter of an old SDK's environment, which `make setup` makes."""
+    return str(HERE / "old_sdk" / f".venv-{version}" / "bin" / "python")
+
+
+def old_client(
+    version: str, tool: str, arguments: Any, answer: Any, server: list[str], environment: dict[str, str]
+) -> Any:
+    """What an old SDK's client sees when it calls a tool."""
+    words = [tool, json.dumps(arguments), answer if answer == "none" else json.dumps(answer)]
+    without_ours = {name: value for name, value in environment.items() if name != "PYTHONPATH"}
+    return json.loads(
+        run([old_python(version), str(HERE / "old_sdk" / "client.py"), *words, *server], without_ours)
+    )
+
+
+def old_server(version: str) -> list[str]:
+    """The command that serves an old SDK's notes."""
+    return [old_python(version), "-P", str(HERE / "old_sdk" / "server.py"), "stdio"]
