@@ -113,6 +113,7 @@ class Fallback(Generic[T_co]):
 
 
 Answer: TypeAlias = Accepted[T] | Declined | Cancelled
+"""What a person says to a question. That nobody answered is none of these, and raised."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ Content: TypeAlias = dict[str, Any]
 """What an accepted form sends. A link sends nothing: accepting it is consent to open it."""
 
 DeskAnswer: TypeAlias = Accepted[Content | None] | Declined | Cancelled
+"""What is decided at a desk: content for a form, None for a link."""
 
 Decider = Literal["human", "policy", "agent", "timeout"]
 

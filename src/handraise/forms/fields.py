@@ -147,6 +147,7 @@ class Choices(_Asked):
 
 
 Field: TypeAlias = Text | Number | Integer | Flag | Choice | Choices
+"""Any field of a form."""
 
 
 def options_of(source: Options) -> tuple[Option, ...]:

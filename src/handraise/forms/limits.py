@@ -32,6 +32,7 @@ class Limits:
 
 
 DEFAULT_LIMITS: Final = Limits()
+"""What holds unless somebody says otherwise."""
 UNLIMITED: Final = Limits(*[sys.maxsize] * len(fields(Limits)))
 """For what an author wrote: it is not hostile."""
 

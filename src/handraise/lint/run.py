@@ -36,6 +36,7 @@ class Selection:
 
 
 EVERYTHING = Selection()
+"""Every rule."""
 
 
 def lint_text(text: str, path: str = "<text>", selection: Selection = EVERYTHING) -> list[Finding]:

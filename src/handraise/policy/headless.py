@@ -27,3 +27,4 @@ class CancelIt:
 
 
 Headless: TypeAlias = Park | RunHook | CancelIt
+"""What happens to a question when nobody sits at a desk."""

@@ -46,6 +46,7 @@ class TooMuch:
 
 
 Admission: TypeAlias = Admitted | Folded | TooMuch
+"""What the limits say to a question."""
 
 
 @dataclass(frozen=True, slots=True)

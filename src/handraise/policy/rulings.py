@@ -31,6 +31,7 @@ class Ruling:
 
 
 ALLOW: Final = Ruling("allow")
+"""Nothing speaks against it."""
 
 
 def warn(*reasons: str) -> Ruling:

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 from handraise.trace.masks import Masks
 
 Direction = Literal["to server", "to client"]
+"""Which way a message crosses."""
 Kind = Literal["request", "result", "input required", "error", "notice", "unreadable"]
 
 _VERSION_META: Final = "io.modelcontextprotocol/protocolVersion"

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 Verdict = Literal["ok", "warn", "danger"]
+"""How bad a link is."""
 
 
 @dataclass(frozen=True, slots=True)
