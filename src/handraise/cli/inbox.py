@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import socket
+import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import typer
 
@@ -17,22 +16,32 @@ EXAMPLES = """Examples:
 
 \b
   handraise inbox
-  handraise inbox --all
+  handraise inbox --terminal
+  handraise inbox --terminal --all
 
 Exit status: 0 when a desk was opened or nothing waits, 1 when a desk could not be opened, 2 for wrong use.
 """
+_LINGER: Final = 2.0
+"""Seconds for which the terminal desk waits for a next question: the same call often asks again."""
 
 
 def inbox(
-    everything: bool = typer.Option(False, "--all", help="Open every desk, also where nothing waits."),
+    terminal: bool = typer.Option(
+        False, "--terminal", help="Answer in this terminal; closing it leaves what waits."
+    ),
+    everything: bool = typer.Option(
+        False, "--all", help="Also where nothing waits: open every desk, or stay at this terminal."
+    ),
     as_json: AsJson = False,
 ) -> None:
-    """Open the desk of every gateway in which a question waits for you, in your browser.
+    """Open the desk of every gateway in which a question waits for you: in your browser, or else here.
 
-    It works at a terminal of your own only: the link that signs you in must not be seen by a model, and is given to
-    your browser, not printed.
+    It works at a terminal of your own only: what signs you in must not be seen by a model. The link goes to your
+    browser and is never printed; where no browser can be opened, you answer at this terminal.
     """
-    desks = [(door, seen) for door in _doors() if (seen := _knock(door, {"do": "look"})) is not None]
+    from handraise.gateway.visiting import doors, knock
+
+    desks = [(door, seen) for door in doors() if (seen := knock(door, {"do": "look"})) is not None]
     if as_json:
         typer.echo(json.dumps([seen for _, seen in desks]))
         return
@@ -42,59 +51,58 @@ def inbox(
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise typer.BadParameter("this opens your desk, and needs you at a terminal")
-    opened = [_open(door, seen) for door, seen in wanted]
-    raise typer.Exit(0 if all(opened) else 1)
+    opened = not terminal and all(_open(door, seen) for door, seen in wanted)
+    raise typer.Exit(0 if opened or _sit([door for door, _ in wanted], stay=everything) else 1)
 
 
 def _open(door: Path, seen: dict[str, Any]) -> bool:
+    """Open a desk in the browser, with a link that signs it in once."""
     from handraise.display import for_line
+    from handraise.gateway.visiting import knock
     from handraise.urls import inspect_url
     from handraise.urls.open import Opened, open_url
 
-    asking = for_line(", ".join(seen.get("servers") or ["no server"]))
-    reply = _knock(door, {"do": "sign in"}) or {"refused": "Its gateway ended meanwhile."}
-    link = reply.get("link")
+    link = (knock(door, {"do": "sign in"}) or {}).get("link")
     if not isinstance(link, str):
-        typer.echo(f"handraise: {for_line(str(reply.get('refused')))}", err=True)
         return False
     result = open_url(inspect_url(link, transport="stdio", server_host=None))
     if isinstance(result, Opened):
+        asking = for_line(", ".join(seen.get("servers") or ["no server"]))
         typer.echo(f"Opened the desk where {asking} asks you.", err=True)
         return True
-    return _show(link, result.sentence)
+    typer.echo("No browser can be opened here, so that you answer in this terminal.", err=True)
+    return False
 
 
-def _show(link: str, why: str) -> bool:
-    """Without a browser here, the person carries the link over: it goes to their terminal and nowhere else."""
-    from handraise.desks.parked import show_at_terminal
+def _sit(wanted: list[Path], *, stay: bool) -> bool:
+    """Answer at this terminal until nothing waits any more, or for as long as it is open."""
+    import asyncio
 
-    return show_at_terminal(f"handraise: {why}\nSign in once, within ten minutes: {link}\n")
+    from handraise.desks.distant import DistantQueue
+    from handraise.display import for_line
+    from handraise.gateway.visiting import doors, knock
 
-
-def _doors() -> Iterator[Path]:
-    import os
-
-    from handraise.desks.counter.place import counter_directory, require_private
-    from handraise.errors import SetupError
-    from handraise.gateway.door import DOOR
-
-    directory = counter_directory(os.environ)
-    try:
-        require_private(directory)
-        yield from sorted(path for path in directory.iterdir() if path.suffix == DOOR)
-    except (OSError, SetupError):
-        return
+    replies = [knock(door, {"do": "read", "known": []}) or {} for door in wanted]
+    if not any("waiting" in reply for reply in replies):
+        why = next((str(reply["refused"]) for reply in replies if "refused" in reply), "Its gateway ended.")
+        typer.echo(f"handraise: {for_line(why)}", err=True)
+        return False
+    asyncio.run(_serve(DistantQueue(doors, knock), None if stay else _LINGER))
+    return True
 
 
-def _knock(door: Path, request: dict[str, Any]) -> dict[str, Any] | None:
-    """The reply to a request; None when nobody is there any more."""
-    try:
-        with socket.socket(socket.AF_UNIX) as visit, visit.makefile("rwb") as stream:
-            visit.settimeout(10)
-            visit.connect(str(door))
-            stream.write(json.dumps(request).encode() + b"\n")
-            stream.flush()
-            reply = json.loads(stream.readline(65536))
-    except (OSError, ValueError):
-        return None
-    return reply if isinstance(reply, dict) else None
+async def _serve(queue: Any, patience: float | None) -> None:
+    import asyncio
+
+    from handraise.desks.terminal import desk_for_terminal
+
+    desk = desk_for_terminal(queue, sys.stdin, sys.stderr, os.environ)
+    assert desk is not None  # there is a terminal
+    tasks = [asyncio.ensure_future(desk.run()), asyncio.ensure_future(queue.follow(patience))]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()
+    ended = await asyncio.gather(*tasks, return_exceptions=True)
+    for problem in ended:
+        if isinstance(problem, Exception):
+            raise problem

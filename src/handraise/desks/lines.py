@@ -60,12 +60,17 @@ class LineDesk:
         self._output = output
 
     async def run(self) -> None:
-        """Ask what waits, until cancelled or until the input is closed. Then all that waits is cancelled."""
+        """Ask what waits, until cancelled or until the input is closed. Then all that waits is cancelled.
+
+        What waits in another process goes on waiting there.
+        """
         async for _ in self._queue.changes():
             try:
                 while (waiting := self._clerk.next_after()) is not None:
                     await self._question(waiting)
             except InputClosed:
+                if self._queue.elsewhere:
+                    return
                 for waiting in self._queue.waiting():
                     self._clerk.decide(waiting, Cancelled())
                 self._say("The input is closed. What waits is cancelled.")

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 from handraise.desks.fill import Entries
 from handraise.desks.waiting import Decision, Waiting
@@ -28,6 +28,9 @@ class _Place:
 
 class Queue:
     """The questions that wait for a person, oldest first."""
+
+    elsewhere: ClassVar[bool] = False
+    """Whether the questions are another process's, and go on waiting there when a desk is closed."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._places: dict[str, _Place] = {}

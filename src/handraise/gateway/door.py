@@ -1,4 +1,4 @@
-"""The door to a gateway's desk: a private socket at which `handraise inbox` gets a sign-in link for its person.
+"""The door to a gateway's desk: a private socket at which `handraise inbox` gets a sign-in link, or answers.
 
 The attack: a model with a shell runs as the same user, and calls `handraise inbox` as well as the person can. So the
 door looks at who knocks, where the system tells. It opens to a program at a terminal; and, where a client started the
@@ -23,12 +23,15 @@ from typing import Any, Final
 from handraise.desks import Queue
 from handraise.desks.counter.place import counter_directory, require_private
 from handraise.desks.counter.serving import is_same_user
+from handraise.desks.distant import reply_to
 from handraise.gateway.ancestry import descends_from, has_terminal
 
 logger = logging.getLogger(__name__)
 
 DOOR: Final = ".desk"
 _PATIENCE: Final = 10.0
+_LONGEST_LINE: Final = 1024 * 1024
+UNKNOWN: Final = {"refused": "The desk does not know this request."}
 NO_TERMINAL: Final = "This desk opens to a person at a terminal only."
 OWN_CHILD: Final = (
     "This desk does not open to what the client started. Run `handraise inbox` in a terminal of your own."
@@ -56,7 +59,7 @@ class Door:
     async def __aenter__(self) -> Door:
         require_private(self._directory)
         if sys.platform != "win32":
-            self._server = await asyncio.start_unix_server(self._visit, self._entry)
+            self._server = await asyncio.start_unix_server(self._visit, self._entry, limit=_LONGEST_LINE)
             self._entry.chmod(0o600)
         return self
 
@@ -91,8 +94,11 @@ class Door:
             case {"do": "sign in"} if is_same_user(visitor):
                 refusal = self._refusal(visitor)
                 return {"refused": refusal} if refusal else {"link": await self._sign_in_url()}
+            case {"do": str()} if is_same_user(visitor):
+                refusal = self._refusal(visitor)
+                return {"refused": refusal} if refusal else _known(reply_to(self._queue, asked))
             case _:
-                return {"refused": "The desk does not know this request."}
+                return _known(None)
 
     def _refusal(self, visitor: socket.socket) -> str | None:
         pid = _pid(visitor)
@@ -103,6 +109,10 @@ class Door:
         if self._client is not None and descends_from(pid, self._client):
             return OWN_CHILD
         return None
+
+
+def _known(reply: dict[str, Any] | None) -> dict[str, Any]:
+    return dict(UNKNOWN) if reply is None else reply
 
 
 def _pid(visitor: socket.socket) -> int | None:
