@@ -29,6 +29,8 @@ YES = accept(confirm=True)
 TABLES = """
 CREATE TABLE people(id INT, name TEXT, email TEXT, born DATE, city TEXT, "größe" INT);
 CREATE TABLE orders(id INT, person_id INT, total INT, name TEXT);
+CREATE SCHEMA crm;
+CREATE TABLE crm.leads(id INT, phone TEXT, note TEXT);
 """
 VIEWS = "".join(
     f"CREATE VIEW {each.path[-1]} AS {each.definition};" for each in SCHEMA.relations if each.definition
@@ -69,7 +71,7 @@ async def pg(postgres_server: PostgresServer) -> AsyncIterator[psycopg.AsyncConn
         await connection.execute("CREATE FUNCTION leak(x int) RETURNS int LANGUAGE sql AS 'SELECT x'")
         await connection.execute("ANALYZE people; ANALYZE orders")
         yield connection
-        await connection.execute("DROP SCHEMA guarded CASCADE")
+        await connection.execute("DROP SCHEMA guarded CASCADE; DROP SCHEMA crm CASCADE")
 
 
 class Server:

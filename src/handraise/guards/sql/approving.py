@@ -12,8 +12,7 @@ from handraise.forms import Flag, Form
 from handraise.guards.consent import end_with, put, require_accepted
 from handraise.guards.sql.catalogue import Catalogue
 from handraise.guards.sql.engines import CannotEstimate, Engine
-from handraise.guards.sql.reading import Unreadable, read
-from handraise.guards.sql.schema import Schema
+from handraise.guards.sql.reading import Reader, Unreadable
 from handraise.guards.sql.verdict import (
     DEFAULT_ROWS,
     Verdict,
@@ -52,7 +51,7 @@ class SqlGuard:
         self._rows = rows
         self._keep = keep_schema
         self._clock = clock
-        self._schema: Schema | None = None
+        self._reader: Reader | None = None
         self._until = 0.0
 
     async def approve(self, statement: str) -> str:
@@ -74,36 +73,35 @@ class SqlGuard:
         except GuardRefused as error:
             end_with(error)
         if verdict.kinds != {"read"}:
-            self._schema = None
+            self._reader = None
         return statement
 
     async def judge(self, statement: str, *, fresh: bool = False) -> Verdict:
         """What speaks for a question. Raises `GuardRefused` when that cannot be told."""
-        known = self._schema if not fresh and self._clock() < self._until else None
-        schema = known or await self._look_up()
+        known = self._reader if not fresh and self._clock() < self._until else None
         try:
-            reading = read(statement, self._engine.dialect, schema, self._catalogue)
+            reader = known or await self._look_up()
+            reading = reader.read(statement)
+            estimate = await self._engine.estimate(statement) if reading.can_be_estimated else None
         except Unreadable as error:
             if known is not None:
                 return await self.judge(statement, fresh=True)
             raise _refused("cannot_parse", f"The guard cannot tell what it does. {error}") from None
-        if not reading.can_be_estimated:
-            return judge(reading, None, self._rows)
-        try:
-            estimate = await self._engine.estimate(statement)
         except CannotEstimate as error:
             logger.info("no estimate: %s", error)
             raise _refused("cannot_estimate", f"The engine gives no estimate for it: {error}") from None
-        if strange := unnamed_tables(reading, estimate):
+        if estimate is None:
+            return judge(reading, None, self._rows)
+        if strange := unnamed_tables(reading, estimate, reader.schema):
             raise _refused(
                 "cannot_parse", f"The engine would read tables that it does not name: {', '.join(strange)}."
             )
-        return judge(reading, estimate, self._rows, planned_columns(estimate, schema, self._catalogue))
+        return judge(reading, estimate, self._rows, planned_columns(estimate, reader.schema, self._catalogue))
 
-    async def _look_up(self) -> Schema:
-        self._schema = await self._engine.schema()
+    async def _look_up(self) -> Reader:
+        self._reader = Reader(self._engine.dialect, await self._engine.schema(), self._catalogue)
         self._until = self._clock() + self._keep
-        return self._schema
+        return self._reader
 
 
 def _refused(category: str, why: str) -> HandraiseError:

@@ -67,13 +67,14 @@ class Catalogue:
 
         Those that are listed count even where the engine did not tell of such a column.
         """
-        path = fold_path(relation.path)
         found: dict[str, tuple[str, ...]] = {}
-        for table, columns in self._tags:
-            if path[-len(table) :] == table or table == ("*",):
-                found.update(columns)
-        if self._lookup is not None:
-            for column in relation.columns:
-                if kinds := tuple(self._lookup(".".join(relation.path), column)):
-                    found[fold(column)] = kinds
+        for path in (*relation.part_of, relation.path):
+            own = fold_path(path)
+            for table, columns in self._tags:
+                if own[-len(table) :] == table or table == ("*",):
+                    found.update(columns)
+            if self._lookup is not None:
+                for column in relation.columns:
+                    if kinds := tuple(self._lookup(".".join(path), column)):
+                        found[fold(column)] = kinds
         return found

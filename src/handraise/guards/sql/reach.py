@@ -1,17 +1,19 @@
 """Which columns of which tables a statement reaches: every one that it names, or that a star or a whole row brings.
 
-Where that cannot be told exactly, more is taken, never less. Through a view only what is used of it counts, and what
-the view itself looks at to find its rows.
+Where that cannot be told exactly, more is taken, never less: a name that means nothing brings everything. Through a
+view only what is used of it counts, and what the view itself looks at to find its rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import Final
 
 from sqlglot import exp
 
-from handraise.guards.sql.schema import Path, Relation, Schema, fold
+from handraise.guards.sql.schema import Relation, Schema, fold
+from handraise.guards.sql.scopes import Bound, Scopes, UnknownTable
 
 Reached = set[tuple[Relation, str]]
 """Tables, each with a column in one spelling."""
@@ -19,52 +21,76 @@ Columns = Callable[[Relation], Iterable[str]]
 """The columns of a table that have to be found, in one spelling."""
 Define = Callable[[Relation], exp.Expr]
 
-_OWNERS = (exp.Select, exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Copy, exp.Create)
-_BRINGS_ALL = (exp.Columns, exp.Pivot, exp.PositionalColumn, exp.Summarize)
-_MAX_VIEWS = 32
+_BRINGS_ALL: Final = (exp.Columns, exp.Pivot, exp.PositionalColumn, exp.Summarize)
+_NO_COLUMN: Final = ""
+"""A view is reached even when no column of it is used: it looks for its rows."""
+_OF_THE_SYSTEM: Final = frozenset({"rowid", "ctid", "tableoid", "xmin", "xmax", "cmin", "cmax"})
+_WHOLE_NAMES: Final = (exp.Column, exp.Table)
+"""Their identifiers are looked at together."""
+_NEW_NAMES: Final[dict[type, tuple[str, ...]]] = {
+    exp.Alias: ("alias",),
+    exp.Aliases: ("expressions",),
+    exp.CTE: ("alias",),
+    exp.ColumnDef: ("this",),
+    exp.Lambda: ("expressions",),
+    exp.PropertyEQ: ("this",),
+    exp.TableAlias: ("this", "columns"),
+    exp.Window: ("this", "alias"),
+}
+"""Where an identifier names something new."""
 
 
-class UnknownTable(Exception):
-    """A statement names what is no table or view of the engine's."""
+class Views:
+    """What each column of each view reaches; looked at once."""
 
+    def __init__(self, schema: Schema, wanted: Columns, define: Define) -> None:
+        self.schema = schema
+        self.wanted = wanted
+        self._define = define
+        self._known: dict[Relation, tuple[dict[str | None, Reached], set[Relation]] | None] = {}
 
-@dataclass
-class _Scope:
-    """One query or change, and what its names may mean."""
-
-    relations: dict[str, list[Relation]] = field(default_factory=dict)
-    outer: _Scope | None = None
-
-    def chain(self) -> Iterator[_Scope]:
-        scope: _Scope | None = self
-        while scope is not None:
-            yield scope
-            scope = scope.outer
+    def through(self, view: Relation, name: str) -> tuple[Reached, set[Relation]]:
+        """What one column of a view reaches, and the relations behind it."""
+        if view not in self._known:
+            self._known[view] = None
+            try:
+                inner = Reach(self)
+                inner.of([*self._define(view).walk()], is_view=True)
+                self._known[view] = inner.by_column(view), inner.relations
+            finally:
+                if self._known[view] is None:
+                    del self._known[view]
+        if (known := self._known[view]) is None:
+            raise UnknownTable(f"{view.name}, a view of itself")
+        by_column, relations = known
+        return by_column[None] | by_column.get(name, set()), relations
 
 
 class Reach:
-    """What one statement reaches. `wanted` says which columns matter, `define` gives a view's parsed definition."""
+    """What one statement reaches."""
 
-    def __init__(self, schema: Schema, wanted: Columns, define: Define, *, depth: int = 0) -> None:
-        self._schema = schema
-        self._wanted = wanted
-        self._define = define
-        self._depth = depth
-        self.tables: set[Relation] = set()
-        """The tables, those behind views included."""
+    def __init__(self, views: Views) -> None:
+        self._views = views
+        self.relations: set[Relation] = set()
+        """The tables and views, those behind views included."""
         self._by_place: dict[int | None, Reached] = {}
+        self._labels: set[str] | None = None
+        self._has_places = False
 
-    def of(self, statement: exp.Expr, *, new_tables: bool = False) -> Reached:
+    def of(self, nodes: Sequence[exp.Expr], *, new_tables: bool = False, is_view: bool = False) -> Reached:
         """The columns that matter and are reached. `new_tables`: the statement may name what it makes."""
-        self._statement = statement
-        self._scopes: dict[int, _Scope] = {}
-        self._named = {fold(cte.alias) for cte in statement.find_all(exp.CTE)}
-        nodes = list(statement.walk())
+        self._nodes = nodes
+        self._statement = nodes[0]
+        self._has_places = is_view and isinstance(self._statement, exp.Select)
+        self._scopes = Scopes(self._statement, nodes, self._views.schema)
         for node in nodes:
-            if isinstance(node, exp.Table):
-                self._take_table(node, new_tables)
+            for relation in self._scopes.take(node, new_tables=new_tables):
+                self.relations.add(relation)
+                self._add(node, relation, _NO_COLUMN)
         for node in nodes:
             self._take(node)
+        if self._scopes.has_named_joins:
+            self._take_everything(self._statement)
         return set().union(*self._by_place.values())
 
     def by_column(self, view: Relation) -> dict[str | None, Reached]:
@@ -78,128 +104,151 @@ class Reach:
             found[fold(name)] = self._by_place.get(place, set())
         return found
 
-    def _take_table(self, node: exp.Table, new_tables: bool) -> None:
-        if not isinstance(node.this, exp.Identifier):
-            return  # a table function: the functions are looked at apart
-        path: Path = tuple(part.name for part in node.parts)
-        derived = len(path) == 1 and fold(path[0]) in self._named
-        relations = self._schema.named(path)
-        if not relations and not derived and not new_tables:
-            raise UnknownTable(".".join(path))
-        scope = self._scope_of(node)
-        scope.relations.setdefault(fold(node.alias_or_name), []).extend(relations)
-        self.tables.update(each for each in relations if each.definition is None)
-
-    def _scope_of(self, node: exp.Expr) -> _Scope:
-        owner = node.find_ancestor(*_OWNERS) or self._statement
-        if id(owner) not in self._scopes:
-            outer = self._scope_of(owner) if owner is not self._statement and owner.parent else None
-            self._scopes[id(owner)] = _Scope(outer=outer)
-        return self._scopes[id(owner)]
-
     def _take(self, node: exp.Expr) -> None:
         match node:
             case exp.Column(this=exp.Star()):
-                self._take_all(node, fold(node.table))
+                self._take_row(node, fold(node.table), _excepted(node.this))
             case exp.Column():
                 self._take_column(node)
-            case exp.Star() if not isinstance(node.parent, exp.Column | exp.Count):
-                self._take_all(node, None, except_=_excepted(node))
-            case exp.Join() if node.args.get("method") == "NATURAL":
-                self._take_all(node, None)
-            case exp.Identifier() if not _is_label(node):
+            case exp.Identifier() if not isinstance(node.parent, _WHOLE_NAMES) and not _is_new(node):
                 self._take_name(node, fold(node.name))
+            case exp.Var():
+                self._take_if_column(node, fold(node.name))
+            case exp.Star() if not isinstance(node.parent, exp.Column | exp.Count):
+                self._take_all(node, except_=_excepted(node))
+            case exp.Join() if node.args.get("method") == "NATURAL":
+                self._take_all(node)
             case exp.Insert() if not isinstance(node.this, exp.Schema):
-                self._take_all(node, None)
+                self._take_all(node)
             case exp.Copy(this=exp.Table()):
-                self._take_all(node.this, None)
+                self._take_all(node.this)
             case _ if isinstance(node, _BRINGS_ALL):
-                for scope in self._scopes.values():
-                    self._add_all(node, [each for found in scope.relations.values() for each in found])
+                self._take_everything(node)
 
     def _take_column(self, node: exp.Column) -> None:
+        """A name with or without a table, a schema and so on before it, and fields of it behind."""
         if isinstance(node.parent, exp.Star):
             return  # named to be left out
-        name, qualifier = fold(node.name), fold(node.table)
-        for scope in self._scope_of(node).chain():
-            if qualifier and qualifier in scope.relations:
-                for relation in scope.relations[qualifier]:
-                    self._add(node, relation, name)
-                return
-        self._take_name(node, name)
-        if qualifier and qualifier not in self._derived():
-            self._take_name(node, qualifier)  # a field of a column
+        parts = [fold(part.name) for part in node.parts]
+        if len(parts) == 1:
+            self._take_name(node, parts[0])
+            return
+        known = self._take_if_column(node, parts[0])
+        for qualifier, name in pairwise(parts):
+            for scope in self._scopes.of(node).chain():
+                if qualifier in scope.tables:
+                    known = True
+                    for bound in scope.tables[qualifier]:
+                        self._take_of(node, bound, name)
+                    break
+        if not known:
+            for part in parts:
+                self._take_name(node, part)
 
-    def _derived(self) -> set[str]:
-        if not hasattr(self, "_aliases"):
-            derived = self._statement.find_all(exp.Subquery, exp.CTE, exp.Table)
-            self._aliases = {fold(each.alias_or_name) for each in derived}
-        return self._aliases
+    def _take_of(self, node: exp.Expr, bound: Bound, name: str) -> None:
+        """A column of one table. What is none may be a function of the whole row (`p.to_json`)."""
+        if names := self._meant(bound, name):
+            for each in names:
+                self._add(node, bound.relation, each)
+        elif name not in _OF_THE_SYSTEM:
+            self._add_all(node, bound.relation)
 
     def _take_name(self, node: exp.Expr, name: str) -> None:
-        """A name without a table before it: of the innermost query that has it; or of any, or a whole row."""
-        scopes = [*self._scope_of(node).chain()]
-        for scope in [*scopes, *self._scopes.values()]:
-            having = [
-                each for found in scope.relations.values() for each in found if name in self._columns(each)
-            ]
-            for relation in having:
-                self._add(node, relation, name)
-            if having:
+        """A name alone: of the innermost query that has such a column; or of any, or a whole row."""
+        chain = [*self._scopes.of(node).chain()]
+        at = self._take_if_column(node, name)
+        if at and any(self._meant(bound, name) for bound in chain[0].bounds()):
+            return
+        rows = [bound for scope in chain for bound in scope.tables.get(name, ())]
+        for bound in rows:
+            self._add_all(node, bound.relation)
+        if at or rows or self._is_known(name):
+            return
+        for scope in self._scopes:
+            for bound in scope.bounds():
+                for each in self._meant(bound, name):
+                    self._add(node, bound.relation, each)
+                    at = True
+        if not at and isinstance(node, exp.Column):
+            self._take_everything(node)
+
+    def _take_if_column(self, node: exp.Expr, name: str) -> bool:
+        """Take it if the innermost query that has tables with such a column is around here."""
+        for scope in self._scopes.of(node).chain():
+            found = False
+            for bound in scope.bounds():
+                for each in self._meant(bound, name):
+                    self._add(node, bound.relation, each)
+                    found = True
+            if found:
+                return True
+        return False
+
+    def _take_row(self, node: exp.Expr, qualifier: str, except_: frozenset[str]) -> None:
+        """All columns of what has this name."""
+        for scope in self._scopes.of(node).chain():
+            if qualifier in scope.tables:
+                for bound in scope.tables[qualifier]:
+                    self._add_all(node, bound.relation, except_)
                 return
-        for scope in scopes:
-            if name in scope.relations and isinstance(node, exp.Column):
-                self._add_all(node, scope.relations[name])
+        if not self._take_if_column(node, qualifier):
+            self._take_everything(node)
 
-    def _take_all(self, node: exp.Expr, qualifier: str | None, except_: frozenset[str] = frozenset()) -> None:
-        scopes = [*self._scope_of(node).chain()] if qualifier else [self._scope_of(node)]
-        for scope in scopes:
-            for alias, relations in scope.relations.items():
-                if qualifier is None or alias == qualifier:
-                    self._add_all(node, relations, except_)
+    def _take_all(self, node: exp.Expr, except_: frozenset[str] = frozenset()) -> None:
+        """All columns of all tables of the query around here."""
+        for bound in self._scopes.of(node).bounds():
+            self._add_all(node, bound.relation, except_)
 
-    def _add_all(
-        self, node: exp.Expr, relations: Iterable[Relation], except_: frozenset[str] = frozenset()
-    ) -> None:
-        for relation in relations:
-            for name in self._columns(relation) - except_:
-                self._add(node, relation, name)
+    def _take_everything(self, node: exp.Expr) -> None:
+        for scope in self._scopes:
+            for bound in scope.bounds():
+                self._add_all(node, bound.relation)
 
-    def _columns(self, relation: Relation) -> frozenset[str]:
-        return relation.folded | frozenset(self._wanted(relation))
+    def _is_known(self, name: str) -> bool:
+        """Whether the statement gives this name to something: by itself, or as functions do."""
+        if self._labels is None:
+            self._labels = {fold(each.name) for each in self._nodes if _is_new(each)} | _OF_THE_SYSTEM
+            self._labels |= {key for scope in self._scopes for key in scope.tables}
+            for node in self._nodes:
+                if isinstance(node, exp.Anonymous):
+                    self._labels.add(fold(node.name))
+                elif isinstance(node, exp.Func):
+                    self._labels |= {fold(each) for each in node.sql_names()}
+        return name in self._labels
+
+    def _meant(self, bound: Bound, name: str) -> list[str]:
+        found = [*bound.meant(name)]
+        if not found and name in self._views.wanted(bound.relation):
+            return [name]  # listed as personal, though the engine did not tell of it
+        return found
+
+    def _add_all(self, node: exp.Expr, relation: Relation, except_: frozenset[str] = frozenset()) -> None:
+        for name in (relation.folded | frozenset(self._views.wanted(relation))) - except_:
+            self._add(node, relation, name)
 
     def _add(self, node: exp.Expr, relation: Relation, name: str) -> None:
-        found = self._by_place.setdefault(self._place(node), set())
-        if relation.definition is not None:
-            found |= self._through(relation, name)
-        elif name in self._wanted(relation):
+        found = self._by_place.setdefault(self._place(node) if self._has_places else None, set())
+        if name in self._views.wanted(relation):
             found.add((relation, name))
-
-    def _through(self, view: Relation, name: str) -> Reached:
-        if self._depth >= _MAX_VIEWS:
-            raise UnknownTable(f"{view.name}, a view of views too deep")
-        inner = Reach(self._schema, self._wanted, self._define, depth=self._depth + 1)
-        inner.of(self._define(view))
-        self.tables |= inner.tables
-        by_column = inner.by_column(view)
-        return by_column[None] | by_column.get(name, set())
+        if relation.definition is not None:
+            reached, behind = self._views.through(relation, name)
+            found |= reached
+            self.relations |= behind
 
     def _place(self, node: exp.Expr) -> int | None:
-        """Which output of the whole statement a node belongs to."""
-        root, below = self._statement, node
-        if not isinstance(root, exp.Select):
-            return None
-        while below.parent is not None and below.parent is not root:
+        """Which output of the whole view a node belongs to."""
+        below = node
+        while below.parent is not None and below.parent is not self._statement:
             below = below.parent
         return below.index if below.arg_key == "expressions" else None
 
 
 def _excepted(star: exp.Star) -> frozenset[str]:
-    return frozenset(fold(each.name) for each in star.args.get("except_") or ())
+    """What a star leaves out of every table; what is left out of one only may come from another."""
+    left_out = (each for each in star.args.get("except_") or () if not getattr(each, "table", ""))
+    return frozenset(fold(each.name) for each in left_out)
 
 
-def _is_label(node: exp.Identifier) -> bool:
-    """Whether an identifier only names something new, or is part of a name that is looked at as a whole."""
-    if isinstance(node.parent, exp.Column | exp.Table | exp.TableAlias | exp.CTE):
-        return True
-    return isinstance(node.parent, exp.Alias) and node.arg_key == "alias"
+def _is_new(node: exp.Expr) -> bool:
+    """Whether this is an identifier that gives a name to something."""
+    return isinstance(node, exp.Identifier) and node.arg_key in _NEW_NAMES.get(type(node.parent), ())

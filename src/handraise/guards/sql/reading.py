@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Final, Literal
 
-import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token, TokenType
 
 from handraise.guards.sql.catalogue import Catalogue
 from handraise.guards.sql.functions import unknown_functions
-from handraise.guards.sql.reach import Reach, UnknownTable
+from handraise.guards.sql.reach import Reach, Reached, Views
 from handraise.guards.sql.schema import Relation, Schema, fold
+from handraise.guards.sql.scopes import UnknownTable
 
 Kind = Literal["read", "write", "definition", "outside"]
 
@@ -27,6 +31,9 @@ _DEFINES: Final = (
 )  # fmt: skip
 _OUTSIDE: Final = (exp.Copy, exp.Attach, exp.Detach, exp.Pragma, exp.Set, exp.Use, exp.Install)
 _ALSO_WRITES: Final = (*_WRITES, exp.Into, exp.Lock)
+_SAYS_NOTHING: Final = frozenset(
+    each for each in TokenType if each.name.endswith("STRING") or each is TokenType.NUMBER
+)
 
 logging.getLogger("sqlglot").addFilter(lambda record: "unsupported syntax" not in record.getMessage())
 
@@ -41,7 +48,8 @@ class Reading:
 
     kinds: tuple[Kind, ...]
     columns: tuple[tuple[str, tuple[str, ...]], ...]
-    tables: frozenset[Relation]
+    relations: frozenset[Relation]
+    """The tables and views that are reached, those behind views included."""
     functions: tuple[str, ...]
     """Those of which nobody knows what they do."""
 
@@ -51,77 +59,144 @@ class Reading:
         return len(self.kinds) == 1 and self.kinds[0] in ("read", "write") and not self.functions
 
 
-def read(text: str, dialect: str, schema: Schema, catalogue: Catalogue) -> Reading:
-    """Read a text. Raises `Unreadable` when it cannot be told for sure what it does."""
-    statements = _parse(text, dialect)
-    columns: dict[str, tuple[str, ...]] = {}
-    kinds: list[Kind] = []
-    tables: set[Relation] = set()
-    functions: dict[str, None] = {}
-    personal: dict[Relation, dict[str, tuple[str, ...]]] = {}
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    """A text, taken apart. It is only looked at, so that the same text need not be parsed again."""
 
-    def wanted(relation: Relation) -> dict[str, tuple[str, ...]]:
-        if relation not in personal:
-            personal[relation] = catalogue.personal(relation)
-        return personal[relation]
+    statements: tuple[tuple[exp.Expr, ...], ...]
+    """Each with all its nodes, itself first."""
+    words: frozenset[str]
+    """Every word of it, in one spelling."""
+    names: frozenset[str]
+    """Those of them that cannot be the name of a function."""
 
-    for statement in statements:
-        kind = _kind(statement)
-        kinds.append(kind)
-        functions.update(dict.fromkeys(unknown_functions(statement, schema)))
-        reach = Reach(schema, wanted, lambda view: _definition(view, dialect, schema, functions))
+
+class Reader:
+    """Reads texts over one schema. What was found out about its views is kept."""
+
+    def __init__(self, dialect: str, schema: Schema, catalogue: Catalogue) -> None:
+        self.schema = schema
+        self._dialect = dialect
+        self._catalogue = catalogue
+        self._personal: dict[Relation, dict[str, tuple[str, ...]]] = {}
+        self._views = Views(schema, self._wanted, self._definition)
+        self._in_views: dict[Relation, list[str]] = {}
+
+    def read(self, text: str) -> Reading:
+        """Read a text. Raises `Unreadable` when it cannot be told for sure what it does."""
         try:
-            reached = reach.of(statement, new_tables=kind in ("definition", "outside"))
+            return self._read(text)
         except UnknownTable as error:
             raise Unreadable(f"It names {error}, which is no table or view that the guard knows.") from None
-        tables |= reach.tables
-        for relation, column in reached:
-            columns[f"{relation.name}.{_spelled(relation, column)}"] = wanted(relation)[column]
-    return Reading(tuple(kinds), tuple(sorted(columns.items())), frozenset(tables), tuple(functions))
+
+    def _read(self, text: str) -> Reading:
+        parsed = _parse(text, self._dialect)
+        columns: dict[str, tuple[str, ...]] = {}
+        kinds: list[Kind] = []
+        relations: set[Relation] = set()
+        functions: dict[str, None] = {}
+        for nodes in parsed.statements:
+            kind = _kind(nodes)
+            kinds.append(kind)
+            functions.update(dict.fromkeys(self._strange(nodes, parsed.words)))
+            reach = Reach(self._views)
+            reached = reach.of(nodes, new_tables=kind in ("definition", "outside"))
+            relations |= reach.relations
+            for relation, column in reached | self._unseen(parsed, reach.relations):
+                columns[f"{relation.name}.{_spelled(relation, column)}"] = self._wanted(relation)[column]
+        for relation in relations & self._in_views.keys():
+            functions.update(dict.fromkeys(self._in_views[relation]))
+        return Reading(tuple(kinds), tuple(sorted(columns.items())), frozenset(relations), tuple(functions))
+
+    def _wanted(self, relation: Relation) -> dict[str, tuple[str, ...]]:
+        if (known := self._personal.get(relation)) is None:
+            known = self._personal[relation] = self._catalogue.personal(relation)
+        return known
+
+    def _strange(self, nodes: Sequence[exp.Expr], words: frozenset[str]) -> list[str]:
+        return unknown_functions(nodes, words, self.schema.folded_functions)
+
+    def _unseen(self, parsed: _Parsed, relations: set[Relation]) -> Reached:
+        """Personal columns that the text names and that the parser made something else of."""
+        named = {(each, name) for each in relations for name in parsed.names.intersection(self._wanted(each))}
+        if not named:
+            return named
+        seen = {
+            fold(node.name)
+            for nodes in parsed.statements
+            for node in nodes
+            if isinstance(node, exp.Identifier | exp.Var)
+        }
+        return {(relation, name) for relation, name in named if name not in seen}
+
+    def _definition(self, view: Relation) -> exp.Expr:
+        assert view.definition is not None
+        parsed = _parse(view.definition, self._dialect)
+        made = parsed.statements[0][0]
+        body = made.expression if isinstance(made, exp.Create) else made
+        if not isinstance(body, exp.Expr):
+            raise Unreadable(f"The view {view.name} has a definition that the guard cannot read.")
+        if strange := self._strange(tuple(body.walk()), parsed.words):
+            self._in_views[view] = strange
+        return body
 
 
-def _parse(text: str, dialect: str) -> tuple[exp.Expr, ...]:
+def read(text: str, dialect: str, schema: Schema, catalogue: Catalogue) -> Reading:
+    """Read one text alone."""
+    return Reader(dialect, schema, catalogue).read(text)
+
+
+def _parse(text: str, dialect: str) -> _Parsed:
     if len(text) > MAX_TEXT:
         raise Unreadable(f"It has more than {MAX_TEXT:,} characters.")
-    statements = _parsed(text, dialect)
-    if not statements:
+    parsed = _parsed(text, dialect)
+    if not parsed.statements:
         raise Unreadable("There is no statement in it.")
-    return statements
+    return parsed
 
 
 @lru_cache(256)
-def _parsed(text: str, dialect: str) -> tuple[exp.Expr, ...]:
-    """The statements of a text; they are only looked at, so that the same text need not be parsed again."""
+def _parsed(text: str, dialect: str) -> _Parsed:
+    speaks = Dialect.get_or_raise(dialect)
     try:
-        parsed = sqlglot.parse(text, dialect=dialect)
+        tokens = speaks.tokenize(text)
+        _require_plain_comments(text, tokens)
+        found = speaks.parser().parse(tokens, text)
     except (SqlglotError, RecursionError, ValueError) as error:
         where = str(error).partition("\n")[0][:120]
         raise Unreadable(f"It cannot be parsed as {dialect} ({where}).") from None
-    return tuple(each for each in parsed if each is not None and not isinstance(each, exp.Semicolon))
+    statements = (each for each in found if each is not None and not isinstance(each, exp.Semicolon))
+    said = [token for token in tokens if token.token_type not in _SAYS_NOTHING]
+    return _Parsed(
+        tuple(tuple(each.walk()) for each in statements),
+        frozenset(fold(token.text) for token in said),
+        frozenset(
+            fold(token.text)
+            for token, after in zip_longest(said, said[1:])
+            if after is None or after.token_type is not TokenType.L_PAREN
+        ),
+    )
 
 
-def _kind(statement: exp.Expr) -> Kind:
-    if statement.find(exp.Command) is not None:
+def _require_plain_comments(text: str, tokens: list[Token]) -> None:
+    """Refuse comments that hide other things from an engine than from the parser."""
+    if "{#" in text or any("/*" in comment for token in tokens for comment in token.comments):
+        raise Unreadable("It has a comment within a comment, which engines read in different ways.")
+
+
+def _kind(nodes: Sequence[exp.Expr]) -> Kind:
+    statement = nodes[0]
+    if any(isinstance(node, exp.Command) for node in nodes):
         raise Unreadable("There is a kind of statement in it that the guard cannot read.")
     if isinstance(statement, _OUTSIDE):
         return "outside"
     if isinstance(statement, _DEFINES):
         return "definition"
-    if isinstance(statement, _WRITES) or statement.find(*_ALSO_WRITES) is not None:
+    if any(isinstance(node, _ALSO_WRITES) for node in nodes):
         return "write"
     if isinstance(statement, _READS):
         return "read"
     raise Unreadable(f"{statement.key.upper()} is a kind of statement that the guard cannot read.")
-
-
-def _definition(view: Relation, dialect: str, schema: Schema, functions: dict[str, None]) -> exp.Expr:
-    assert view.definition is not None
-    (parsed,) = _parse(view.definition, dialect)[:1]
-    body = parsed.expression if isinstance(parsed, exp.Create) else parsed
-    if not isinstance(body, exp.Expr):
-        raise Unreadable(f"The view {view.name} has a definition that the guard cannot read.")
-    functions.update(dict.fromkeys(unknown_functions(body, schema)))
-    return body
 
 
 def _spelled(relation: Relation, column: str) -> str:

@@ -27,6 +27,8 @@ class Relation:
     path: Path
     columns: tuple[str, ...]
     definition: str | None = None
+    part_of: tuple[Path, ...] = ()
+    """The tables that it is a partition or a child of: what is personal there is personal here."""
 
     @property
     def name(self) -> str:

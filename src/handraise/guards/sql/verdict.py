@@ -10,7 +10,7 @@ from handraise.display import for_line, inert
 from handraise.guards.sql.catalogue import Catalogue
 from handraise.guards.sql.engines import Estimate
 from handraise.guards.sql.reading import Kind, Reading
-from handraise.guards.sql.schema import Relation, Schema, fold
+from handraise.guards.sql.schema import Path, Relation, Schema, fold
 
 DEFAULT_ROWS: Final = 1_000_000
 _STATEMENT: Final = 900
@@ -80,10 +80,15 @@ def planned_columns(estimate: Estimate, schema: Schema, catalogue: Catalogue) ->
     return tuple(sorted(found.items()))
 
 
-def unnamed_tables(reading: Reading, estimate: Estimate) -> list[str]:
-    """The tables in the engine's plan that the text was not found to reach."""
-    known = {fold(relation.path[-1]) for relation in reading.tables}
-    return sorted(path[-1] for path in estimate.tables if fold(path[-1]) not in known)
+def unnamed_tables(reading: Reading, estimate: Estimate, schema: Schema) -> list[str]:
+    """The tables in the engine's plan that the text was not found to reach, nor a table that they are a part of."""
+    known = {fold(relation.path[-1]) for relation in reading.relations}
+    return sorted(path[-1] for path in estimate.tables if not known & _names(path, schema))
+
+
+def _names(path: Path, schema: Schema) -> set[str]:
+    parts_of = (above for relation in schema.named(path) for above in relation.part_of)
+    return {fold(each[-1]) for each in (path, *parts_of)}
 
 
 def message(verdict: Verdict, text: str) -> str:
