@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from tests.desks.web.browsing import Person, open_browser
-from tests.gateway.test_stdio import HANDRAISE, ROOT
+from tests.gateway.sides import at_a_terminal, make_home, model
+from tests.gateway.test_stdio import HANDRAISE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.stranger, pytest.mark.slow]
 
@@ -29,85 +26,9 @@ for door in pathlib.Path(os.environ['XDG_RUNTIME_DIR'], 'handraise').glob('*.des
 ANSWER = "the blue folder"
 
 
-class Model:
-    """The model's side; everything that it sees is kept."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-        self.saw = ""
-
-    def call(self, tool: str, **arguments: str) -> str:
-        return self._ask({"tool": tool, "arguments": arguments})
-
-    def shell(self, words: str) -> str:
-        return self._ask({"shell": words})
-
-    def _ask(self, asked: object) -> str:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(asked) + "\n")
-        self._process.stdin.flush()
-        seen: str = json.loads(self._process.stdout.readline())
-        self.saw += seen
-        return seen
-
-
 @pytest.fixture
 def home(tmp_path: Path) -> dict[str, str]:
-    """A user with a browser: what it is told to open is written down."""
-    for name in ("run", "data", "bin"):
-        (tmp_path / name).mkdir(mode=0o700)
-    opener = tmp_path / "bin/xdg-open"
-    opener.write_text(f'#!/bin/sh\nprintf %s "$1" > {tmp_path}/opened\n')
-    opener.chmod(0o755)
-    return {
-        **os.environ,
-        "PATH": f"{tmp_path}/bin:{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-        "HOME": str(tmp_path),
-        "XDG_RUNTIME_DIR": str(tmp_path / "run"),
-        "XDG_DATA_HOME": str(tmp_path / "data"),
-        "DISPLAY": ":99",
-        "TERM": "dumb",
-    }
-
-
-@contextmanager
-def model(home: dict[str, str], errors: Path) -> Iterator[Model]:
-    server = [sys.executable, "-m", "tests.gateway.notes", "stdio"]
-    command = [*HANDRAISE, "gateway", "--name", "my notes", "--hold", "1", "--", *server]
-    with (
-        errors.open("w") as log,
-        subprocess.Popen(
-            [sys.executable, "-m", "tests.gateway.model", *command],
-            cwd=ROOT,
-            env=home,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-        ) as process,
-    ):
-        yield Model(process)
-        assert process.stdin is not None
-        process.stdin.close()
-        process.wait(20)
-
-
-def at_a_terminal(command: list[str], environment: dict[str, str]) -> str:
-    """Run a command as a person does, in a terminal of their own; what it shows."""
-    child, terminal = pty.fork()
-    if child == 0:
-        os.execvpe(command[0], command, environment)
-    shown = b""
-    try:
-        while chunk := os.read(terminal, 4096):
-            shown += chunk
-    except OSError:  # the terminal is gone with the command
-        pass
-    os.close(terminal)
-    os.waitpid(child, 0)
-    return shown.decode(errors="replace")
+    return make_home(tmp_path)
 
 
 @pytest.mark.shows("W2", "W9")

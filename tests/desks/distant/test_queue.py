@@ -40,7 +40,7 @@ class Other:
         if not self.there:
             return None
         reply = reply_to(self.queue, json.loads(json.dumps(request)))
-        return {"refused": "?"} if reply is None else json.loads(json.dumps(reply))  # type: ignore[no-any-return]
+        return {"refused": "?"} if reply is None else json.loads(json.dumps(reply))
 
 
 @asynccontextmanager
@@ -153,7 +153,7 @@ async def test_nobody_decides_but_a_person() -> None:
     other, waiting = Other(), form_question()
     asked = asyncio.create_task(other.queue.put(waiting))
     await asyncio.sleep(0)
-    forged = {
+    forged: dict[str, Any] = {
         "action": "accept",
         "content": {},
         "by": "policy",

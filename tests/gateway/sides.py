@@ -1,0 +1,122 @@
+"""The two sides of a gateway on one machine: a model with a client and a shell, and a person at a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.gateway.test_stdio import HANDRAISE, ROOT
+
+from handraise.desks import ARMED_AFTER
+
+
+class Model:
+    """The model's side; everything that it sees is kept."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self.saw = ""
+
+    def call(self, tool: str, **arguments: str) -> str:
+        return self._ask({"tool": tool, "arguments": arguments})
+
+    def shell(self, words: str) -> str:
+        return self._ask({"shell": words})
+
+    def _ask(self, asked: object) -> str:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.flush()
+        seen: str = json.loads(self._process.stdout.readline())
+        self.saw += seen
+        return seen
+
+
+def make_home(folder: Path) -> dict[str, str]:
+    """The environment of a user with a browser and a screen: what either is told to show is written down."""
+    for name in ("run", "data", "bin"):
+        (folder / name).mkdir(mode=0o700)
+    for program, file in {"xdg-open": "opened", "notify-send": "notices"}.items():
+        script = folder / "bin" / program
+        script.write_text(
+            f'#!/bin/sh\nfor word; do last="$word"; done\nprintf "%s" "$last" > {folder}/{file}\n'
+        )
+        script.chmod(0o755)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAISE")}
+    return {
+        **kept,
+        "PATH": f"{folder}/bin:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "HOME": str(folder),
+        "XDG_RUNTIME_DIR": str(folder / "run"),
+        "XDG_DATA_HOME": str(folder / "data"),
+        "DISPLAY": ":99",
+        "TERM": "dumb",
+    }
+
+
+@contextmanager
+def model(home: dict[str, str], errors: Path, *options: str) -> Iterator[Model]:
+    """A model whose client reaches the notes server through a gateway; its standard error goes to a file."""
+    server = [sys.executable, "-m", "tests.gateway.notes", "stdio"]
+    command = [*HANDRAISE, "gateway", "--name", "my notes", "--hold", "1", *options, "--", *server]
+    with (
+        errors.open("w") as log,
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.gateway.model", *command],
+            cwd=ROOT,
+            env=home,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        ) as process,
+    ):
+        yield Model(process)
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait(20)
+
+
+def at_a_terminal(
+    command: Sequence[str], environment: dict[str, str], typed: Sequence[tuple[str, str]] = ()
+) -> str:
+    """Run a command as a person does, in a terminal of their own; what it shows.
+
+    `typed`: what to wait for on the screen, and what is typed then. What came before a prompt is no part of it.
+    """
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execvpe(command[0], list(command), environment)
+    shown, seen = "", 0
+    for prompt, words in typed:
+        while prompt not in shown[seen:]:
+            shown += _read(terminal)
+        seen = len(shown)
+        time.sleep(ARMED_AFTER)  # no event tells that the moment is over in which typing ahead is no consent
+        os.write(terminal, words.encode() + b"\n")
+    try:
+        while True:
+            shown += _read(terminal)
+    except OSError:  # the terminal is gone with the command
+        pass
+    os.close(terminal)
+    os.waitpid(child, 0)
+    return shown
+
+
+def _read(terminal: int) -> str:
+    assert select.select([terminal], [], [], 30)[0], "nothing more was shown within thirty seconds"
+    chunk = os.read(terminal, 4096)
+    if not chunk:
+        raise OSError
+    return chunk.decode(errors="replace")
