@@ -25,7 +25,7 @@ from handraise.gateway.asking import Asking
 from handraise.gateway.eras import EraLink
 from handraise.gateway.front import Front
 from handraise.gateway.home import Home
-from handraise.gateway.links import Link
+from handraise.gateway.links import Link, Place
 from handraise.gateway.messages import Message, fault, read
 from handraise.gateway.options import Options
 from handraise.gateway.taking_over import Keeper
@@ -38,8 +38,6 @@ NOTES = Upstream("my notes", ("python", "notes.py"))
 
 class MemoryLink:
     """A link to a server of the SDK in this process, which speaks one revision only, if told so."""
-
-    durable = True
 
     def __init__(self, server: MCPServer, only: Revision | None = None, upstream: Upstream = NOTES) -> None:
         self.on_message: Callable[[Message], None] = lambda message: None
@@ -85,6 +83,9 @@ class MemoryLink:
 
     def source_of(self, message: Message) -> Source:
         return self.source
+
+    async def locate(self, message: Message) -> Place | None:
+        return Place(self.source, message)
 
     def send(self, message: Message) -> None:
         self.sent.append(message)

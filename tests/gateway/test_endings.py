@@ -36,9 +36,9 @@ async def ending(ledger: Ledger) -> str:
                 return kinds[-1]
 
 
-def asks(client: WireClient, form: dict[str, Any]) -> None:
+async def asks(client: WireClient, form: dict[str, Any]) -> None:
     """The server asks in the way of its era."""
-    came = client.server.take("tools/call")
+    came = await client.server.taken("tools/call")
     if client.server.modern:
         wanted = {"q": {"method": "elicitation/create", "params": form}}
         client.server.say(
@@ -57,7 +57,7 @@ async def test_a_server_that_ends_while_asking_leaves_an_ambiguous_question(
 ) -> None:
     client = await WireClient.begun(modern=modern, behind=behind, able=able, ledger=ledger)
     client.ask(1, "tools/call", CALL)
-    asks(client, FORM)
+    await asks(client, FORM)
     await until(lambda: client.queue.waiting() or client.got)
     client.server.on_closed(client.server.source, True)
     assert await ending(ledger) == "ambiguous"
@@ -73,7 +73,7 @@ async def test_a_form_that_breaks_the_rules_is_refused_and_not_shown(
     client = await WireClient.begun(modern=modern, behind=behind, able={}, ledger=ledger)
     client.ask(1, "tools/call", CALL)
     nested = {"type": "object", "properties": {"a": {"type": "object", "properties": {}}}}
-    asks(client, {"message": "Deep?", "requestedSchema": nested})
+    await asks(client, {"message": "Deep?", "requestedSchema": nested})
     assert await ending(ledger) == "refused"
     assert not client.queue.waiting()
 
@@ -84,7 +84,7 @@ async def test_a_client_that_is_gone_leaves_a_question_that_was_withdrawn(
 ) -> None:
     client = await WireClient.begun(modern=modern, behind=False, able={}, ledger=ledger)
     client.ask(1, "tools/call", CALL)
-    asks(client, FORM)
+    await asks(client, FORM)
     await until(client.queue.waiting)
     await client.leave()
     assert not client.queue.waiting()

@@ -17,6 +17,7 @@ from handraise.gateway.asking import Asking
 from handraise.gateway.eras import EraLink
 from handraise.gateway.front import Front
 from handraise.gateway.home import Home
+from handraise.gateway.links import Place
 from handraise.gateway.messages import Message, fault, notice, response
 from handraise.gateway.options import Options
 from handraise.gateway.upstreams import Source
@@ -40,8 +41,6 @@ HELLO = {
 class Demanding:
     """A server of 2025-11-25 that wants a link to be opened before it does anything."""
 
-    durable = True
-
     def __init__(self) -> None:
         self.on_message: Callable[[Message], None] = lambda message: None
         self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
@@ -50,6 +49,9 @@ class Demanding:
 
     def source_of(self, message: Message) -> Source:
         return self.source
+
+    async def locate(self, message: Message) -> Place | None:
+        return Place(self.source, message)
 
     def reissue(self, message: Message, round: dict[str, Any]) -> bool:
         return False

@@ -240,6 +240,7 @@ async def test_a_round_that_the_client_did_not_hear_of_is_not_asked_once_its_ser
 async def test_a_legacy_server_takes_its_question_back() -> None:
     client = await WireClient.begun(modern=False, behind=False, able={})
     client.ask(1, "tools/call", CALL)
+    await client.server.taken("tools/call")
     client.server.say(request(99, "elicitation/create", FORM))
     await until(client.queue.waiting)
     client.server.say(notice("notifications/cancelled", {"requestId": 99}))
@@ -275,6 +276,8 @@ async def test_a_question_that_may_belong_to_two_calls_is_shown_with_both(modern
     client = await WireClient.begun(modern=modern, behind=False, able={})
     client.ask(1, "tools/call", {"name": "delete", "arguments": {"title": "a"}})
     client.ask(2, "tools/call", {"name": "look", "arguments": {}})
+    for _ in range(2):
+        await client.server.taken("tools/call")
     client.server.say(request(99, "elicitation/create", FORM))
     await until(client.queue.waiting)
     (waiting,) = client.queue.waiting()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import pytest
 from mcp.server.mcpserver import MCPServer
@@ -78,19 +78,3 @@ async def test_a_secret_that_the_person_typed_does_not_leave(revision: Revision)
         told = text_of(await client.call_tool("delete", {"title": "a"}))
     assert told.startswith("kept: cancel")
     assert all(token not in message.raw.decode() for message in seen.link.sent)  # type: ignore[attr-defined]
-
-
-async def test_a_guard_may_stand_in_front_of_a_call(revision: Revision) -> None:
-    from handraise.gateway.calls import Call
-    from handraise.gateway.messages import Message, response
-
-    async def no_deleting(call: Call) -> Message | None:
-        if call.name != "delete":
-            return None
-        result: dict[str, Any] = {"content": [{"type": "text", "text": "Not today."}], "isError": True}
-        return response(call.message.id, {"resultType": "complete", **result})
-
-    async with gateway(before_call=no_deleting) as (seen, connect), connect(revision, Person()) as client:
-        assert text_of(await client.call_tool("echo", {"text": "x"})) == "x"
-        assert text_of(await client.call_tool("delete", {"title": "a"})) == "Not today."
-    assert all("delete" not in message.raw.decode() for message in seen.link.sent)  # type: ignore[attr-defined]

@@ -14,6 +14,7 @@ from handraise.gateway.asking import Asking
 from handraise.gateway.eras import EraLink
 from handraise.gateway.front import Front
 from handraise.gateway.home import Home
+from handraise.gateway.links import Place
 from handraise.gateway.messages import Message, fault, made, notice, request, response
 from handraise.gateway.options import Options
 from handraise.gateway.peers import CAPABILITIES_KEY, MODERN, NOVEMBER, VERSION_KEY
@@ -32,8 +33,6 @@ ABLE = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {"listC
 class WireServer:
     """A server of one era: shakes hands by itself, and leaves the rest to the test."""
 
-    durable = True
-
     def __init__(self, *, modern: bool) -> None:
         self.on_message: Callable[[Message], None] = lambda message: None
         self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
@@ -43,6 +42,9 @@ class WireServer:
 
     def source_of(self, message: Message) -> Source:
         return self.source
+
+    async def locate(self, message: Message) -> Place | None:
+        return Place(self.source, message)
 
     def reissue(self, message: Message, round: dict[str, Any]) -> bool:
         return False
@@ -75,6 +77,11 @@ class WireServer:
         found = next(each for each in self.got if each.method == method)
         self.got.remove(found)
         return found
+
+    async def taken(self, method: str | None = None) -> Message:
+        """The next message of this kind, when it comes."""
+        await until(lambda: any(each.method == method for each in self.got))
+        return self.take(method)
 
 
 class WireClient:

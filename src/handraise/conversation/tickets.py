@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from handraise.conversation.records import Json
 
+NOT_SENT: Final[dict[str, Json]] = {}
+"""The round of a call that its server has not heard of: a guard asks first."""
+
 
 class Ticket(NamedTuple):
-    """A parked call. The ticket itself is not kept: `key` is a digest of it."""
+    """A parked call."""
 
     key: str
+    """A digest of the ticket, which opens nothing to whoever reads the store."""
     person: str
     server: str
     holder: str
@@ -18,9 +22,12 @@ class Ticket(NamedTuple):
     deadline: float
     """Wall clock, in seconds."""
     call: Json
-    """The request as the client made it: `{"method": …, "params": …}`."""
+    """What it takes to go on: the request as the client made it, the target of its server, and the ticket."""
     round: Json = None
-    """What the server asked and the state to give back, byte for byte; None when the call lives in its process only."""
+    """What the server asked and the state to give back, byte for byte, or `NOT_SENT`.
+
+    None when the call lives in its process only.
+    """
     sent: bool = False
     """Whether the answers went to the server: then nobody may send them again."""
     outcome: Json = None
@@ -36,6 +43,10 @@ class Tickets(Protocol):
 
     async def find(self, key: str) -> Ticket | None:
         """The call, or None."""
+        ...
+
+    async def waiting(self, person: str) -> list[Ticket]:
+        """The calls of a person that have not ended."""
         ...
 
     async def ask(self, key: str, round: Json) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final
 
-from handraise.gateway.links import Link
+from handraise.gateway.links import Link, Place
 from handraise.gateway.listening import Listening
 from handraise.gateway.messages import Id, Message, fault, known, request, response
 from handraise.gateway.peers import (
@@ -52,8 +52,6 @@ class _Call:
 class AsLegacy:
     """The bridge from a client that shook hands."""
 
-    durable = True
-
     def __init__(self, link: Link, refusal: Message) -> None:
         self.on_message: Callable[[Message], None] = lambda message: None
         self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
@@ -71,6 +69,9 @@ class AsLegacy:
 
     def source_of(self, message: Message) -> Source:
         return self._link.source_of(message)
+
+    async def locate(self, message: Message) -> Place | None:
+        return await self._link.locate(message)
 
     def reissue(self, message: Message, round: dict[str, Any]) -> bool:
         assert message.id is not None
@@ -218,7 +219,7 @@ class AsLegacy:
         params["inputResponses"] = call.answers
         if call.state is not None:
             params["requestState"] = call.state
-        call.key = f"handraise-{next(self._fresh)}"
+        call.key = f"handraise-b{next(self._fresh)}"
         self._calls[call.key] = call
         self._link.send(call.message.with_(id=call.key, params=params))
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any, Final
 
-from handraise.gateway.links import Link
+from handraise.gateway.links import Link, Place
 from handraise.gateway.listeners import CHANGES, Listeners
 from handraise.gateway.messages import Id, Message, fault, known, notice, request, response
 from handraise.gateway.peers import (
@@ -22,6 +22,7 @@ from handraise.gateway.peers import (
     LOG_LEVEL_KEY,
     MODERN,
     NOVEMBER,
+    PREFIX,
 )
 from handraise.gateway.turns import ROUND, BridgedCall, Turn, discovery, input_request, is_same_call
 from handraise.gateway.upstreams import Source
@@ -48,8 +49,6 @@ _BROWSING: Final = 25.0
 class AsModern:
     """The bridge from a client without a handshake."""
 
-    durable = False
-
     def __init__(self, link: Link) -> None:
         self.on_message: Callable[[Message], None] = lambda message: None
         self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
@@ -69,6 +68,9 @@ class AsModern:
 
     def source_of(self, message: Message) -> Source:
         return self._link.source_of(message)
+
+    async def locate(self, message: Message) -> Place | None:
+        return await self._link.locate(message)
 
     def reissue(self, message: Message, round: dict[str, Any]) -> bool:
         return False
@@ -126,9 +128,7 @@ class AsModern:
         self._calls[call.key] = call
         params = {name: value for name, value in call.first.params.items() if name not in ("_meta", *ROUND)}
         meta = call.first.params.get("_meta") or {}
-        kept = {
-            name: value for name, value in meta.items() if not name.startswith("io.modelcontextprotocol/")
-        }
+        kept = {name: value for name, value in meta.items() if not name.startswith(PREFIX)}
         call.token, call.logs = kept.get("progressToken"), meta.get(LOG_LEVEL_KEY) is not None
         self._link.send(call.first.with_(id=call.key, params={**params, "_meta": kept} if kept else params))
 
@@ -138,7 +138,7 @@ class AsModern:
         has_log = self._hello is not None and "logging" in (self._hello.get("capabilities") or {})
         if has_log and level is not None and level != self._level:
             self._level = level
-            self._link.send(request(f"handraise-{next(self._fresh)}", "logging/setLevel", {"level": level}))
+            self._link.send(request(f"handraise-m{next(self._fresh)}", "logging/setLevel", {"level": level}))
 
     def _from_server(self, message: Message) -> None:
         if message.is_request:
@@ -213,7 +213,8 @@ class AsModern:
         ended = response(
             call.about, {"resultType": "input_required", "inputRequests": requests, "requestState": state}
         )
-        ended.source = self._link.source_of(call.first)
+        asking = next((each.source for each in turn.questions.values() if each.source is not None), None)
+        ended.source, ended.bridged = asking or self._link.source_of(call.first), True
         ended.among = next((each.among for each in turn.questions.values() if each.among), ())
         self._outcome(call, ended)
 
@@ -276,7 +277,7 @@ class AsModern:
                     await self._finished[id].wait()
         except TimeoutError:
             pass  # the server says again what is missing, if anything is
-        again = BridgedCall(call.first, f"handraise-{next(self._fresh)}", call.waiting)
+        again = BridgedCall(call.first, f"handraise-m{next(self._fresh)}", call.waiting)
         call.waiting = []
         turn.call = again
         self._call(again)

@@ -15,6 +15,17 @@ NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "
 """The methods that may ask, and the member of their params that says what is called."""
 
 
+def name_of(message: Message) -> str:
+    """Which tool, prompt or resource a request calls."""
+    return str(message.params.get(NAMED.get(message.method or "", ""), ""))
+
+
+def arguments_of(message: Message) -> Mapping[str, Any]:
+    """The arguments of the tool or prompt that a request calls."""
+    arguments = message.params.get("arguments")
+    return arguments if isinstance(arguments, dict) else {}
+
+
 class Call:
     """One request. `key` is the id by which the server knows it."""
 
@@ -70,13 +81,12 @@ class Call:
     @property
     def name(self) -> str:
         """Which tool, prompt or resource is called."""
-        return str(self.message.params.get(NAMED.get(self.message.method or "", ""), ""))
+        return name_of(self.message)
 
     @property
     def arguments(self) -> Mapping[str, Any]:
         """The arguments of the tool or prompt."""
-        arguments = self.message.params.get("arguments")
-        return arguments if isinstance(arguments, dict) else {}
+        return arguments_of(self.message)
 
     @property
     def token(self) -> Id | None:

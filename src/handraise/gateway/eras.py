@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final
 
+from handraise.gateway.accounts.challenge import ACCOUNT_NEEDED
 from handraise.gateway.as_legacy import AsLegacy
 from handraise.gateway.as_modern import AsModern
-from handraise.gateway.links import Link
+from handraise.gateway.links import Link, Place
 from handraise.gateway.messages import Message, request
 from handraise.gateway.peers import MODERN, VERSION_KEY
 from handraise.gateway.upstreams import Source
@@ -39,12 +40,11 @@ class EraLink:
         link.on_message = self._probed
         link.on_closed = lambda source, last: self.on_closed(source, last)
 
-    @property
-    def durable(self) -> bool:
-        return self._to is not None and self._to.durable
-
     def source_of(self, message: Message) -> Source:
         return self._link.source_of(message)
+
+    async def locate(self, message: Message) -> Place | None:
+        return await self._link.locate(message)
 
     def send(self, message: Message) -> None:
         if self._to is not None:
@@ -80,13 +80,24 @@ class EraLink:
         if probe is None or first is None or message.id != probe.id or message.method is not None:
             self.on_message(message)
             return
-        if not _fits(message, modern=is_modern(first)):
+        if _wants_account(message):
+            self._begin_again(message)
+        elif not _fits(message, modern=is_modern(first)):
             self._bridge(AsModern(self._link) if is_modern(first) else AsLegacy(self._link, message))
         elif probe is first:
             self._go_on(self._link)
             self.on_message(message)
         else:
             self._go_on(self._link, first)
+
+    def _begin_again(self, message: Message) -> None:
+        """The server let nobody in, so that its era is not known yet: whoever waits is told, and the next one tries."""
+        waiting = [each for each in (self._first, *self._waiting) if each is not None and each.is_request]
+        if self._patience is not None:
+            self._patience.cancel()
+        self._waiting, self._first, self._probe = [], None, None
+        for each in waiting:
+            self.on_message(message.with_(id=each.id))
 
     def _bridge(self, bridge: AsModern | AsLegacy) -> None:
         assert self._first is not None
@@ -117,6 +128,11 @@ def _fits(message: Message, *, modern: bool) -> bool:
         return False
     supported = result.get("supportedVersions")
     return not modern or (isinstance(supported, list) and MODERN in supported)
+
+
+def _wants_account(message: Message) -> bool:
+    error = message.body.get("error") if message.result is None else None
+    return isinstance(error, dict) and error.get("code") == ACCOUNT_NEEDED
 
 
 def _ignore(message: Message) -> None:

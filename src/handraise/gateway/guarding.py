@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from handraise.gateway.calls import Call
 from handraise.gateway.messages import Message, response
+from handraise.gateway.sentences import stamp
 from handraise.guards.decide import Guard
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion
 from handraise.server.endings import CATEGORY
@@ -44,15 +45,19 @@ def rules_of(settings: Mapping[str, GuardSettings]) -> tuple[Rule, ...]:
 
 
 def question_for(
-    rules: tuple[Rule, ...], server: str, call: Call, annotations: Mapping[str, Any] | None
+    rules: tuple[Rule, ...],
+    server: str,
+    names: Iterable[str],
+    call: Call,
+    annotations: Mapping[str, Any] | None,
 ) -> FormQuestion[Any] | None:
-    """What has to be answered before a call goes to its server; the first rule that applies asks."""
-    for rule in rules:
-        if not rule.servers or server in rule.servers:
-            question = rule.guard.applies(call.name, annotations, call.arguments)
-            if question is not None:
-                return question
-    return None
+    """What has to be answered before a call goes to its server; the first rule that applies asks.
+
+    `names` are those of the tool: the server's own, and the one under which the client knows it.
+    """
+    meant = [rule for rule in rules if not rule.servers or server in rule.servers]
+    asked = (rule.guard.applies(name, annotations, call.arguments) for rule in meant for name in names)
+    return next((question for question in asked if question is not None), None)
 
 
 def refusal(decision: Decision | None, call: Call) -> Message | None:
@@ -71,10 +76,15 @@ def refusal(decision: Decision | None, call: Call) -> Message | None:
             )
 
 
+def unguarded(call: Call) -> Message:
+    """What a call is told whose guard is gone, while the person never said yes."""
+    why = "the guard that asked the user about this call is not there any more, and they had not answered"
+    return _told(call, "no_answer", why)
+
+
 def _told(call: Call, category: str, why: str) -> Message:
-    modern = {"resultType": "complete"} if call.peer is not None and call.peer.modern else {}
     text = f"{category}: {why}. The call did not reach the server; nothing was done."
     content = [{"type": "text", "text": text}]
     return response(
-        call.message.id, {**modern, "content": content, "isError": True, "_meta": {CATEGORY: category}}
+        call.message.id, {**stamp(call), "content": content, "isError": True, "_meta": {CATEGORY: category}}
     )

@@ -8,8 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from handraise.errors import HandraiseError
-from handraise.gateway.calls import Call
-from handraise.gateway.messages import Message
+from handraise.gateway.glance import glance_at
 from handraise.gateway.options import Options
 from handraise.gateway.parked import ParkedCalls
 from handraise.gateway.peers import Mode, Peer
@@ -25,9 +24,6 @@ CANNOT_ASK: Final = (
     "reason is in its log. The user decided nothing. Tell them so."
 )
 
-BeforeCall = Callable[[Call], Awaitable[Message | None]]
-"""Asked before a call goes to its server; a message is the answer instead, None lets the call go on."""
-
 logger = logging.getLogger(__name__)
 
 BOTH: Final[frozenset[Mode]] = frozenset({"form", "url"})
@@ -40,7 +36,6 @@ class Home:
         self,
         options: Options,
         open_asking: Callable[[], Awaitable[Asking]] | None = None,
-        before_call: BeforeCall | None = None,
         *,
         guards: tuple[Rule, ...] | None = None,
         shielded: bool = False,
@@ -49,10 +44,10 @@ class Home:
 
         `shielded`: the client started us, and what it starts beside us is not let to our desk."""
         self.options = options
-        self.before_call = before_call
         self._guards = guards
         self.parked = ParkedCalls()
         self.on_lost: Callable[[Any], None] = lambda relay: None
+        self._may_wait = glance_at(options.store) if open_asking is None else lambda: True
         self._open_asking = open_asking or (lambda: _open_asking(options, shielded))
         self._asking: Asking | None = None
         self._loading = asyncio.Lock()
@@ -83,6 +78,10 @@ class Home:
         """Whether a question of this mode is for our desk, and not for the client's."""
         return self.options.desk == "always" or peer is None or mode not in peer.modes
 
+    def may_park(self, peer: Peer | None) -> bool:
+        """Whether a call of this client's may have to be parked; known for sure once the guards were read."""
+        return self.options.desk != "none" and (self.may_guard or self.serves(peer))
+
     async def asking(self) -> Asking:
         """What decides about questions, loaded when the first one comes and without holding others up."""
         async with self._loading:
@@ -98,6 +97,15 @@ class Home:
     def keeper(self) -> Keeper | None:
         """Keeps parked calls beyond this process, once somebody was asked."""
         return None if self._asking is None else self._asking.keeper
+
+    async def store_keeper(self) -> Keeper | None:
+        """The keeper, if there may be calls in the store that wait; opened for them if need be."""
+        if self.options.desk == "none" or not self._may_wait():
+            return None
+        try:
+            return (await self.asking()).keeper
+        except HandraiseError:
+            return None  # it was logged; whoever asks next is told
 
     async def aclose(self) -> None:
         """Close our desk."""

@@ -11,6 +11,7 @@ import httpcore2
 
 from handraise.gateway.http_headers import headers_for, mirrored_headers
 from handraise.gateway.http_wire import Wires
+from handraise.gateway.links import Place
 from handraise.gateway.messages import LONGEST, Id, Message, fault, read
 from handraise.gateway.sse import Event, Events
 from handraise.gateway.upstreams import Source
@@ -24,8 +25,6 @@ _RETRIES: Final = 30
 
 class HttpLink:
     """The link to a URL. Every message is a request of its own; what comes back says what it belongs to."""
-
-    durable = True
 
     def __init__(self, source: Source, pool: httpcore2.AsyncConnectionPool | None = None) -> None:
         self.on_message: Callable[[Message], None] = lambda message: None
@@ -44,6 +43,9 @@ class HttpLink:
 
     def source_of(self, message: Message) -> Source:
         return self.source
+
+    async def locate(self, message: Message) -> Place | None:
+        return Place(self.source, message)
 
     def send(self, message: Message) -> None:
         if message.method == "notifications/cancelled" and self._version is None:

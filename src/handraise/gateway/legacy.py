@@ -36,6 +36,12 @@ class LegacyRelay(Relay):
         self._questions: dict[Id, tuple[Source, asyncio.Task[None]]] = {}
         self._links_first = LinksFirst()
 
+    def from_client(self, message: Message, port: Port | None = None) -> Call | None:
+        call = super().from_client(message, port)
+        if message.method == "notifications/initialized":
+            self.revive()
+        return call
+
     def _peer_of(self, message: Message) -> Peer | None:
         if message.method == "initialize":
             self.peer = peer_of_initialize(message.params)
@@ -106,7 +112,7 @@ class LegacyRelay(Relay):
             self.end(call, message)
             return
         call.rounds += 1
-        call.key = f"handraise-{next(self._fresh)}"
+        call.key = self._new_key()
         self.forward(call)
 
     def _lost(self, source: Source, last: bool) -> None:
@@ -132,7 +138,9 @@ class LegacyRelay(Relay):
     async def _ask(self, message: Message, calls: list[Call]) -> None:
         """Have a server's question answered, and tell the server."""
         try:
-            self._link.send(await self._answer(message, calls))
+            answer = await self._answer(message, calls)
+            if all([await self.holding.release(call) for call in calls]):
+                self._link.send(answer)
         finally:
             self._questions.pop(known(message.id), None)
             self._asked.pop(known(message.id), None)
@@ -165,14 +173,7 @@ class LegacyRelay(Relay):
         if (note := note_for_model(decision, asker.upstream.name)) is not None:
             for call in calls:
                 call.notes.append(note)
-        await self._sent(calls)
         return response(message.id, dump(decision))
-
-    async def _sent(self, calls: list[Call]) -> None:
-        """From now on no other process may answer for these calls."""
-        for call in calls:
-            if call.parked is not None and (keeper := self.home.keeper) is not None:
-                await keeper.send(call.parked)
 
     async def _keep(self, calls: list[Call], message: Message) -> None:
         """Remember what was asked, where it came from a round that another process could go on with."""

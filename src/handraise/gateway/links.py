@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from handraise.gateway.messages import Message
 from handraise.gateway.upstreams import Source
+
+
+class Place(NamedTuple):
+    """Where a message of the client's goes: the server, and the message in the server's own names."""
+
+    source: Source
+    message: Message
 
 
 class Link(Protocol):
@@ -16,13 +23,12 @@ class Link(Protocol):
     on_closed: Callable[[Source, bool], None]
     """Told which server is gone, and whether it was the last."""
 
-    @property
-    def durable(self) -> bool:
-        """Whether a `requestState` that came this way is good in another process, too."""
+    def source_of(self, message: Message) -> Source:
+        """The server to which a message of the client's goes, as far as it is known yet."""
         ...
 
-    def source_of(self, message: Message) -> Source:
-        """The server to which a message of the client's goes."""
+    async def locate(self, message: Message) -> Place | None:
+        """Find out where a message goes, and ask the servers if need be; None when none of them has this."""
         ...
 
     def send(self, message: Message) -> None:

@@ -25,7 +25,7 @@ _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circ
 class Message:
     """One message. `raw` is what goes on when nobody changes it."""
 
-    __slots__ = ("_body", "about", "among", "id", "method", "raw", "round", "source", "status")
+    __slots__ = ("_body", "about", "among", "bridged", "id", "method", "raw", "round", "source", "status")
 
     def __init__(self, raw: bytes, body: dict[str, Any] | None, *, id: Id | None = None) -> None:
         self.raw = raw
@@ -41,6 +41,8 @@ class Message:
         """Which server it came from."""
         self.round: dict[str, Any] | None = None
         """The round of 2026-07-28 that a question comes from, where it was made a request of."""
+        self.bridged = False
+        """A round that we made of a live call: its state is good in this process only."""
         self.status: int | None = None
         """The HTTP status with which it came."""
 
@@ -82,6 +84,7 @@ class Message:
         changed = made({**self.body, **changes})
         changed.about, changed.source = self.about, self.source
         changed.round, changed.status, changed.among = self.round, self.status, self.among
+        changed.bridged = self.bridged
         return changed
 
 

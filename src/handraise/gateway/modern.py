@@ -11,7 +11,7 @@ from handraise.gateway.calls import Call
 from handraise.gateway.home import CANNOT_ASK
 from handraise.gateway.links import Port
 from handraise.gateway.messages import Message, fault, response
-from handraise.gateway.peers import CAPABILITIES_KEY, MODERN, Peer, peer_of_envelope, union
+from handraise.gateway.peers import CAPABILITIES_KEY, MODERN, Peer, envelope_of, peer_of_envelope, union
 from handraise.gateway.relay import ASKER_ENDED, Relay
 from handraise.gateway.upstreams import Source
 
@@ -60,6 +60,8 @@ class ModernRelay(Relay):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._rounds: OrderedDict[str, Round] = OrderedDict()
+        self._begun_with: dict[str, Any] = {}
+        """The envelope of the client's first request, for calls that a client of the revisions before made."""
 
     async def aclose(self) -> None:
         for round_ in self._rounds.values():
@@ -84,13 +86,14 @@ class ModernRelay(Relay):
         return message.with_(params={**message.params, "_meta": meta})
 
     def _take_request(self, message: Message, port: Port) -> Call:
+        if not self._begun_with:
+            self._begun_with = envelope_of(message.params)
+            self.revive()
         state = message.params.get("requestState") if self._rounds else None
         round_ = self._rounds.get(state) if isinstance(state, str) else None
         if round_ is None:
             return super()._take_request(message, port)
-        assert message.id is not None
-        key = message.id if message.id not in self.calls else f"handraise-{next(self._fresh)}"
-        call = Call(message, port, self._peer_of(message), key)
+        call = self._made(message, port)
         self.run(self._retry(call, round_), call)
         return call
 
@@ -129,7 +132,9 @@ class ModernRelay(Relay):
         if not asked:
             self._pass(call, message)
             return
-        await self._keep(call, {"inputRequests": requests, "requestState": result.get("requestState")})
+        await self._keep(
+            call, message, {"inputRequests": requests, "requestState": result.get("requestState")}
+        )
         round_ = await self._decide(call, message, asked)
         left = {key: each for key, each in requests.items() if key not in round_.decided}
         if left:
@@ -199,19 +204,20 @@ class ModernRelay(Relay):
         if (note := note_for_model(decision, asker.upstream.name)) is not None:
             round_.notes.append(note)
 
-    async def _keep(self, call: Call, round: dict[str, Any]) -> None:
+    async def _keep(self, call: Call, message: Message, round: dict[str, Any]) -> None:
         """Remember what was asked, so that another process could go on with it."""
-        call.round = round if self._link.durable else None
+        call.round = None if message.bridged else round
         if call.parked is not None and (keeper := self.home.keeper) is not None:
             await keeper.ask(call.parked, call.round)
 
-    def _reissue(self, call: Call, round: dict[str, Any]) -> None:
-        if self._link.reissue(call.message, round):
-            super()._reissue(call, round)
-            return
+    def _begun(self, method: str, params: dict[str, Any]) -> Call:
+        return super()._begun(method, {**params, "_meta": {**params.get("_meta", {}), **self._begun_with}})
+
+    def _reissue(self, call: Call, round: dict[str, Any]) -> bool:
         asked = response(call.key, {"resultType": "input_required", **round})
         asked.source = self._link.source_of(call.message)
         self._finish(call, asked)
+        return True
 
     async def _answer(self, call: Call, state: object, answers: Mapping[str, Any]) -> None:
         """Repeat the request with the answers, and with the server's state exactly as it came."""
@@ -220,19 +226,15 @@ class ModernRelay(Relay):
             self.calls.pop(call.key, None)
             self.end(call, fault(call.message.id, -32603, "The server asked too many questions in one call."))
             return
-        if (
-            call.parked is not None
-            and (keeper := self.home.keeper) is not None
-            and not await keeper.send(call.parked)
-        ):
-            return  # another process took it over
+        if not await self.holding.release(call):
+            return
         prepared = self._prepared(call)
         params = {name: value for name, value in prepared.params.items() if name not in _ROUND}
         params["inputResponses"] = dict(answers)
         if state is not None:
             params["requestState"] = state
         self.calls.pop(call.key, None)
-        call.key = f"handraise-{next(self._fresh)}"
+        call.key = self._new_key()
         self.forward(call, prepared.with_(params=params))
 
     def _pass(self, call: Call, message: Message) -> None:

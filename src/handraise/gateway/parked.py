@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from handraise.gateway.calls import Call
+from handraise.gateway.calls import Call, arguments_of, name_of
 from handraise.gateway.messages import Message
 
 KEPT: Final = 3600.0
@@ -23,6 +23,8 @@ class Binding(NamedTuple):
 
     person: str
     server: str
+    target: str
+    """What the server is: two may have the same name in two configurations."""
     method: str
     name: str
     arguments: str
@@ -36,6 +38,8 @@ class Parked:
     ticket: str = field(repr=False)
     binding: Binding
     settled: asyncio.Future[Message]
+    kept: asyncio.Future[None] | None = None
+    """When it is in a store, where one keeps it."""
     until: float | None = None
 
     @property
@@ -49,12 +53,11 @@ def key_of(ticket: str) -> str:
     return hashlib.sha256(f"handraise ticket {ticket}".encode()).hexdigest()
 
 
-def sameness(call: Call, person: str, server: str) -> Binding:
+def sameness(message: Message, person: str, server: str, target: str) -> Binding:
     """What makes two calls the same."""
-    told = json.dumps(call.arguments, sort_keys=True, separators=(",", ":"))
-    return Binding(
-        person, server, call.message.method or "", call.name, hashlib.sha256(told.encode()).hexdigest()
-    )
+    told = json.dumps(arguments_of(message), sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(told.encode()).hexdigest()
+    return Binding(person, server, target, message.method or "", name_of(message), digest)
 
 
 class ParkedCalls:

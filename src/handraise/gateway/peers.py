@@ -15,6 +15,8 @@ NO_QUESTIONS: Final = frozenset({"2024-11-05", "2025-03-26"})
 """Revisions before there were questions."""
 LEGACY: Final = NO_QUESTIONS | {JUNE, NOVEMBER}
 
+PREFIX: Final = "io.modelcontextprotocol/"
+"""What the protocol's own members of `_meta` begin with."""
 VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
 CLIENT_KEY: Final = "io.modelcontextprotocol/clientInfo"
 CAPABILITIES_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
@@ -65,6 +67,11 @@ def peer_of_envelope(params: Mapping[str, Any]) -> Peer | None:
     if not isinstance(meta, Mapping) or VERSION_KEY not in meta:
         return None
     return Peer(str(meta[VERSION_KEY]), _object(meta.get(CAPABILITIES_KEY)), _object(meta.get(CLIENT_KEY)))
+
+
+def envelope_of(params: Mapping[str, Any]) -> dict[str, Any]:
+    """What a request says of its client on 2026-07-28."""
+    return {name: value for name, value in _object(params.get("_meta")).items() if name.startswith(PREFIX)}
 
 
 def union(capabilities: Mapping[str, Any], modes: Collection[Mode]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable
 from typing import Any, Final
 
+from handraise.gateway.links import Place
 from handraise.gateway.messages import Message, read, too_long
 from handraise.gateway.pipes import LineReader, LineWriter
 from handraise.gateway.upstreams import Source
@@ -18,8 +19,6 @@ GRACE: Final = 5.0
 
 class ProcessLink:
     """The link to a process."""
-
-    durable = True
 
     def __init__(
         self,
@@ -45,6 +44,9 @@ class ProcessLink:
 
     def source_of(self, message: Message) -> Source:
         return self.source
+
+    async def locate(self, message: Message) -> Place | None:
+        return Place(self.source, message)
 
     def send(self, message: Message) -> None:
         self.writer.write(message.raw)

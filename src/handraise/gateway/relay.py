@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+import contextlib
 from collections.abc import Coroutine
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Any, Final
 from handraise.errors import HandraiseError
 from handraise.gateway.addressing import PROGRESS, addressed, annotated, renamed, token_at_server
 from handraise.gateway.calls import Call
-from handraise.gateway.holding import RESUME, Holding, with_resume_tool
-from handraise.gateway.links import Link, Port
+from handraise.gateway.errands import Errands
+from handraise.gateway.guarded import Guarded
+from handraise.gateway.holding import Holding
+from handraise.gateway.links import Link, Place, Port
 from handraise.gateway.messages import Id, Message, known, notice, request
-from handraise.gateway.parked import Binding, Parked, sameness
+from handraise.gateway.parked import Binding, sameness
 from handraise.gateway.peers import SUBSCRIPTION_KEY, Peer
+from handraise.gateway.reviving import Reviving
+from handraise.gateway.sentences import AMBIGUOUS, RESUME, told, with_resume_tool
 from handraise.gateway.upstreams import Source
 
 if TYPE_CHECKING:
-    from handraise.conversation.tickets import Ticket
-    from handraise.gateway.home import BeforeCall, Home
+    from handraise.gateway.home import Home
     from handraise.questions import Person
-
-logger = logging.getLogger(__name__)
 
 CANCELLED: Final = "notifications/cancelled"
 ASKER_ENDED: Final = "the asker ended while it was asking"
@@ -42,12 +43,18 @@ class Relay:
         self.port = port
         """Where a message goes that belongs to no request."""
         self.calls: dict[Id, Call] = {}
-        self.holding = Holding(home, self._bind, self._server_of, self._revive)
+        """What the server was sent and has not answered."""
+        self._unsent: dict[Id, Call] = {}
+        """What the server has not heard of yet."""
         self._link = link
         self._person = person
         self._fresh = count(1)
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._hints: dict[str, dict[str, Any]] = {}
+        self._errands = Errands()
+        self.holding = Holding(home, self._bind, lambda ticket: self._reviving.one(ticket))
+        self._guarded = Guarded(home, self.holding, lambda: self.person)
+        self._reviving = Reviving(
+            home, link, lambda: self.person, self._begun, self.holding.park, self._go_on
+        )
         link.on_message = self.from_server
         link.on_closed = self._lost
 
@@ -74,6 +81,7 @@ class Relay:
 
     def withdraw(self, call: Call) -> None:
         """The client does not want this any more, or is gone."""
+        self._unsent.pop(call.key, None)
         if self.calls.get(call.key) is call:
             del self.calls[call.key]
             self._link.send(
@@ -97,30 +105,38 @@ class Relay:
         """Withdraw what waits for a person, then let the server go."""
         for call in list(self.calls.values()):
             call.withdraw()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._errands.aclose()
+        await self.holding.aclose()
         self._link.on_closed = lambda source, last: None  # it is we who let it go
         await self._link.aclose()
 
+    def revive(self) -> None:
+        """Have what was parked in a process that is gone asked again here."""
+        self.run(self._reviving.all())
+
     def _bind(self, call: Call) -> Binding:
-        return sameness(call, self.person.key, self._server_of(call))
+        upstream = self._link.source_of(call.message).upstream
+        return sameness(call.message, self.person.key, upstream.name, upstream.target)
 
-    def _server_of(self, call: Call) -> str:
-        return self._link.source_of(call.message).upstream.name
+    def _begun(self, method: str, params: dict[str, Any]) -> Call:
+        """A call that was made in another process, and for which nobody waits here."""
+        message = request(self._new_key(), method, params)
+        return Call(message, None, self._peer_of(message), known(message.id))
 
-    async def _revive(self, ticket: Ticket, secret: str) -> Parked:
-        """Go on with a call that was parked in a process that is gone."""
-        message = request(f"handraise-{next(self._fresh)}", ticket.call["method"], ticket.call["params"])
-        call = Call(message, None, self._peer_of(message), known(message.id))
-        parked = await self.holding.park(call, secret)
-        self._reissue(call, ticket.round)
-        return parked
+    def _go_on(self, call: Call, place: Place, round: dict[str, Any]) -> None:
+        """Have a call that was parked in another process asked about again: by its guard, or by its server's round."""
+        from handraise.conversation.tickets import NOT_SENT
 
-    def _reissue(self, call: Call, round: dict[str, Any]) -> None:
-        """Have a round asked here that was asked in another process before."""
+        if round == NOT_SENT:
+            self._unsent[call.key] = call
+            self.run(self._guard(call, place, again=True), call)
+        elif not self._reissue(call, round):
+            self.end(call, told(call, AMBIGUOUS.format(server=place.source.upstream.name), failed=True))
+
+    def _reissue(self, call: Call, round: dict[str, Any]) -> bool:
+        """Have a round asked here that was asked in another process; False when its server knows no rounds now."""
         self.calls[call.key] = call
-        self._link.reissue(call.message, round)
+        return self._link.reissue(call.message, round)
 
     def _peer_of(self, message: Message) -> Peer | None:
         """Who sends this request."""
@@ -142,82 +158,72 @@ class Relay:
         self.end(call, message)
 
     def _take_request(self, message: Message, port: Port) -> Call:
-        assert message.id is not None
-        key = message.id if message.id not in self.calls else f"handraise-{next(self._fresh)}"
-        call = Call(message, port, self._peer_of(message), key)
-        if message.method == "tools/call" and self._handle_call(call):
-            return call
-        if message.method == "tools/list" and self.home.serves(call.peer):
-            call.amend = with_resume_tool
-        if self.home.before_call is not None and call.may_ask:
-            self.run(self._guarded(call, self.home.before_call), call)
-        elif message.method == "tools/call" and self.home.may_guard:
-            self.run(self._ask_first(call), call)
+        call = self._made(message, port)
+        if message.method == "tools/list" and self.home.may_park(call.peer):
+            self.run(self._list_tools(call), call)
+        elif message.method == "tools/call" and (self.home.may_guard or self.home.serves(call.peer)):
+            self._unsent[call.key] = call
+            self.run(self._take_call(call), call)
         else:
             self.forward(call)
         return call
 
-    def _handle_call(self, call: Call) -> bool:
-        """Whether the call is one for us: to resume another, or one that waits for its person already."""
+    def _made(self, message: Message, port: Port) -> Call:
+        assert message.id is not None
+        taken = message.id in self.calls or message.id in self._unsent
+        return Call(message, port, self._peer_of(message), self._new_key() if taken else message.id)
+
+    def _new_key(self) -> Id:
+        return f"handraise-r{next(self._fresh)}"
+
+    async def _list_tools(self, call: Call) -> None:
+        """List the tools, and ours with them where calls may be parked."""
         if not self.home.serves(call.peer):
-            return False
-        if call.name == RESUME:
-            self.run(self.holding.resume(call), call)
-            return True
-        return self.holding.join(call, self.run)
+            await self._guards_read()
+        if self.home.may_park(call.peer):
+            call.amend = with_resume_tool
+        self.forward(call)
 
-    async def _guarded(self, call: Call, before_call: BeforeCall) -> None:
-        answer = await before_call(call)
-        if answer is None:
-            self.forward(call)
-        else:
-            call.answer(answer)
+    async def _take_call(self, call: Call) -> None:
+        """Take a call that may have to wait for its person, or one that waits for them already."""
+        if not self.home.serves(call.peer):
+            await self._guards_read()
+        may_park = self.home.may_park(call.peer)
+        if may_park and call.name == RESUME:
+            await self.holding.resume(call)
+        elif (place := await self._link.locate(call.message)) is None:
+            self.forward(call)  # to be told that nobody has this
+        elif not (may_park and await self.holding.join(call)):
+            await self._guard(call, place)
+        self._unsent.pop(call.key, None)
 
-    async def _ask_first(self, call: Call) -> None:
-        """Have the user decide about a call that a guard of theirs is for, before it goes to its server."""
-        from handraise.gateway import guarding
+    async def _guards_read(self) -> None:
+        """Find out whether there are guards. When they cannot be read, there may be: nothing passes them."""
+        with contextlib.suppress(HandraiseError):
+            await self.home.guards()
 
-        source, decision = self._link.source_of(call.message), None
-        try:
-            rules = await self.home.guards()
-            question = guarding.question_for(rules, source.upstream.name, call, self._hints.get(call.name))
-            if question is None:
-                self.forward(call)
-                return
-            if self.home.options.desk != "none":
-                from handraise.gateway.asking import Asker
-                from handraise.revisions import Revision
-
-                asking = await self.home.asking()
-                asker = Asker(source.upstream, source.claimed, self.person, call.peer)
-                with self.holding.holding([call]):
-                    decision = await asking.decide(question, Revision.JULY_2026, asker, [call])
-        except HandraiseError as error:
-            logger.error("a guard could not ask: %s", error)
-        refused = guarding.refusal(decision, call)
-        if refused is None:
-            self.forward(call)
-        else:
+    async def _guard(self, call: Call, place: Place, *, again: bool = False) -> None:
+        """Send a call to its server, unless a guard of the user's is for it and they did not say yes."""
+        refused = await self._guarded.refusal(call, place, again=again)
+        if refused is not None:
             self.end(call, refused)
-
-    def _note_hints(self, message: Message) -> None:
-        """Remember what tools say about themselves; one that was never listed said nothing."""
-        tools = (message.result or {}).get("tools")
-        for tool in tools if isinstance(tools, list) else []:
-            if isinstance(tool, dict) and isinstance(name := tool.get("name"), str):
-                said = tool.get("annotations")
-                self._hints[name] = said if isinstance(said, dict) else {}
+        elif await self.holding.release(call):
+            self.forward(call)
 
     def forward(self, call: Call, message: Message | None = None) -> None:
         """Send a call to the server."""
         message = message or self._prepared(call)
         if message.id != call.key:
             message = renamed(message, call.key)
+        self._unsent.pop(call.key, None)
         self.calls[call.key] = call
         self._link.send(message)
 
     def _take_cancel(self, message: Message) -> None:
         wanted = message.params.get("requestId")
+        for unsent in [each for each in self._unsent.values() if each.message.id == wanted]:
+            self.withdraw(unsent)
+            return
         call = next((each for each in self.calls.values() if each.message.id == wanted), None)
         if call is not None:
             del self.calls[call.key]
@@ -252,8 +258,9 @@ class Relay:
 
     def end(self, call: Call, message: Message) -> None:
         """A call came to its end: tell whoever waits for it, and keep it for those who come later."""
+        self._unsent.pop(call.key, None)
         if call.message.method == "tools/list":
-            self._note_hints(message)
+            self._guarded.note_hints(message)
         if call.amend is not None and message.result is not None:
             message = call.amend(message)
         if call.notes and message.result is not None:
@@ -262,17 +269,14 @@ class Relay:
 
     def run(self, work: Coroutine[Any, Any, None], call: Call | None = None) -> asyncio.Task[None]:
         """Have something go on; it ends with the call that it belongs to."""
-        task = asyncio.ensure_future(work)
-        for tasks in (self._tasks, *([call.tasks] if call is not None else [])):
-            tasks.add(task)
-            task.add_done_callback(tasks.discard)
-        return task
+        return self._errands.run(work, None if call is None else call.tasks)
 
     def _lost(self, source: Source, last: bool) -> None:
         """A server is gone. A call that waited for a person ends as ambiguous, and is never made again."""
-        for call in [each for each in self.calls.values() if self._link.source_of(each.message) is source]:
-            del self.calls[call.key]
-            call.withdraw(ASKER_ENDED)
-            self.holding.settle(call, self.holding.lost(call))
+        for calls, told_of in ((self._unsent, None), (self.calls, ASKER_ENDED)):
+            for call in [each for each in calls.values() if self._link.source_of(each.message) is source]:
+                del calls[call.key]
+                call.withdraw(told_of)
+                self.holding.settle(call, self.holding.lost(call, sent=calls is self.calls))
         if last:
             self.home.on_lost(self)

@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from handraise.gateway.combined import combine_discovery, combine_hello
 from handraise.gateway.directory import LISTS, Directory, template_fits
-from handraise.gateway.links import Link
+from handraise.gateway.links import Link, Place
 from handraise.gateway.messages import Id, Message, fault, known, request, response
+from handraise.gateway.peers import envelope_of
 from handraise.gateway.upstreams import Source
 
 _PAGES: Final = 100
@@ -21,8 +22,6 @@ _BY_URI: Final = ("resources/read", "resources/subscribe", "resources/unsubscrib
 
 class Switchboard:
     """One link to all of them."""
-
-    durable = True
 
     def __init__(self, links: Mapping[str, Link]) -> None:
         self.on_message: Callable[[Message], None] = lambda message: None
@@ -54,8 +53,8 @@ class Switchboard:
         await asyncio.gather(*(link.aclose() for link in self._links.values()))
 
     def send(self, message: Message) -> None:
-        meta = message.params.get("_meta") if message.method is not None else None
-        self._envelope = {"_meta": meta} if isinstance(meta, dict) and message.is_request else self._envelope
+        if message.is_request:
+            self._note_envelope(message)
         match message.method:
             case None:
                 self._reply(message)
@@ -71,6 +70,11 @@ class Switchboard:
                 self._send_to(self._sent_to.get(message.params.get("requestId", "")), message)
             case _:
                 self._run(self._route(message))
+
+    def _note_envelope(self, message: Message) -> None:
+        """Remember how the client speaks, for requests of our own."""
+        if envelope := envelope_of(message.params):
+            self._envelope = {"_meta": envelope}
 
     async def _greet(self, message: Message) -> None:
         """Begin with every server; those that cannot be reached are left out, unless all are."""
@@ -93,7 +97,7 @@ class Switchboard:
         shown = await self._listed(message.method or "")
         key, _ = LISTS[message.method or ""]
         result: dict[str, Any] = {key: shown}
-        if "_meta" in self._envelope and "io.modelcontextprotocol/protocolVersion" in self._envelope["_meta"]:
+        if self._envelope:
             result |= {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
         self.on_message(response(message.id, result))
 
@@ -117,14 +121,22 @@ class Switchboard:
             cursor = {"cursor": result["nextCursor"]}
         return found
 
+    async def locate(self, message: Message) -> Place | None:
+        self._note_envelope(message)
+        name = await self._found(message)
+        return None if name is None else Place(self._sources[name], self._with_own_name(message))
+
+    async def _found(self, message: Message) -> str | None:
+        """The server that has what a message is about; all are asked what they have if that is not known yet."""
+        if self._server_of(message) is None:
+            kind = _KINDS.get(message.method or "") or _kind_of_reference(message)
+            kinds = ["resources/list", "resources/templates/list"] if message.method in _BY_URI else [kind]
+            await asyncio.gather(*(self._listed(each) for each in kinds if each is not None))
+        return self._server_of(message)
+
     async def _route(self, message: Message) -> None:
         """Send a request to the server that has what it is about."""
-        kind = _KINDS.get(message.method or "") or _kind_of_reference(message)
-        if kind is not None and self._server_of(message) is None:
-            await self._listed(kind)
-        if message.method in _BY_URI and self._server_of(message) is None:
-            await asyncio.gather(self._listed("resources/list"), self._listed("resources/templates/list"))
-        name = self._server_of(message)
+        name = await self._found(message)
         if name is not None:
             self._send_to(name, self._with_own_name(message))
         elif message.is_request:

@@ -12,11 +12,15 @@ from typing import Any, Final, Literal
 from handraise.conversation.tickets import Ticket, Tickets
 from handraise.gateway.ancestry import started_at
 from handraise.gateway.calls import Call
-from handraise.gateway.messages import Message, made
-from handraise.gateway.parked import KEPT, Parked, key_of
+from handraise.gateway.errands import Errands
+from handraise.gateway.messages import Message, made, request
+from handraise.gateway.parked import KEPT, Binding, Parked, key_of, sameness
 
 _LOOK: Final = 0.5
 """Seconds between two looks at a call that another process holds."""
+
+Standing = Literal["elsewhere", "orphaned", "ambiguous"]
+"""Another process holds it; its process is gone, and nothing was sent to its server; or nobody knows what was."""
 
 
 def own_name() -> str:
@@ -30,58 +34,86 @@ def is_there(holder: str) -> bool:
     return host != socket.gethostname() or (pid.isdigit() and (started_at(int(pid)) or "") == began != "")
 
 
+def standing(ticket: Ticket) -> Standing:
+    """What may be done with a call that has not ended."""
+    if is_there(ticket.holder):
+        return "elsewhere"
+    return "ambiguous" if ticket.round is None or ticket.sent else "orphaned"
+
+
+def called(ticket: Ticket) -> Message:
+    """The request of a parked call, as its client made it."""
+    return request(0, ticket.call["method"], ticket.call["params"])
+
+
+def binding_of(ticket: Ticket) -> Binding:
+    """What a call in the store belongs to."""
+    return sameness(called(ticket), ticket.person, ticket.server, ticket.call["target"])
+
+
 class Keeper:
     """Keeps the parked calls of one gateway."""
 
     def __init__(self, tickets: Tickets) -> None:
         self._tickets = tickets
         self._name = own_name()
-        self._settling: set[asyncio.Task[None]] = set()
+        self._settling = Errands()
 
     async def open(self, parked: Parked, call: Call, wait: float) -> None:
         """Keep a call, before its client is told the ticket."""
-        made_by = {"method": call.message.method, "params": call.message.params}
-        binding = parked.binding
+        parked.kept = asyncio.ensure_future(self._open(parked, call, time.time() + wait))
+        await asyncio.shield(parked.kept)
+        self.follow(parked)
+
+    async def _open(self, parked: Parked, call: Call, deadline: float) -> None:
+        binding, asked = parked.binding, call.message
+        on = {
+            "method": asked.method,
+            "params": asked.params,
+            "target": binding.target,
+            "ticket": parked.ticket,
+        }
         await self._tickets.prune(time.time())
         await self._tickets.open(
-            Ticket(
-                parked.key,
-                binding.person,
-                binding.server,
-                self._name,
-                time.time() + wait,
-                made_by,
-                call.round,
-            )
+            Ticket(parked.key, binding.person, binding.server, self._name, deadline, on, call.round)
         )
-        self.follow(parked)
 
     def follow(self, parked: Parked) -> None:
         """Keep how a call ends, when it does."""
-        parked.settled.add_done_callback(lambda done: self._settle(parked.key, done.result()))
+        parked.settled.add_done_callback(lambda done: self._settling.run(self.end(parked.key, done.result())))
 
     async def ask(self, parked: Parked, round: dict[str, Any] | None) -> None:
         """A parked call asks again."""
+        await self._is_kept(parked)
         await self._tickets.ask(parked.key, round)
 
     async def send(self, parked: Parked) -> bool:
         """The answers go to the server, from here and nowhere else."""
+        await self._is_kept(parked)
         return await self._tickets.send(parked.key, holder=self._name)
+
+    async def _is_kept(self, parked: Parked) -> None:
+        """Somebody may answer while a call is still being parked."""
+        if parked.kept is not None:
+            await asyncio.shield(parked.kept)
 
     async def find(self, ticket: str, person: str) -> Ticket | None:
         """The call of this person with this ticket."""
         found = await self._tickets.find(key_of(ticket))
         return found if found is not None and found.person == person else None
 
-    async def take(self, found: Ticket) -> Literal["taken", "elsewhere", "ambiguous"]:
-        """Take a call over, if its process is gone and nothing was sent to its server yet."""
-        if is_there(found.holder):
-            return "elsewhere"
-        if found.round is not None and await self._tickets.take(
-            found.key, was=found.holder, holder=self._name
-        ):
-            return "taken"
-        return "ambiguous"
+    async def same(self, binding: Binding) -> Ticket | None:
+        """The same call, while it waits in whichever process, or in none."""
+        waiting = await self._tickets.waiting(binding.person)
+        return next((each for each in waiting if binding_of(each) == binding), None)
+
+    async def orphaned(self, person: str) -> list[Ticket]:
+        """The calls of a person with which any process may go on, because theirs is gone."""
+        return [each for each in await self._tickets.waiting(person) if standing(each) == "orphaned"]
+
+    async def take(self, found: Ticket) -> bool:
+        """Take an orphaned call over; False when another process did so first."""
+        return await self._tickets.take(found.key, was=found.holder, holder=self._name)
 
     async def wait_elsewhere(self, key: str) -> Message:
         """The outcome of a call that another process holds."""
@@ -97,9 +129,4 @@ class Keeper:
 
     async def aclose(self) -> None:
         """Write what is still to be written."""
-        await asyncio.gather(*self._settling, return_exceptions=True)
-
-    def _settle(self, key: str, message: Message) -> None:
-        task = asyncio.ensure_future(self.end(key, message))
-        self._settling.add(task)
-        task.add_done_callback(self._settling.discard)
+        await self._settling.finish()

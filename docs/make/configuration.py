@@ -1,0 +1,96 @@
+"""The configuration reference: every key of `handraise.toml`, every variable, every option of `Handraise`."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from docs.make.markdown import NOTICE, code, table
+
+from handraise import Handraise
+from handraise.policy.settings import SETTINGS
+
+SOURCE: Final = Path(__file__).parents[2] / "src" / "handraise"
+
+VARIABLES: Final = {
+    "HANDRAISE_CONFIG": "The configuration file to read, instead of the one in your configuration directory.",
+    "HANDRAISE_DESK_SECRET": "The client secret with which a shared gateway signs people in at its desk.",
+    "HANDRAISE_GATEWAY_HOLD": "What `gateway.hold` says in the file; every key of `[gateway]` has a variable.",
+    "HANDRAISE_LEDGER": "The file of the ledger, instead of the one in your data directory; a server then keeps one.",
+    "HANDRAISE_LINES": "Any value: the terminal desk asks in plain lines, without taking the whole screen.",
+    "HANDRAISE_NODE_URL": "Where the other nodes of a server on several reach this one.",
+    "HANDRAISE_STORE": "Where questions are kept: the path of an SQLite file, or a PostgreSQL address.",
+    "HANDRAISE_STORE_KEYS": "What a store is sealed with, divided by blanks: the first one seals, all of them open.",
+    "HANDRAISE_VAULT_KEY": "The vault's keys, as `handraise vault new-key` prints them, the newest first.",
+    "HANDRAISE_VAULT_KEY_FILE": "The file with the vault's keys, one a line; readable by you only.",
+}
+"""What each variable of ours is for."""
+
+OURS_ALONE: Final = {"HANDRAISE_NOTICE"}
+"""What one process of ours tells another; nobody sets it."""
+
+OTHERS: Final = {
+    "XDG_CONFIG_HOME": "Where the configuration directory is, on Linux.",
+    "XDG_DATA_HOME": "Where the data directory is, on Linux: your rules, the ledger, the gateway's questions.",
+    "NO_COLOR": "Any value: no colours in the terminal.",
+    "DISPLAY, WAYLAND_DISPLAY": "Without one of them no browser is opened and no notification shown, on Linux.",
+}
+"""The variables of the system that change what Handraise does."""
+
+
+def configuration_page() -> str:
+    """The page."""
+    return "\n".join(_page())
+
+
+def _page() -> Iterator[str]:
+    meanings = option_meanings()
+    yield f"# Configuration\n\n{NOTICE}"
+    yield "Nothing has to be configured. Where the file is and how strictly it is read: [policy](../policy.md).\n"
+    yield "## handraise.toml\n"
+    for group, settings in groupby(SETTINGS, lambda setting: setting.key.rpartition(".")[0]):
+        yield f"### {f'[{group}]' if group else 'At the top'}\n"
+        yield table(
+            ("key", "default", "accepts", "meaning"),
+            (
+                (
+                    code(setting.key.rpartition(".")[2]),
+                    "" if setting.default is None else code(json.dumps(setting.default)),
+                    setting.accepts.allowed,
+                    setting.meaning + (" Your own file only." if setting.own_file_only else ""),
+                )
+                for setting in settings
+            ),
+        )
+    yield "*Your own file only*: one in the working directory may have come with a project, and cannot set it.\n"
+    yield "## Environment variables\n"
+    yield table(("variable", "meaning"), ((code(name), meaning) for name, meaning in VARIABLES.items()))
+    yield "Of the system:\n"
+    yield table(("variable", "meaning"), ((code(name), meaning) for name, meaning in OTHERS.items()))
+    yield "## Handraise(…)\n"
+    yield "How a server asks; times are in seconds. More about them: [asking](../asking.md#options).\n"
+    yield table(
+        ("option", "default", "meaning"),
+        (
+            (code(name), code(repr(parameter.default)), meanings.get(name, ""))
+            for name, parameter in inspect.signature(Handraise).parameters.items()
+        ),
+    )
+
+
+def option_meanings() -> dict[str, str]:
+    """What the options of `Handraise` mean, by its own words."""
+    words = inspect.getdoc(Handraise) or ""
+    return {found[1]: found[2] for found in re.finditer(r"(?m)^- `(\w+)`: ((?:.+\n?(?!- ))+)", words)}
+
+
+def variables_in_source() -> set[str]:
+    """The variables of ours that the code names."""
+    text = "".join(path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py"))
+    found = set(re.findall(r"\bHANDRAISE_[A-Z_]*[A-Z]\b", text)) - OURS_ALONE
+    return {name for name in found if name in VARIABLES or not name.startswith("HANDRAISE_GATEWAY_")}

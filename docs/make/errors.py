@@ -1,0 +1,121 @@
+"""The error reference: every class of `errors.py`, what it says, what to do, and what crosses the wire."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any, Final
+
+from docs.make.markdown import NOTICE, block, code, table
+
+from handraise import errors
+from handraise.errors import HandraiseError
+from handraise.revisions import Revision
+from handraise.server.endings import CATEGORY, describe
+
+NEXT: Final = {
+    "HandraiseError": "Catch this one to catch them all.",
+    "DefinitionError": "Mend the question where it is written; the log names the place.",
+    "FormError": "Mend the field that it names: flat fields of plain types are all that the protocol carries.",
+    "SecretInForm": "Ask with `ask.secret` on a page; see [pages](../pages.md).",
+    "UnsafeUrl": "Send an https link without credentials, personal data or a pre-signed key; see `.reasons`.",
+    "WireError": "Report it to whoever makes the other side; `.rule` names the rule that was broken.",
+    "NoAnswer": "Decide in the tool what holds without an answer, or let the sentence reach the model.",
+    "NotSupported": "Give `fallback=`, catch it, or put the [gateway](../gateway.md) in front of the client.",
+    "Expired": "Give the question a longer `timeout=`, or a store, with which it waits for days.",
+    "Withdrawn": "Nothing: whoever wanted the answer is gone.",
+    "Failed": "Look at `.error_code` and the client's log; [the trace](../trace.md) shows what it sent.",
+    "ConversationError": "Call the tool again from the start.",
+    "StateRefused": "Call the tool again from the start; the log has the reason, which nobody else gets to know.",
+    "NotReplayable": "Call again; declare the tool `@replayable` and give a store so that it survives a restart.",
+    "TooManyQuestions": "Ask less, ask together with `ask.all`, or raise `max_questions`.",
+    "NoRoom": "Try later, or raise `max_parked`.",
+    "UnusableAnswer": "Ask in plainer words, or loosen the form; `max_reasks` is how often it is asked again.",
+    "CompletionRefused": "Finish it as the person who was asked, before it expires, and once.",
+    "AccountError": "Try later; the log says what the service answered.",
+    "Stopped": "Nothing: this is how a tool ends when the person says no.",
+    "Stale": "Look at the thing again, then ask again.",
+    "GuardRefused": "Do what the message says; a guard asks nobody about what it refuses.",
+    "OutsideBoundary": "Use a path inside the boundary, or have the person add the folder to their roots.",
+    "UsageError": "Ask inside a tool, a prompt or a resource of a server that Handraise is installed in.",
+    "SetupError": "Install or configure what the message names.",
+    "StoreError": "See that the store's file or database can be written; nothing was asked meanwhile.",
+    "LedgerError": "See that the ledger can be written, or read the record that the message names.",
+}
+"""What to do about each, for whoever reads the log."""
+
+SAMPLE: Final[dict[str, Any]] = {
+    "message": "…",
+    "mode": "form",
+    "rule": "the rule",
+    "field": "name",
+    "kind": "password",
+    "action": "decline",
+    "category": "guard_refused",
+    "path": "notes.md",
+    "why": "…",
+    "boundary": (),
+}
+"""What an error needs to be made at all."""
+
+
+INTRODUCTION: Final = """\
+Everything that Handraise raises is in one tree, in `handraise.errors`. Each class has a stable `code` and one public
+sentence, which is all that the other side gets to read. `str(error)` is for your log and may say more.
+"""
+
+ENDING: Final = f"""\
+## How a call ends
+
+An error that leaves a tool ends the call with a tool result: `isError` is true, the text is the public sentence, and
+`_meta["{CATEGORY}"]` is the code, or a word closer to what happened where a class has one. In a prompt or a
+resource, which have no such result, it is the JSON-RPC error below. On 2026-07-28 `NotSupported` is that error in a
+tool too; [this](../wire/cannot-be-asked.md) is what crosses the wire.
+"""
+
+
+def errors_page() -> str:
+    """The page."""
+    tree = inspect.cleandoc(errors.__doc__ or "").partition("\n\n")[2].partition("\n\nEach class")[0]
+    opening = ["# Errors\n", NOTICE, INTRODUCTION, block("text", inspect.cleandoc("\n" + tree)), ENDING]
+    return "\n".join([*opening, *map(_section, error_classes())])
+
+
+def error_classes(root: type[HandraiseError] = HandraiseError) -> Iterator[type[HandraiseError]]:
+    """The tree, parents before children, in the order in which it is written."""
+    yield root
+    for kind in root.__subclasses__():
+        if kind.__module__ == errors.__name__:
+            yield from error_classes(kind)
+
+
+def _section(kind: type[HandraiseError]) -> str:
+    error = kind(**_needed(kind))
+    legacy, modern = (describe(error, revision) for revision in (Revision.NOVEMBER_2025, Revision.JULY_2026))
+    rows = [
+        ("code", code(kind.code)),
+        ("the other side reads", "the whole message" if kind.tells_all else kind.public),
+        ("what to do", NEXT[kind.__name__]),
+        (
+            "JSON-RPC",
+            _wire(legacy) if legacy == modern else f"{_wire(modern)} on 2026-07-28, {_wire(legacy)} before",
+        ),
+    ]
+    summary = (inspect.getdoc(kind) or "").partition("\n")[0]
+    return f"## {kind.__name__} {{ #{kind.code} }}\n\n{summary}\n\n" + table(("", ""), rows)
+
+
+def _needed(kind: type[HandraiseError]) -> dict[str, Any]:
+    [_, *parameters] = inspect.signature(kind.__init__).parameters.values()
+    open_ended = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return {
+        each.name: SAMPLE[each.name]
+        for each in parameters
+        if each.default is each.empty and each.kind not in open_ended
+    }
+
+
+def _wire(described: dict[str, Any]) -> str:
+    data = described.get("data") or {}
+    word = data.get("reason") or ("`data.rule` names the rule" if "rule" in data else "")
+    return code(str(described["code"])) + (f", {code(word) if 'data' not in word else word}" if word else "")

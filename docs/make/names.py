@@ -1,0 +1,184 @@
+"""The reference of public names: each with its docstring, and with code that was run."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import inspect
+import io
+import itertools
+import re
+import runpy
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+from docs.make.markdown import NOTICE, block, code, table
+from tests.docs.snippets import Page, pages
+
+import handraise
+
+EXAMPLES: Final = Path(__file__).parent / "examples"
+
+SECTIONS: Final = {
+    "Asking in a server": ("server", ("Handraise", "ask")),
+    "Questions": (
+        "questions",
+        (
+            "ask.confirm",
+            "ask.choose",
+            "ask.choose_many",
+            "ask.text",
+            "ask.number",
+            "ask.date",
+            "ask.all",
+            "ask.sync",
+        ),
+    ),
+    "Answers": ("answers", ("Answer", "Accepted", "Declined", "Cancelled", "Fallback")),
+    "No answer": ("no_answer", ("NoAnswer", "NotSupported", "Expired", "Withdrawn", "Failed")),
+    "Other endings": ("endings", ("HandraiseError", "Stopped", "Stale", "UnusableAnswer")),
+    "Forms": ("form", ("Form",)),
+    "Links": ("links", ("ask.open", "ask.require", "ask.person", "UrlQuestion", "complete", "Person")),
+    "Pages and secrets": ("pages", ("ask.secret", "ask.setup", "ask.outside", "ask.page", "Secret")),
+    "Once, and again": ("replay", ("once", "replayable", "MemoryStore", "SqliteStore")),
+    "What the client knows": ("client_side", ("ask.roots", "ask.model")),
+}
+"""What `handraise` has, with the example that shows it."""
+
+ELSEWHERE: Final = {"ask.connect": "connect.md"}
+"""A name whose example needs another party, and the page that has it."""
+
+PARTS: Final = (
+    "forms",
+    "pages",
+    "vault",
+    "client",
+    "desks",
+    "policy",
+    "guards",
+    "ledger",
+    "trace",
+    "urls",
+    "testing",
+    "lint",
+    "design",
+)
+"""The parts with public names of their own, in reading order."""
+
+
+def names_page() -> str:
+    """The page."""
+    return "\n".join(part.rstrip("\n") + "\n" for part in _page())
+
+
+def _page() -> Iterator[str]:
+    yield "# Names"
+    yield NOTICE
+    yield "Every public name: what it is for, and code that was run. Anything that is not here is ours to change."
+    yield "## handraise"
+    for title, (example, names) in SECTIONS.items():
+        yield f"### {title}"
+        for name in names:
+            yield _told(name, resolve(name))
+        yield block("python", source_of(example))
+        yield block("text", printed_by(example), "prints")
+    for name, page in ELSEWHERE.items():
+        yield _told(name, resolve(name)) + f"\nAn example: [{page.removesuffix('.md')}](../{page}).\n"
+    documented = pages()
+    for part in PARTS:
+        module = import_module(f"handraise.{part}")
+        yield f"## handraise.{part}"
+        yield _docstring(module)
+        yield table(("name", "", "used in"), _rows(module, documented))
+
+
+def resolve(name: str) -> Any:
+    """What a dotted name of the package is."""
+    thing: Any = handraise
+    for word in name.split("."):
+        thing = getattr(thing, word)
+    return thing
+
+
+def source_of(example: str) -> str:
+    """The text of an example."""
+    return (EXAMPLES / f"{example}.py").read_text(encoding="utf-8")
+
+
+def printed_by(example: str) -> str:
+    """What an example prints when it is run."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        runpy.run_path(str(EXAMPLES / f"{example}.py"), run_name="__main__")
+    return printed.getvalue()
+
+
+def _told(name: str, thing: Any) -> str:
+    return f"#### `{name}{_signature(name, thing)}` {{ #{name} }}\n\n{words_for(name, thing)}\n"
+
+
+def words_for(name: str, thing: Any, home: ModuleType = handraise) -> str:
+    """What a public name is for, by its own docstring."""
+    if isinstance(thing, type) or inspect.isroutine(thing):
+        return _docstring(thing)
+    if name == "ask":
+        return _docstring(type(thing))
+    return _said_below(Path(home.__file__ or "").parent).get(name, "")
+
+
+def _docstring(thing: Any) -> str:
+    return inspect.getdoc(thing) or ""
+
+
+@cache
+def _said_below(folder: Path) -> dict[str, str]:
+    """What stands below each constant and each type alias of a part, which are docstrings to people."""
+    said: dict[str, str] = {}
+    for path in sorted(folder.rglob("*.py")):
+        for node, below in itertools.pairwise(ast.parse(path.read_text(encoding="utf-8")).body):
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
+                words = inspect.cleandoc(str(below.value.value))
+                said |= {each.id: words for each in targets if isinstance(each, ast.Name)}
+    return said
+
+
+def _signature(name: str, thing: Any) -> str:
+    """What it takes, where that is short enough to be read in a heading."""
+    if (
+        name == "Answer"
+        or not callable(thing)
+        or (isinstance(thing, type) and issubclass(thing, BaseException))
+    ):
+        return ""
+    shown = ", ".join(
+        each for each in inspect.signature(thing).parameters if each not in ("usual", "args", "kwargs")
+    )
+    return f"({shown})" if len(shown) < 70 else "(…)"
+
+
+def _rows(module: ModuleType, documented: list[Page]) -> Iterator[tuple[str, str, str]]:
+    for name in module.__all__:
+        yield (
+            code(name),
+            _words(name, getattr(module, name)).partition("\n\n")[0],
+            _used_in(module, name, documented),
+        )
+
+
+def _used_in(module: ModuleType, name: str, documented: list[Page]) -> str:
+    """The first page, in the order of their names, with a block that is run and uses the name."""
+    used = re.compile(rf"(?s)from {module.__name__}\b[\w.]* import.*\b{name}\b")
+    for page in documented:
+        own = page.name.startswith("docs/") and not page.name.startswith("docs/reference/")
+        if own and any(
+            block.language == "python" and not block.marked("not run") and used.search(block.text)
+            for block in page.blocks
+        ):
+            path = page.name.removeprefix("docs/")
+            return f"[{path.removesuffix('.md')}](../{path})"
+    return ""

@@ -1,0 +1,78 @@
+"""Calls that a guard of the user's is for: they decide at our desk, before the server hears of the call."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from handraise.errors import HandraiseError
+from handraise.gateway.calls import Call, name_of
+from handraise.gateway.holding import Holding
+from handraise.gateway.home import Home
+from handraise.gateway.links import Place
+from handraise.gateway.messages import Message
+
+if TYPE_CHECKING:
+    from handraise.desks import Decision
+    from handraise.questions import FormQuestion, Person
+
+logger = logging.getLogger(__name__)
+
+
+class Guarded:
+    """Asks first, where a guard wants it."""
+
+    def __init__(self, home: Home, holding: Holding, person: Callable[[], Person]) -> None:
+        self._home = home
+        self._holding = holding
+        self._person = person
+        self._hints: dict[str, dict[str, Any]] = {}
+
+    def note_hints(self, message: Message) -> None:
+        """Remember what tools say about themselves; one that was never listed said nothing."""
+        tools = (message.result or {}).get("tools")
+        for tool in tools if isinstance(tools, list) else []:
+            if isinstance(tool, dict) and isinstance(name := tool.get("name"), str):
+                said = tool.get("annotations")
+                self._hints[name] = said if isinstance(said, dict) else {}
+
+    async def refusal(self, call: Call, place: Place, *, again: bool = False) -> Message | None:
+        """What the client gets instead of a result; None when the call may go to its server.
+
+        `again`: a guard asked about it in a process that is gone, so that without a guard it does not go either.
+        """
+        from handraise.gateway import guarding
+
+        decision = None
+        try:
+            question = await self._question(call, place)
+            if question is None:
+                return guarding.unguarded(call) if again else None
+            if self._home.options.desk != "none":
+                decision = await self._decision(call, place, question)
+        except HandraiseError as error:
+            logger.error("a guard could not ask: %s", error)
+        return guarding.refusal(decision, call)
+
+    async def _question(self, call: Call, place: Place) -> FormQuestion[Any] | None:
+        rules = await self._home.guards()
+        if not rules:
+            return None
+        from handraise.gateway.guarding import question_for
+
+        names = dict.fromkeys((name_of(place.message), call.name))
+        return question_for(rules, place.source.upstream.name, names, call, self._hints.get(call.name))
+
+    async def _decision(self, call: Call, place: Place, question: FormQuestion[Any]) -> Decision:
+        from handraise.conversation.tickets import NOT_SENT
+        from handraise.gateway.asking import Asker
+        from handraise.revisions import Revision
+
+        asking = await self._home.asking()
+        asker = Asker(place.source.upstream, place.source.claimed, self._person(), call.peer)
+        call.round = NOT_SENT
+        with self._holding.holding([call]):
+            decision = await asking.decide(question, Revision.JULY_2026, asker, [call])
+        call.round = None
+        return decision

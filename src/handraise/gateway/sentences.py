@@ -1,0 +1,82 @@
+"""What a model is told of calls that wait for their person, and the tool with which it takes them up again."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from handraise.gateway.calls import Call
+from handraise.gateway.messages import Message, fault, response
+
+RESUME: Final = "handraise_resume"
+SERVER_FAULT: Final = -32000
+
+_RESUME_TOOL: Final[dict[str, Any]] = {
+    "name": RESUME,
+    "title": "Resume a call that waits for the user",
+    "description": (
+        "Get the result of an earlier tool call that waits for the user to answer a question at their Handraise desk. "
+        "Call it with the ticket from that call's result after the user said that they answered. It cannot answer "
+        "the question."
+    ),
+    "inputSchema": {
+        "type": "object",
+        "properties": {"ticket": {"type": "string", "description": "The ticket from the earlier result."}},
+        "required": ["ticket"],
+    },
+    "annotations": {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False},
+}
+
+WAITING: Final = (
+    "This call waits for the user. The server {server!r} asks something that only the user may answer, at their "
+    "Handraise desk; {where}. Nothing is decided yet. Tell the user that a question waits. When "
+    "they say that they answered, call the tool `handraise_resume` with the ticket {ticket!r} to get the result. "
+    "Do not answer for them, and do not make the call again."
+)
+NO_TICKET: Final = (
+    "There is no call with this ticket: it ended long ago, belongs to somebody else, or never was. Nothing was done. "
+    "If the user still wants it, make the original call again."
+)
+AMBIGUOUS: Final = (
+    "The server {server!r} ended while the user was being asked. Whether it had done anything before is not known; "
+    "the call was not made again. Check with the user before you repeat it."
+)
+LOST: Final = "The server {server!r} ended before it answered. The call was not made again."
+
+
+def with_resume_tool(message: Message) -> Message:
+    """The list of tools for a client whose person we ask.
+
+    A result that says "this waits" fits no output schema, so that such a client is told of none.
+    """
+    result = message.result or {}
+    tools = result.get("tools")
+    if not isinstance(tools, list):
+        return message
+    kept = [
+        {name: value for name, value in tool.items() if name != "outputSchema"}
+        for tool in tools
+        if isinstance(tool, dict) and tool.get("name") != RESUME
+    ]
+    ours = [] if result.get("nextCursor") else [_RESUME_TOOL]
+    return message.with_(result={**result, "tools": [*kept, *ours]})
+
+
+def in_era_of(call: Call, message: Message) -> Message:
+    """How a call ended, for a client that may be of another era than the one that made it."""
+    if message.result is None:
+        return message
+    plain = {name: value for name, value in message.result.items() if name != "resultType"}
+    return message.with_(result={**stamp(call), **plain})
+
+
+def stamp(call: Call) -> dict[str, str]:
+    """What a result of our own has beside its content, on the revision of its client."""
+    return {"resultType": "complete"} if call.peer is not None and call.peer.modern else {}
+
+
+def told(call: Call, text: str, *, failed: bool = False) -> Message:
+    """A sentence as the end of a call."""
+    if call.message.method != "tools/call":
+        return fault(call.message.id, SERVER_FAULT, text)
+    content = [{"type": "text", "text": text}]
+    return response(call.message.id, {**stamp(call), "content": content, "isError": failed})
