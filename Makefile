@@ -44,12 +44,12 @@ soak: $(READY) ## ten minutes of killed nodes and database restarts; SEED=n SECO
 	HANDRAISE_SOAK=$(or $(SECONDS),600) HANDRAISE_SEED=$(or $(SEED),1) $(BIN)/python -m pytest tests/stores/test_two_nodes.py -k campaign
 
 fmt: $(READY) ## format the code
-	$(BIN)/ruff format src tests bench examples
-	$(BIN)/ruff check --fix --quiet src tests bench examples || true
+	$(BIN)/ruff format src tests bench examples docs/make
+	$(BIN)/ruff check --fix --quiet src tests bench examples docs/make || true
 
 lint: $(READY)
-	$(BIN)/ruff format --check --quiet src tests bench examples
-	$(BIN)/ruff check --quiet src tests bench examples
+	$(BIN)/ruff format --check --quiet src tests bench examples docs/make
+	$(BIN)/ruff check --quiet src tests bench examples docs/make
 	$(BIN)/lint-imports --no-cache > $(VENV)/imports.log 2>&1 || { cat $(VENV)/imports.log; exit 1; }
 
 types: $(READY)
@@ -58,8 +58,11 @@ types: $(READY)
 bench: $(READY) ## measure against peers, side by side; writes bench/out/
 	$(BIN)/python -m bench
 
-docs: $(READY) ## run every snippet of the README and docs/
-	$(BIN)/python -m pytest tests/docs
+docs: $(READY) ## write the pages that are made from code, run every snippet, build site/
+	$(BIN)/python -m docs.make
+	$(BIN)/python -m pytest -n 2 tests/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "site/index.html is the documentation"
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) tests/strangers/node_modules tests/strangers/old_sdk/.venv-* bench/out .mypy_cache .ruff_cache .pytest_cache .hypothesis dist site

@@ -72,8 +72,8 @@ def _page() -> Iterator[str]:
     yield table(("variable", "meaning"), ((code(name), meaning) for name, meaning in VARIABLES.items()))
     yield "Of the system:\n"
     yield table(("variable", "meaning"), ((code(name), meaning) for name, meaning in OTHERS.items()))
-    yield "## Handraise(…)\n"
-    yield "How a server asks; times are in seconds. More about them: [asking](../asking.md#options).\n"
+    yield "## Handraise(…) { #handraise }\n"
+    yield "How a server asks; times are in seconds. More about asking: [asking](../asking.md).\n"
     yield table(
         ("option", "default", "meaning"),
         (

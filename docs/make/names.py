@@ -163,11 +163,8 @@ def _signature(name: str, thing: Any) -> str:
 
 def _rows(module: ModuleType, documented: list[Page]) -> Iterator[tuple[str, str, str]]:
     for name in module.__all__:
-        yield (
-            code(name),
-            _words(name, getattr(module, name)).partition("\n\n")[0],
-            _used_in(module, name, documented),
-        )
+        words = words_for(name, getattr(module, name), module)
+        yield code(name), words.partition("\n\n")[0], _used_in(module, name, documented)
 
 
 def _used_in(module: ModuleType, name: str, documented: list[Page]) -> str:

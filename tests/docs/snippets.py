@@ -1,8 +1,8 @@
 """The code blocks of a documentation page, and how each of them is run.
 
     ```python      runs in a module of its own
-    ```console     its `$ handraise …` and `$ python …` lines run; what follows one is its output,
-                   where a line `...` stands for any lines
+    ```console     its lines `$ handraise …` and `$ python …` run, and there are no others; what follows one is
+                   its output, where a line `...` stands for any lines
 
 An HTML comment right before a block says what is different about it:
 
@@ -28,7 +28,7 @@ from pathlib import Path
 from types import ModuleType
 
 ROOT = Path(__file__).parents[2]
-RUN = ("handraise", "python")
+RUN = ("handraise ", "python ")
 MISNAMED = {"", "py", "python3", "pycon", "bash", "sh", "shell", "zsh"}
 
 _FENCE = re.compile(r"```(?P<language>[\w-]*)$")
@@ -103,7 +103,9 @@ def _blocks(name: str, lines: list[str]) -> Iterator[Block]:
                 )
             end = lines.index("```", position)
             body = "".join(f"{each}\n" for each in lines[position:end])
-            yield Block(position + 1, fence["language"], body, mark)
+            block = Block(position + 1, fence["language"], body, mark)
+            _require_run(name, block)
+            yield block
             position = end + 1
             mark = None
         elif line.startswith("<!-- snippet"):
@@ -112,6 +114,26 @@ def _blocks(name: str, lines: list[str]) -> Iterator[Block]:
                 raise BadPage(f"{name}:{position}: nobody knows this mark, or it has no reason")
         elif line and mark is not None:
             raise BadPage(f"{name}:{position}: the block that the mark before it is about does not follow")
+
+
+def _require_run(name: str, block: Block) -> None:
+    """Refuse a command that would never be run, unless the page says why."""
+    run = RUN if block.language == "console" else ()
+    idle = [line for line in _prompted(block) if not line.startswith(run)]
+    if idle and block.language in ("console", "text") and not block.marked("not run"):
+        raise BadPage(f"{name}:{block.line}: nothing runs {idle[0]!r}: mark the block with `not run: REASON`")
+
+
+def _prompted(block: Block) -> list[str]:
+    whole = block.text.replace("\\\n", "")
+    return [line.removeprefix("$ ") for line in whole.splitlines() if line.startswith("$ ")]
+
+
+def idle_commands(page: Page) -> Iterator[str]:
+    """The commands of blocks that are not run."""
+    for block in page.blocks:
+        if block.marked("not run"):
+            yield from _prompted(block)
 
 
 def run_python(page: Page, index: int) -> ModuleType:
@@ -131,14 +153,13 @@ def run_python(page: Page, index: int) -> ModuleType:
 
 
 def commands(block: Block) -> Iterator[tuple[str, str]]:
-    """Each command of a console block that is run, with the output given for it."""
+    """Each command of a console block, with the output given for it."""
     for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
         command, _, output = part.partition("\n")
         while command.endswith("\\"):
             more, _, output = output.partition("\n")
             command = f"{command[:-1]}{more}"
-        if command.split()[0] in RUN:
-            yield command, output
+        yield command, output
 
 
 def run_console(page: Page, index: int, folder: Path) -> None:

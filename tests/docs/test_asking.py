@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
-import re
-
 import pytest
 from mcp.client import ClientRequestContext
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ElicitRequestFormParams, ElicitRequestParams, ElicitResult
 from tests.docs.calling import DECLINE, MODES, Script, accept, call
-from tests.docs.snippets import ROOT, pages, run_python
-
-from handraise import Handraise
+from tests.docs.snippets import pages, run_python
 
 [PAGE] = [page for page in pages() if page.name == "docs/asking.md"]
 
@@ -70,10 +65,3 @@ async def test_a_replayable_tool_with_a_store_works_like_any_other(mode: str) ->
     assert await call(_server("order"), mode, "order", person, article="tea") == (
         "Bought, with the reservation of tea."
     )
-
-
-def test_every_option_is_documented_with_its_default() -> None:
-    text = (ROOT / PAGE.name).read_text(encoding="utf-8").partition("## Options")[2]
-    documented = dict(re.findall(r"^\| `(\w+)` \| `([^`]+)`", text, flags=re.MULTILINE))
-    parameters = inspect.signature(Handraise).parameters
-    assert documented == {name: repr(parameter.default) for name, parameter in parameters.items()}

@@ -61,7 +61,6 @@ CONSOLE = """
 print("one\\ntwo\\nthree")
 ```
 ```console
-$ pip install something
 $ python \\
     hello.py
 one
@@ -128,6 +127,8 @@ def test_dots_stand_for_any_lines() -> None:
         pytest.param("<!-- snippet: not run: -->\n```python\npass\n```\n", id="not run without a reason"),
         pytest.param("<!-- snippet: later -->\n```python\npass\n```\n", id="an unknown mark"),
         pytest.param("<!-- snippet: prints -->\nSome text.\n", id="a mark that is about nothing"),
+        pytest.param("```console\n$ npm test\n```\n", id="a command that nothing runs"),
+        pytest.param("```text\n$ handraise demo\n```\n", id="a command where none is looked for"),
     ],
 )
 def test_a_page_that_could_hide_a_snippet_is_refused(text: str) -> None:

@@ -1,0 +1,59 @@
+"""The site builds without a complaint, and a reader's browser asks nobody else for anything."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from tests.docs.snippets import ROOT
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+class _Loaded(HTMLParser):
+    """What a browser fetches by itself when it shows a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        known = dict(attrs)
+        if tag == "link" and known.get("rel") == "canonical":
+            return
+        names = ("href",) if tag == "link" else () if tag == "a" else ("src", "srcset", "data", "poster")
+        self.addresses += [address for name in names if (address := known.get(name))]
+
+
+def _fetched(site: Path) -> Iterator[str]:
+    for page in site.rglob("*.html"):
+        reader = _Loaded()
+        reader.feed(page.read_text(encoding="utf-8"))
+        yield from reader.addresses
+    for sheet in site.rglob("*.css"):
+        yield from re.findall(r"url\(['\"]?([^)'\"]+)", sheet.read_text(encoding="utf-8"))
+
+
+def test_every_link_leads_somewhere(site: Path) -> None:
+    assert (site / "index.html").is_file()  # the build is strict: a broken link fails it
+
+
+def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
+    outside = {address for address in _fetched(site) if re.match(r"(?i)https?:|//", address)}
+    assert not outside
