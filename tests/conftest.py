@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.requirements import REQUIREMENTS, claims
+from tests import summary
 
 
 @pytest.fixture(scope="session")
@@ -29,7 +29,15 @@ def own_ledger_elsewhere() -> Iterator[None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    missing = sorted(REQUIREMENTS.keys() - claims().keys(), key=list(REQUIREMENTS).index)
-    shown = len(REQUIREMENTS) - len(missing)
-    line = f"requirements shown: {shown} of {len(REQUIREMENTS)}"
-    terminalreporter.write_line(line + (f"; no test yet: {' '.join(missing)}" if missing else ""))
+    """Say what was shown; with whom, only when they took part."""
+    reports = [
+        report
+        for outcome in ("passed", "failed")
+        for report in terminalreporter.stats.get(outcome, ())
+        if report.when == "call"
+    ]
+    terminalreporter.write_line(summary.requirements())
+    for line in summary.scenarios((report.nodeid, report.outcome) for report in reports):
+        terminalreporter.write_line(line)
+    if any("stranger" in report.keywords for report in reports):
+        terminalreporter.write_line(summary.strangers())

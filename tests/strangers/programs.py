@@ -31,6 +31,7 @@ def environment(home: str) -> dict[str, str]:
         "NODE_COMPILE_CACHE": str(PACKAGES / ".cache"),
         "PYTHONPATH": str(ROOT),
         "HOME": home,
+        "XDG_DATA_HOME": home,
         "XDG_RUNTIME_DIR": home,
         "MCP_STORAGE_DIR": home,
     }
