@@ -227,6 +227,7 @@ async def gateway(
     gate: Any = None,
     keeper: Keeper | None = None,
     ledger: Ledger | None = None,
+    upstream: Upstream = NOTES,
     **more: Any,
 ) -> AsyncIterator[tuple[Gateway, Callable[..., Any]]]:
     """A gateway in front of a server; the second value connects clients: `connect(revision, person, modes)`."""
@@ -237,7 +238,7 @@ async def gateway(
         opening(_Watched(events, queue, chosen, timeout=30.0, ledger=ledger, keeper=keeper)),
         **more,
     )
-    link = MemoryLink(server or make_notes(), only)
+    link = MemoryLink(server or make_notes(), only, upstream)
     await link.open()
     desk = ScriptedDesk(queue, script or [])
     seen = Gateway(link, home, queue, desk, chosen)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 
 import pytest
+from mcp import Client
 from tests.gateway.notes import DONE, make_notes
 from tests.gateway.peers import gateway
 from tests.gateway.test_holding import LEAVE, QUICK, answer, ticket_in, waiting
 from tests.server.peers import REVISIONS, text_of
 
 from handraise.gateway.taking_over import Keeper, is_there, own_name
+from handraise.gateway.upstreams import Upstream
 from handraise.revisions import Revision
 from handraise.stores import MemoryStore
 
@@ -104,3 +107,154 @@ async def test_a_call_that_another_process_holds_is_waited_for(revision: Revisio
         await client.call_tool("handraise_resume", {"ticket": ticket})
         done = await later.call_tool("handraise_resume", {"ticket": ticket})
         assert text_of(done) == "deleted plans: old"
+
+
+@pytest.mark.shows("W2")
+async def test_the_same_call_in_another_process_waits_for_the_same_answer(revision: Revision) -> None:
+    DONE.clear()
+    first, second = keepers()
+    server, july = make_notes(), Revision.JULY_2026
+    async with (
+        gateway(server=server, only=july, options=QUICK, script=LEAVE, keeper=first) as (_, connect_one),
+        connect_one(revision) as client,
+    ):
+        ticket = ticket_in(await client.call_tool("delete", {"title": "plans"}))
+        async with (
+            gateway(server=server, only=july, options=QUICK, script=LEAVE, keeper=second) as (
+                other,
+                connect_other,
+            ),
+            connect_other(revision) as later,
+        ):
+            for _ in range(2):
+                assert ticket_in(await later.call_tool("delete", {"title": "plans"})) == ticket
+            answer(other, await waiting(other), answer="old")
+            done = await later.call_tool("handraise_resume", {"ticket": ticket})
+            assert text_of(done) == "deleted plans: old"
+            assert DONE == {"looked plans": 1, "deleted plans": 1}
+            assert ticket_in(await later.call_tool("delete", {"title": "plans"})) != ticket
+    assert DONE["looked plans"] == 2
+
+
+@pytest.mark.parametrize("before", [Revision.NOVEMBER_2025, Revision.JULY_2026], ids=lambda r: f"before-{r}")
+async def test_what_a_gateway_left_behind_waits_at_the_desk_of_the_next_one(
+    revision: Revision, before: Revision
+) -> None:
+    """Whatever the client spoke that made the call, and although the new one calls nothing."""
+    DONE.clear()
+    first, second = keepers()
+    server, july = make_notes(), Revision.JULY_2026
+    async with gateway(server=server, only=july, options=QUICK, script=LEAVE, keeper=first) as (one, connect):
+        async with connect(before) as client:
+            ticket = ticket_in(await client.call_tool("rename", {"title": "plans"}))
+        asked = next(each.result for each in one.link.received if each.asks)  # type: ignore[attr-defined]
+        async with (
+            gateway(server=server, only=july, options=QUICK, script=LEAVE, keeper=second) as (other, again),
+            again(revision) as later,
+        ):
+            await later.list_tools()
+            answer(other, await waiting(other), answer="ideas")
+            async for questions in other.queue.changes():
+                if questions and questions[0].question.message == "Why ideas?":
+                    break
+            answer(other, questions[0].id, answer="short")
+            done = await later.call_tool("handraise_resume", {"ticket": ticket})
+            assert text_of(done) == "plans is ideas because short"
+            retried = [each for each in other.link.sent if "inputResponses" in each.params]  # type: ignore[attr-defined]
+            assert retried[0].params["requestState"] == asked["requestState"]
+    assert DONE == {"reserved ideas": 1}
+
+
+async def test_the_same_call_is_told_once_that_the_one_before_is_ambiguous(revision: Revision) -> None:
+    DONE.clear()
+    first, second = keepers()
+    november = Revision.NOVEMBER_2025
+    async with (
+        gateway(only=november, options=QUICK, script=LEAVE, keeper=first) as (_, connect_one),
+        connect_one(revision) as client,
+    ):
+        ticket_in(await client.call_tool("delete", {"title": "plans"}))
+        async with (
+            gateway(only=november, options=QUICK, script=LEAVE, keeper=second) as (_, connect_other),
+            connect_other(revision) as later,
+        ):
+            told = await later.call_tool("delete", {"title": "plans"})
+            assert told.is_error
+            assert "Whether it had done anything" in text_of(told)
+            assert DONE == {"looked plans": 1}
+            ticket_in(await later.call_tool("delete", {"title": "plans"}))
+    assert DONE == {"looked plans": 2}
+
+
+async def test_a_call_is_never_given_to_another_server_of_the_same_name(revision: Revision) -> None:
+    DONE.clear()
+    first, second = keepers()
+    july = Revision.JULY_2026
+    async with (
+        gateway(only=july, options=QUICK, script=LEAVE, keeper=first) as (_, connect_one),
+        connect_one(revision) as client,
+    ):
+        ticket = ticket_in(await client.call_tool("delete", {"title": "plans"}))
+        elsewhere = Upstream("my notes", ("python", "other.py"))
+        async with (
+            gateway(only=july, options=QUICK, script=LEAVE, keeper=second, upstream=elsewhere) as (
+                other,
+                connect_other,
+            ),
+            connect_other(revision) as later,
+        ):
+            assert ticket_in(await later.call_tool("handraise_resume", {"ticket": ticket})) == ticket
+            assert not other.queue.waiting()
+            assert ticket_in(await later.call_tool("delete", {"title": "plans"})) != ticket
+            sent = [each.params.get("requestState") for each in other.link.sent]  # type: ignore[attr-defined]
+    assert not any(sent)
+
+
+async def test_the_same_call_waits_for_one_that_a_living_process_holds(revision: Revision) -> None:
+    DONE.clear()
+    first, second = keepers(first_is_gone=False)
+    async with (
+        gateway(options=QUICK, script=LEAVE, keeper=first) as (one, connect_one),
+        connect_one(revision) as client,
+        gateway(options=QUICK, script=LEAVE, keeper=second) as (other, connect_other),
+        connect_other(revision) as later,
+    ):
+        ticket = ticket_in(await client.call_tool("delete", {"title": "plans"}))
+        assert ticket_in(await later.call_tool("delete", {"title": "plans"})) == ticket
+        assert not other.queue.waiting()
+        answer(one, await waiting(one), answer="old")
+        await client.call_tool("handraise_resume", {"ticket": ticket})
+    assert DONE == {"looked plans": 1, "deleted plans": 1}
+
+
+async def test_an_answer_from_a_process_that_lost_the_call_goes_nowhere(revision: Revision) -> None:
+    """It was taken for gone while it lived: two people may answer, and the server hears one of them."""
+    DONE.clear()
+    first, second = keepers()
+    server, july = make_notes(), Revision.JULY_2026
+    async with (
+        gateway(server=server, only=july, options=QUICK, script=LEAVE, keeper=first) as (one, connect_one),
+        connect_one(revision) as client,
+        gateway(server=server, only=july, options=QUICK, script=LEAVE, keeper=second) as (
+            other,
+            connect_other,
+        ),
+        connect_other(revision) as later,
+    ):
+        ticket = ticket_in(await client.call_tool("delete", {"title": "plans"}))
+        await later.call_tool("handraise_resume", {"ticket": ticket})
+        answer(one, await waiting(one), answer="first")
+        answer(other, await waiting(other), answer="second")
+        for each in (later, client):
+            assert await ending(each, ticket) == "deleted plans: second"
+    assert DONE == {"looked plans": 1, "deleted plans": 1}
+
+
+async def ending(client: Client, ticket: str) -> str:
+    """How a parked call ends, for a client that asks until it knows."""
+    async with asyncio.timeout(5):
+        while (told := text_of(await client.call_tool("handraise_resume", {"ticket": ticket}))).startswith(
+            "This call waits"
+        ):
+            pass
+    return told
