@@ -162,7 +162,7 @@ async def test_the_clock_of_every_node_is_the_databases(node: Nodes, monkeypatch
     right = time.time
     monkeypatch.setattr(time, "time", lambda: right() + 3600.0)
     ahead = node()
-    await ahead.open_round(a_round())
+    await ahead.open()
     assert abs(ahead.now() - right()) < 5.0
 
 

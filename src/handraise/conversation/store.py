@@ -34,6 +34,10 @@ class Store(Protocol):
         """Whether records outlive the process."""
         ...
 
+    async def open(self) -> None:
+        """Reach the store, before anything else is asked of it: only then it knows what time it is."""
+        ...
+
     def now(self) -> float:
         """The wall clock, in seconds, that all who share the store go by."""
         ...

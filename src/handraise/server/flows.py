@@ -30,7 +30,7 @@ class Flows:
     async def open(self, elicitation_id: str | None, person: Person, timeout: float) -> str:
         """Begin (or go on with) a flow of this person; its id."""
         chosen = elicitation_id or secrets.token_urlsafe(18)
-        await self._store.open_flow(Flow(chosen, person.key, time.time() + timeout))
+        await self._store.open_flow(Flow(chosen, person.key, self._store.now() + timeout))
         return chosen
 
     async def is_complete(self, elicitation_id: str, person: Person) -> bool:
@@ -65,7 +65,7 @@ class Flows:
 
     async def complete(self, elicitation_id: str, person: Person) -> bool:
         """Mark a flow as finished by its own person; False when there is none for them here."""
-        done = await self._store.complete_flow(elicitation_id, person=person.key, now=time.time())
+        done = await self._store.complete_flow(elicitation_id, person=person.key, now=self._store.now())
         if done:
             for event in self._waiting.get(elicitation_id, ()):
                 event.set()
@@ -89,6 +89,8 @@ async def complete(elicitation_id: str, *, person: Person, store: Store | None =
     """
     if not isinstance(person, Person):
         raise CompletionRefused("a flow is finished by a verified person; none was given")
+    if store is not None:
+        await store.open()
     known: Iterable[Flows] = tuple(_KNOWN) if store is None else (Flows(store),)
     if not any([await flows.complete(elicitation_id, person) for flows in known]):
         raise CompletionRefused("this person has no open question with that id")

@@ -111,8 +111,10 @@ class Runtime:
     async def running(self) -> AsyncIterator[None]:
         """Counted, because every connection in memory enters the server's lifespan anew."""
         self._running += 1
-        if self._running == 1 and self.recorder is not None:
-            await self.recorder.start()
+        if self._running == 1:
+            await self.lot.store.open()
+            if self.recorder is not None:
+                await self.recorder.start()
         try:
             yield
         finally:

@@ -14,6 +14,9 @@ _LOOK_AGAIN = 0.1
 class Alone:
     """The part of the contract that is about other nodes, for a store without any."""
 
+    async def open(self) -> None:
+        """This computer's clock is there already."""
+
     def now(self) -> float:
         return time.time()
 

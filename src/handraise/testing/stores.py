@@ -68,6 +68,12 @@ async def consume(
 class StoreContract:
     """What every store promises. Subclass it, and give it a fixture `store`."""
 
+    async def test_a_store_is_opened_more_than_once_and_tells_the_time(self, store: Store) -> None:
+        await asyncio.gather(store.open(), store.open())
+        before = store.now()
+        await store.open()
+        assert before <= store.now()
+
     # Rounds.
 
     async def test_a_round_is_found_as_it_was_opened(self, store: Store) -> None:

@@ -66,6 +66,9 @@ class PostgresStore:
         self.ledger = PostgresLedger(self.database, along, self._watch.start)
         """The ledger's tables."""
 
+    async def open(self) -> None:
+        await self.database.one("SELECT 1")  # the first connection makes the tables and sets the clock
+
     def now(self) -> float:
         return self.database.now()
 
