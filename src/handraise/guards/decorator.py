@@ -17,6 +17,7 @@ from handraise.guards.decide import IF_DECLINED, Guard
 from handraise.guards.hints import Hint
 from handraise.guards.quiet import Quiet
 from handraise.server.calls import current_call
+from handraise.server.registered import stand_in_for
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -40,14 +41,14 @@ def guard(
     cooldown: float = 0.0,
     clock: Callable[[], float] = time.monotonic,
 ) -> Callable[[Callable[P, Any]], Callable[P, Awaitable[Any]]]:
-    """Have a person agree before a tool runs; it goes below `@server.tool()`.
+    """Have a person agree before a tool runs; it goes below `@server.tool()`, and works above it too.
 
     - `message`: what will happen. `{count}` and the names of the tool's arguments are filled in.
     - `count`, `when`, `still`: functions, plain or async, that get those of the tool's arguments that they name. What
       is at stake is counted first, and again after the answer; `when` says whether to ask at all; `still` is looked at
       after the answer, and False or a sentence says that the world has changed.
     - `above`, `typed`, `typed_above`, `arguments`, `hint`, `consequence`, `if_declined`: see `Guard`.
-    - `annotations`: what the tool says about itself, for `hint`.
+    - `annotations`: what the tool says about itself, for `hint`; without it, what was said where it is registered.
     - `if_changed`: ask again when the count changed meanwhile, or refuse.
     - `cooldown`: seconds for which a person who declined this tool is not asked again.
 
@@ -75,11 +76,15 @@ def guard(
         async def guarded(*args: P.args, **kwargs: P.kwargs) -> Any:
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
-            given = bound.arguments
+            given, called = bound.arguments, _tool_name(body)
             if when is None or await settled(_call(when, given)):
                 await require_consent(
                     rule,
-                    Intent(_tool_name(body), said, lambda: _plain(signature, given)),
+                    Intent(
+                        called,
+                        said or await _said_where_registered(hint, called),
+                        lambda: _plain(signature, given),
+                    ),
                     count=None if count is None else _counter(count, given),
                     still=None if still is None else lambda: _call(still, given),
                     if_changed=if_changed,
@@ -89,9 +94,14 @@ def guard(
                 return await body(*bound.args, **bound.kwargs)
             return await anyio.to_thread.run_sync(functools.partial(body, *bound.args, **bound.kwargs))
 
+        stand_in_for(body, guarded)
         return guarded
 
     return decorate
+
+
+async def _said_where_registered(hint: Hint, tool: str) -> Mapping[str, Any] | None:
+    return None if hint == "any" else await current_call().runtime.tools.annotations(tool)
 
 
 def _tool_name(body: Callable[..., Any]) -> str:

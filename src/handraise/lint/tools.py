@@ -71,14 +71,11 @@ def _hint(hints: ast.expr | None, *names: str) -> bool | None:
 
 
 def _is_guarded(source: Source, function: Function) -> bool:
-    """A guard asks for the tool: as a decorator, as `SqlGuard.approve` in its body, or for the whole server."""
+    """A guard asks for the tool: as a decorator, or as `SqlGuard.approve` in its body."""
     if any("guard" in source.dotted(_called(each)).lower() for each in function.decorator_list):
         return True
     imported = any(origin.startswith("handraise.guards") for origin in source.imports.values())
-    if imported and any(_approves(node) for node in ast.walk(function)):
-        return True
-    makers = (call for call in source.calls() if source.last_name(call.func) == "Handraise")
-    return any(keyword.arg in ("guard", "guards") for call in makers for keyword in call.keywords)
+    return imported and any(_approves(node) for node in ast.walk(function))
 
 
 def _approves(node: ast.AST) -> bool:

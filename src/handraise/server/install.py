@@ -30,6 +30,7 @@ from handraise.server.endings import describe
 from handraise.server.flows import Flows
 from handraise.server.hosted_at import Hosting, mount_pages, require_public_url
 from handraise.server.middleware import AskingMiddleware, Carrier, OwnBoundary
+from handraise.server.registered import Registered
 from handraise.stores import MemoryStore
 from handraise.stores.named import VARIABLE, is_postgres, named_store
 from handraise.wire import dump_input_required
@@ -72,9 +73,11 @@ class Runtime:
         tool_error: type[Exception] | None,
         id_key: bytes,
         hosting: Hosting,
+        tools: Registered,
         recorder: Recorder | None = None,
     ) -> None:
         self.options = options
+        self.tools = tools
         self.recorder = recorder
         """What keeps the ledger, if there is one."""
         self.flows = Flows(store)
@@ -208,7 +211,7 @@ class Handraise:
 
             recorder = Recorder(self._ledger, low.name, self.store, own=self._own_ledger)
         runtime = Runtime(
-            low, self._options, self.store, self._terms, tool_error, self._id_key, hosting, recorder
+            low, self._options, self.store, self._terms, tool_error, self._id_key, hosting, Registered(server), recorder
         )
         if tool_error is not None and tool_error is not ToolError:
             from handraise.server.fastmcp import carry_request
@@ -264,6 +267,7 @@ def _wrapped(
     async def lifespan(server: Server[Any]) -> AsyncIterator[Any]:
         low.middleware.remove(asking)
         low.middleware.append(asking)  # right around the handler, whatever was added since
+        await runtime.tools.put_in_place()
         async with authors(server) as state, runtime.running():
             yield state
 

@@ -38,7 +38,6 @@ SILENT = {
     "a tool with a resolver": "@mcp.tool\ndef delete_note(a: Annotated[A, Resolve(which)]): ...",
     "a helper that says that it asks": "@mcp.tool\nasync def delete_note(t):\n    await confirm_deletion(t)",
     "a guard on the tool": "@mcp.tool\n@guard('Delete {t}?')\ndef delete_note(t): ...",
-    "guards for the server": "Handraise(guards=rules).install(mcp)\n@mcp.tool\ndef delete_note(t): ...",
     "a guard in the body": (
         "from handraise.guards import SqlGuard\n@mcp.tool\n"
         "async def delete_note(t):\n    run(await sql_guard.approve(t))"
