@@ -129,7 +129,8 @@ class Use:
     """The call that used an answer, and how it ended."""
 
     request: Request
-    ended: Literal["result", "error", "cancelled"]
+    ended: Literal["result", "error", "cancelled", "stopped"]
+    """Stopped: the person said no to what it was for, so that it did nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,7 @@ class Trail:
         """What it led to in the browser was finished."""
         return self._record("completed", {})
 
-    def used(self, request: Request, ended: Literal["result", "error", "cancelled"]) -> Record:
+    def used(self, request: Request, ended: Literal["result", "error", "cancelled", "stopped"]) -> Record:
         """The call that used the answer is over."""
         return self._record("used", {"used": plain_of(Use(request, ended))}, how=ended)
 
