@@ -160,12 +160,20 @@ def how(event: Event) -> str:
         case "opened":
             words = [event.link.host or "" if event.link is not None else ""]
         case "used":
-            words = ["" if event.used is None else f"call ended: {event.used.ended}"]
+            words = ["" if event.used is None else _ENDED[event.used.ended]]
         case "expired":
             words = [took]
         case _:
             words = list(event.reasons)
     return ", ".join(word for word in words if word)
+
+
+_ENDED = {
+    "result": "call ended: result",
+    "error": "call ended: error",
+    "cancelled": "call ended: cancelled",
+    "stopped": "call ended: nothing done, the person said no",
+}
 
 
 def _short(text: str, width: int) -> str:

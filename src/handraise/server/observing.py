@@ -52,7 +52,9 @@ def decision_of(trail: Trail, raw: Any, *reasons: str) -> list[Record]:
     url = trail.about.mode == "url"
     content = raw.get("content") if action == "accept" and not url else None
     decided = trail.decided(action, "human", content=content, reasons=reasons)
-    return [decided, trail.opened()] if url and action == "accept" else [decided]
+    if action != "accept":
+        return [decided._replace(open=False)]  # it allows nothing, so no call will be joined to it
+    return [decided, trail.opened()] if url else [decided]
 
 
 class Recording:
@@ -177,8 +179,8 @@ class Observed:
             return
         if here and not (self._call.revision.modern and self._recorder.shares):
             await self._write(*records)
-        if recording.action is None:
-            self._call.answered = (*self._call.answered, recording.trail)
+        others = tuple(each for each in self._call.answered if each is not recording.trail)
+        self._call.answered = (*others, recording.trail) if raw["action"] == "accept" else others
         recording.action = raw["action"]
 
     async def _read_what_came_along(self, raw: Any, question: Question) -> Any:
@@ -187,7 +189,8 @@ class Observed:
         records = decision_of(trail, raw, "it came with the call and was never shown")
         if not isinstance(result, Unusable):
             await self._write(*records)
-            self._call.answered = (*self._call.answered, trail)
+            if raw["action"] == "accept":
+                self._call.answered = (*self._call.answered, trail)
         return result
 
     async def _unusable(self, recording: Recording) -> None:

@@ -15,7 +15,7 @@ from handraise.conversation import Conversation, RoundRecord
 from handraise.conversation.recorded import Record
 from handraise.conversation.records import Unfinished
 from handraise.conversation.store import Store
-from handraise.errors import HandraiseError
+from handraise.errors import HandraiseError, Stopped
 from handraise.ledger import About, Client, Event, Ledger, Request, Server
 from handraise.ledger.ledger import Fate
 from handraise.ledger.parties import principal_of
@@ -162,18 +162,18 @@ class Recorder:
                     self.ledger.record_soon(*self._uses(call, "cancelled"))
                 raise
             except BaseException:
-                await self._used(call, "error")
+                await self._used(call, _failed(call))
                 raise
-            await self._used(call, "error" if _is_error(result) else "result")
+            await self._used(call, _failed(call) if _is_error(result) else "result")
             return result
 
         return observed
 
-    async def _used(self, call: Call, ended: Literal["result", "error"]) -> None:
+    async def _used(self, call: Call, ended: Literal["result", "error", "stopped"]) -> None:
         if records := self._uses(call, ended):
             await self.ledger.record(*records)
 
-    def _uses(self, call: Call, ended: Literal["result", "error", "cancelled"]) -> list[Record]:
+    def _uses(self, call: Call, ended: Literal["result", "error", "cancelled", "stopped"]) -> list[Record]:
         request = self._request(call.ctx)
         return [trail.used(request, ended) for trail in call.answered]
 
@@ -203,6 +203,10 @@ def _mode_of(request: Any) -> Literal["form", "url"] | None:
     if request is None or request.get("method") != "elicitation/create":
         return None
     return "url" if request["params"].get("mode") == "url" else "form"
+
+
+def _failed(call: Call) -> Literal["error", "stopped"]:
+    return "stopped" if isinstance(call.ending, Stopped) else "error"
 
 
 def _is_error(result: HandlerResult) -> bool:

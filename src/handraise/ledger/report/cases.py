@@ -39,7 +39,7 @@ class Case:
     shown: bool
     secrets: tuple[str, ...]
     link: Link | None
-    use: Literal["result", "error", "cancelled"] | None
+    use: Literal["result", "error", "cancelled", "stopped"] | None
     """How the call ended that used the answer."""
 
     @property
