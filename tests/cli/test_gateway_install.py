@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
-from tests.gateway.clients.samples import VS_CODE
+from tests.gateway.clients.samples import GOOSE, VS_CODE
+from tests.gateway.sides import at_a_terminal
+from tests.gateway.test_stdio import HANDRAISE
 from typer.testing import CliRunner
 
 from handraise.cli.app import app
@@ -56,6 +60,47 @@ def test_it_is_written_and_undone(file: Path) -> None:
     assert run(file, "--yes", "--undo")[0] == 0
     assert file.read_text() == VS_CODE
     assert "Nothing is to do." in run(file, "--yes", "--undo")[1]
+
+
+def test_a_person_at_a_terminal_is_asked_before_anything_is_written(file: Path) -> None:
+    command = [*HANDRAISE, "gateway", "install", "--client", "vscode", "--file", str(file)]
+    around = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "80"}
+    shown = at_a_terminal(command, around, [("Write this? [y/N]:", "")])
+    assert "Nothing was changed." in shown
+    assert file.read_text() == VS_CODE
+    shown = at_a_terminal(command, around, [("Write this? [y/N]:", "y")])
+    assert "gateway --name github -- docker run -i --rm -e TOKEN ghcr.io/github/github-mcp-server" in shown
+    (backup,) = file.parent.glob("*.backup")
+    assert str(backup) in shown.replace("\r\n", "")
+    assert backup.read_text() == VS_CODE
+    assert "gateway" in file.read_text()
+
+
+def test_what_a_project_brings_along_gets_a_command_that_others_have_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    project = ["gateway", "install", "--client", "claude-code", "--project", "--yes"]
+    nothing = CliRunner().invoke(app, project)
+    assert nothing.exit_code == 2
+    assert ".mcp.json" in nothing.output
+    (tmp_path / ".mcp.json").write_text('{"mcpServers": {"a": {"command": "npx", "args": ["-y", "x"]}}}')
+    assert CliRunner().invoke(app, [*project, "--server", "a"]).exit_code == 0
+    written = '{"command": "handraise", "args": ["gateway", "--name", "a", "--", "npx", "-y", "x"]}'
+    assert written in (tmp_path / ".mcp.json").read_text()
+    assert CliRunner().invoke(app, [*project, "--undo"]).exit_code == 0
+    assert "gateway" not in (tmp_path / ".mcp.json").read_text()
+
+
+def test_what_is_not_rewritten_is_told_line_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(GOOSE)
+    done = CliRunner().invoke(app, ["gateway", "install", "--client", "goose", "--file", str(path)])
+    assert done.exit_code == 0
+    assert '    write: cmd: "' in done.output
+    assert '           args: ["gateway", "--name", "notes", "--", "npx"' in done.output
+    assert path.read_text() == GOOSE
 
 
 def test_an_unknown_client_is_told_which_are_known(file: Path) -> None:

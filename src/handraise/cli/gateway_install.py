@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from handraise.errors import HandraiseError
+from handraise.errors import HandraiseError, SetupError
 
 if TYPE_CHECKING:
     from handraise.gateway.clients.rewriting import Plan
+    from handraise.gateway.clients.table import KnownClient
 
 EXAMPLES = """Examples:
 
 \b
   handraise gateway install --client claude-desktop
   handraise gateway install --client codex --server github --dry-run
-  handraise gateway install --client claude-code --file .mcp.json
+  handraise gateway install --client claude-code --project
   handraise gateway install --client cursor --undo
 
 Exit status: 0 when it is done or nothing was to do, 1 when you said no, 2 for wrong use or a file that cannot be used.
@@ -40,6 +41,10 @@ def install(
         Path | None,
         typer.Option("--file", help="The configuration file, if it is not the client's usual one."),
     ] = None,
+    project: Annotated[
+        bool,
+        typer.Option("--project", help="The servers of the project in this folder, like those in .mcp.json."),
+    ] = False,
     undo: Annotated[bool, typer.Option("--undo", help="Take the gateway away again.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")
@@ -51,8 +56,18 @@ def install(
     Shows every command in full and asks before it writes. The file as it was is kept beside it. Comments and layout
     stay, and so does every entry that is not understood.
     """
+    from handraise.gateway.clients.table import CLIENTS
+
     try:
-        raise typer.Exit(_install(client, server or [], file, undo=undo, dry_run=dry_run, yes=yes))
+        if client not in CLIENTS:
+            raise typer.BadParameter(f"known are {', '.join(CLIENTS)}", param_hint="--client")
+        chosen = server or []
+        places = _places(CLIENTS[client], file, project, chosen)
+        statuses = [
+            _install(known, path, chosen, shared, undo=undo, dry_run=dry_run, yes=yes)
+            for known, path, shared in places
+        ]
+        raise typer.Exit(max(statuses))
     except HandraiseError as error:
         from handraise.display import for_line
 
@@ -60,19 +75,47 @@ def install(
         raise typer.Exit(2) from None
 
 
+def _places(
+    client: KnownClient, file: Path | None, project: bool, servers: list[str]
+) -> list[tuple[KnownClient, Path, bool]]:
+    """The files to look at, how each is read, and whether others get it too."""
+    from handraise.gateway.clients.rewriting import has_any
+
+    if not project:
+        return [(client, file or client.path(), False)]
+    if file is not None:
+        raise typer.BadParameter("give --file or --project, not both")
+    known = client.in_folder(Path.cwd())
+    if not known:
+        raise typer.BadParameter(f"{client.title} has no servers of single projects", param_hint="--project")
+    found = [each for each in known if each[1].is_file()]
+    if not found:
+        raise SetupError(f"there is no {' and no '.join(str(path) for _, path, _ in known)}")
+    return [each for each in found if has_any(each[0], each[1], servers)] or found
+
+
 def _install(
-    name: str, servers: list[str], file: Path | None, *, undo: bool, dry_run: bool, yes: bool
+    client: KnownClient,
+    path: Path,
+    servers: list[str],
+    shared: bool,
+    *,
+    undo: bool,
+    dry_run: bool,
+    yes: bool,
 ) -> int:
     from datetime import datetime
 
     from handraise.gateway.clients.rewriting import plan, write
-    from handraise.gateway.clients.table import CLIENTS
 
-    if name not in CLIENTS:
-        raise typer.BadParameter(f"known are {', '.join(CLIENTS)}", param_hint="--client")
-    client = CLIENTS[name]
-    planned = plan(client, file or client.path(), servers=servers, undo=undo)
+    ours = ["handraise"] if shared else ()  # where the command is on this computer says nothing to others
+    planned = plan(client, path, servers=servers, undo=undo, gateway=ours)
     _show(planned)
+    if planned.by_hand:
+        typer.echo(
+            f"Nothing was changed: {client.title} keeps its servers in YAML, which you write yourself."
+        )
+        return 0
     if not planned.changes or dry_run:
         typer.echo("Nothing is to do." if not planned.changes else "Nothing was changed.")
         return 0
@@ -90,8 +133,11 @@ def _show(planned: Plan) -> None:
     typer.echo(f"{_line(str(planned.path))}\n")
     for change in planned.changes:
         typer.echo(
-            f"  {_line(change.server)}\n    now:   {_line(change.before)}\n    then:  {_line(change.after)}\n"
+            f"  {_line(change.server)}\n    now:   {_line(change.before)}\n    then:  {_line(change.after)}"
         )
+        for at, line in enumerate(planned.by_hand.get(change.server, ())):
+            typer.echo(f"    {'write: ' if not at else '       '}{_line(line)}")
+        typer.echo("")
     for left in planned.left:
         typer.echo(f"  {_line(left.server)}\n    stays: {_line(left.why)}\n")
 

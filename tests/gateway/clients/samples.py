@@ -131,6 +131,36 @@ OPENCODE_2 = """{
 }
 """
 
+GOOSE = """# mine
+GOOSE_PROVIDER: openai
+extensions:
+  developer:
+    type: builtin
+    enabled: true
+    name: developer
+
+  notes:
+    enabled: true
+    type: stdio
+    cmd: npx
+    args:
+    - -y
+    - notes server
+    - 'it''s #1'
+    envs:
+      KEY: {deep: [1]}
+    timeout: 300
+  web:
+    type: streamable_http
+    uri: https://web.example.com/mcp
+  folded:
+    type: stdio
+    cmd: >-
+      npx
+      -y
+slash_commands: []
+"""
+
 SAMPLES = [
     Sample("claude-desktop", MCP_SERVERS, ("files", "bare"), ("odd", "remote", "events")),
     Sample("claude-code", MCP_SERVERS, ("files", "bare"), ("odd", "remote", "events")),

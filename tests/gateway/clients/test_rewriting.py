@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.gateway.clients.samples import MCP_SERVERS, SAMPLES, VS_CODE, Sample
+from tests.gateway.clients.samples import GOOSE, MCP_SERVERS, SAMPLES, VS_CODE, Sample
 
 from handraise.errors import SetupError
 from handraise.gateway.clients.rewriting import Plan, own_command, plan, servers_in, write
@@ -177,8 +178,31 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> Non
 
 
 def test_goose_is_told_what_to_write_by_hand(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match="handraise gateway --"):
-        planned(tmp_path / "config.yaml", "goose")
+    file = tmp_path / "config.yaml"
+    file.write_text(GOOSE)
+    made = planned(file, "goose")
+    assert made.by_hand == {
+        "notes": [
+            'cmd: "/opt/hand raise/bin/handraise"',
+            'args: ["gateway", "--name", "notes", "--", "npx", "-y", "notes server", "it\'s #1"]',
+        ]
+    }
+    assert made.after == made.before == GOOSE.encode()
+    (left,) = planned(file, "goose", servers=["web"], undo=True).left
+    assert left.server == "web"
+
+
+def test_what_a_client_keeps_for_one_folder_is_rewritten_there(tmp_path: Path) -> None:
+    own = tmp_path / ".claude.json"
+    entry = {"command": "npx", "args": ["-y", "x"]}
+    own.write_text(json.dumps({"mcpServers": {"a": entry}, "projects": {"/w": {"mcpServers": {"b": entry}}}}))
+    (kept, _, shared), (_, file, others_too) = CLIENTS["claude-code"].in_folder(Path("/w"))
+    assert (shared, others_too, file) == (False, True, Path("/w/.mcp.json"))
+    made = plan(kept, own, gateway=GATEWAY)
+    assert [change.server for change in made.changes] == ["b"]
+    after = json.loads(made.after)
+    assert after["mcpServers"]["a"] == entry
+    assert after["projects"]["/w"]["mcpServers"]["b"]["command"] == GATEWAY[0]
 
 
 def test_our_own_command_is_named_with_its_full_path() -> None:

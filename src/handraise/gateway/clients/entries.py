@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from handraise.gateway.clients.table import KnownClient
 
-_WEB_TYPES: Final = (None, "http", "streamable-http", "streamableHttp", "remote")
+_WEB_TYPES: Final = (None, "http", "streamable-http", "streamable_http", "streamableHttp", "remote")
 _SECRETS: Final = (
     "headers",
     "http_headers",

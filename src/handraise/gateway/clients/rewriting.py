@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from handraise.errors import SetupError
-from handraise.gateway.clients import jsonc, toml_text
+from handraise.gateway.clients import goose, jsonc, toml_text
 from handraise.gateway.clients.entries import Change, Left, put_before, take_away
 from handraise.gateway.clients.table import KnownClient
 
@@ -29,10 +29,14 @@ class Plan:
     left: Sequence[Left]
     before: bytes = field(repr=False)
     after: bytes = field(repr=False)
+    by_hand: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """For each server the lines that the person writes themselves, in a file that is not rewritten."""
 
 
 def servers_in(client: KnownClient, text: str) -> tuple[tuple[str, ...], Mapping[str, Any]]:
     """Where a client's servers stand in its file, and their entries; nowhere and none when there are none."""
+    if client.syntax == "by hand":
+        return client.servers[0], goose.read_extensions(text)
     whole = toml_text.parse(text) if client.syntax == "toml" else jsonc.parse(text).value
     for place in client.servers:
         found: Any = whole
@@ -41,6 +45,11 @@ def servers_in(client: KnownClient, text: str) -> tuple[tuple[str, ...], Mapping
         if isinstance(found, dict) and not isinstance(found.get("type"), str):
             return place, found
     return (), {}
+
+
+def has_any(client: KnownClient, path: Path, servers: Collection[str]) -> bool:
+    """Whether one of these servers is in a file."""
+    return any(name in servers for name in servers_in(client, _read(path).decode())[1])
 
 
 def plan(
@@ -52,11 +61,6 @@ def plan(
     gateway: Sequence[str] = (),
 ) -> Plan:
     """What to change in a file. SetupError when it cannot be read, or a server that was named is not in it."""
-    if client.syntax == "by hand":
-        raise SetupError(
-            f"{client.title} keeps its servers in YAML, which is not rewritten. In {path}, put "
-            "`handraise gateway --` in front of a server's command."
-        )
     path = path.resolve()  # a link to where the file really is stays a link
     before = _read(path)
     place, entries = servers_in(client, text := before.decode("utf-8"))
@@ -72,8 +76,12 @@ def plan(
         if not servers or name in servers
     ]
     changes = [each for each in found if isinstance(each, Change)]
+    left = [each for each in found if isinstance(each, Left)]
+    if client.syntax == "by hand":
+        told = {change.server: goose.lines_to_write(change) for change in changes}
+        return Plan(path, changes, left, before, before, told)
     after = _changed(client, path, text, place, changes)
-    return Plan(path, changes, [each for each in found if isinstance(each, Left)], before, after.encode())
+    return Plan(path, changes, left, before, after.encode())
 
 
 def _changed(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
@@ -34,6 +34,10 @@ class KnownClient:
     source: str = ""
     note: str = ""
     """What a person should know about how it asks."""
+    project_file: str = ""
+    """Its file in a project's folder, which others may get with the project."""
+    folders: str = ""
+    """The member of its own file that has servers for single folders."""
 
     def path(self, environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
         """Where this user's file is."""
@@ -44,6 +48,16 @@ class KnownClient:
             raw = raw.replace(f"%{name}%", known.get(name) or fallback)
         home = known.get("USERPROFILE" if platform == "win32" else "HOME") or str(Path.home())
         return Path(raw.replace("~", home, 1) if raw.startswith("~") else raw)
+
+    def in_folder(self, folder: Path) -> list[tuple[KnownClient, Path, bool]]:
+        """Where it looks for servers in one folder only: how to read it, the file, and whether that is shared."""
+        found: list[tuple[KnownClient, Path, bool]] = []
+        if self.folders:
+            own = replace(self, servers=((self.folders, str(folder), "mcpServers"),))
+            found.append((own, self.path(), False))
+        if self.project_file:
+            found.append((self, folder / self.project_file, True))
+        return found
 
 
 _FALLBACKS: Final = {"XDG_CONFIG_HOME": "~/.config", "CODEX_HOME": "~/.codex", "APPDATA": "~/AppData/Roaming"}
@@ -79,6 +93,8 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
             as_of="2026-11",
             source="https://code.claude.com/docs/en/mcp",
             note="Without a terminal it declines what nobody saw.",
+            project_file=".mcp.json",
+            folders="projects",
         ),
         KnownClient(
             "cursor",
@@ -88,6 +104,7 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
             asks="forms",
             as_of="2026-11",
             source="https://cursor.com/docs/context/mcp",
+            project_file=".cursor/mcp.json",
         ),
         KnownClient(
             "vscode",
@@ -98,6 +115,7 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
             as_of="2026-11",
             source="https://code.visualstudio.com/docs/agents/reference/mcp-configuration",
             note='Its "Cancel" is sent as a decline, and "None" on an optional yes-or-no as no.',
+            project_file=".vscode/mcp.json",
         ),
         KnownClient(
             "codex",
@@ -118,6 +136,7 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
             url_key="httpUrl",
             as_of="2026-11",
             source="https://geminicli.com/docs/tools/mcp-server",
+            project_file=".gemini/settings.json",
         ),
         KnownClient(
             "zed",
@@ -152,6 +171,7 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
             {"win32": "%APPDATA%/Block/goose/config/config.yaml", "": "~/.config/goose/config.yaml"},
             (("extensions",),),
             syntax="by hand",
+            url_key="uri",
             asks="forms",
             as_of="2026-11",
             source="https://block.github.io/goose/docs/guides/config-files",

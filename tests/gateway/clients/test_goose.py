@@ -1,0 +1,30 @@
+"""goose's file: what is plain is read, and nothing is guessed about the rest."""
+
+from __future__ import annotations
+
+import pytest
+from tests.gateway.clients.samples import GOOSE
+
+from handraise.gateway.clients.goose import read_extensions
+
+
+def test_what_is_plain_is_read() -> None:
+    read = read_extensions(GOOSE)
+    assert list(read) == ["developer", "notes", "web", "folded"]
+    assert read["notes"]["command"] == "npx"
+    assert read["notes"]["args"] == ["-y", "notes server", "it's #1"]
+    assert read["web"]["uri"] == "https://web.example.com/mcp"
+    assert read["folded"] == {}
+
+
+@pytest.mark.parametrize(
+    "cmd",
+    ["&a npx", "*a", "!!str npx", "|", "npx # runner", "{a: b}", '"a\\x"', "'it's'", "a: b"],
+)
+def test_what_is_more_than_a_plain_text_is_not_read(cmd: str) -> None:
+    assert read_extensions(f"extensions:\n  a:\n    cmd: {cmd}\n    args: []\n") == {"a": {}}
+
+
+@pytest.mark.parametrize("text", ["", "extensions: {}", "other:\n  a:\n    cmd: x", "extensions:\n- a\n"])
+def test_without_extensions_there_are_none(text: str) -> None:
+    assert read_extensions(text) == {}
