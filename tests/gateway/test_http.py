@@ -58,7 +58,7 @@ async def gateway_to(upstream: Upstream, script: list[Line], gate: Gate | None =
     """A gateway over HTTP in front of a server."""
     queue = Queue()
     home = Home(Options(hold=30), opening(Asking(queue, gate or OpenGate(), timeout=30)))
-    app = HttpGateway(home, lambda: open_link(upstream))
+    app = HttpGateway(home, lambda person: open_link(upstream))
     desk = asyncio.create_task(ScriptedDesk(queue, script).serve())
     async with served(app, "off") as url:
         yield url

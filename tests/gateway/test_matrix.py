@@ -98,7 +98,7 @@ async def gateway(
     """A gateway; what is yielded gives a target for a new client."""
     home = Home(Options(hold=30), opening(Asking(queue, OpenGate(), timeout=30)))
     if front == "http":
-        app = HttpGateway(home, opened)
+        app = HttpGateway(home, lambda person: opened())
         async with served(app, "off") as url:
 
             async def target() -> Any:

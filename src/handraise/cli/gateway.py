@@ -11,10 +11,8 @@ import typer
 from handraise.errors import HandraiseError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from handraise.gateway.links import Link
     from handraise.gateway.options import Options
+    from handraise.gateway.serve import OpenLink
     from handraise.gateway.shared.serving import Sharing
     from handraise.gateway.upstreams import Upstream
 
@@ -179,9 +177,9 @@ def _serve(upstreams: list[Upstream], options: Options, http: str, sharing: Shar
     return asyncio.run(serve.serve_http(opening, options, host, int(port)))
 
 
-def _opening(upstreams: list[Upstream]) -> Callable[[], Awaitable[Link]]:
+def _opening(upstreams: list[Upstream]) -> OpenLink:
     from handraise.gateway.connect import open_link, open_switchboard
 
     if len(upstreams) == 1:
-        return lambda: open_link(upstreams[0])
-    return lambda: open_switchboard(upstreams)
+        return lambda enter: open_link(upstreams[0], enter)
+    return lambda enter: open_switchboard(upstreams, enter)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from handraise.gateway.eras import EraLink
 from handraise.gateway.links import Link
@@ -10,21 +11,24 @@ from handraise.gateway.process import ProcessLink
 from handraise.gateway.spawn import start
 from handraise.gateway.upstreams import Source, Upstream
 
+if TYPE_CHECKING:
+    from handraise.gateway.accounts.accounts import Enter
 
-async def open_link(upstream: Upstream) -> Link:
-    """A link to the server that speaks its client's era."""
+
+async def open_link(upstream: Upstream, enter: Enter | None = None) -> Link:
+    """A link to the server that speaks its client's era; `enter` gives the account of the client's person there."""
     source = Source(upstream)
     if upstream.url is not None:
         from handraise.gateway.http_link import HttpLink
 
-        return EraLink(HttpLink(source))
+        return EraLink(HttpLink(source, None if enter is None else enter(upstream)))
     link = ProcessLink(source, start(upstream))
     await link.open()
     return EraLink(link)
 
 
-async def open_switchboard(upstreams: Sequence[Upstream]) -> Link:
+async def open_switchboard(upstreams: Sequence[Upstream], enter: Enter | None = None) -> Link:
     """One link to several servers."""
     from handraise.gateway.switchboard import Switchboard
 
-    return Switchboard({upstream.name: await open_link(upstream) for upstream in upstreams})
+    return Switchboard({upstream.name: await open_link(upstream, enter) for upstream in upstreams})

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import httpcore2
 
+from handraise.gateway.accounts.challenge import Challenge, parse_challenge
+from handraise.gateway.accounts.entry import Entry
+from handraise.gateway.accounts.own import OwnAccount
 from handraise.gateway.http_headers import headers_for, mirrored_headers
 from handraise.gateway.http_wire import Wires
 from handraise.gateway.links import Place
-from handraise.gateway.messages import LONGEST, Id, Message, fault, read
+from handraise.gateway.messages import LONGEST, Id, Message, fault, known, read
 from handraise.gateway.sse import Event, Events
 from handraise.gateway.upstreams import Source
 
@@ -21,12 +25,19 @@ logger = logging.getLogger(__name__)
 UNREACHABLE: Final = -32000
 _RETRY: Final = 1.0
 _RETRIES: Final = 30
+_WAYS_IN: Final = 3
+"""How often a request that was refused is tried again: with a token of the vault's, a renewed one, a new one."""
+_ABOUT_US: Final = (401, 403, 407)
+"""What a server says of the gateway's own right to call it. A client must not take it for the gateway's word."""
 
 
 class HttpLink:
     """The link to a URL. Every message is a request of its own; what comes back says what it belongs to."""
 
-    def __init__(self, source: Source, pool: httpcore2.AsyncConnectionPool | None = None) -> None:
+    def __init__(
+        self, source: Source, own: OwnAccount | None = None, pool: httpcore2.AsyncConnectionPool | None = None
+    ) -> None:
+        """`own` is the account of the client's person, for a server that wants one."""
         self.on_message: Callable[[Message], None] = lambda message: None
         self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
         self.source = source
@@ -34,11 +45,13 @@ class HttpLink:
         self._pool = pool or httpcore2.AsyncConnectionPool(
             max_connections=None, max_keepalive_connections=50, network_backend=Wires()
         )
+        self._entry = None if own is None else Entry(own, lambda message: self.on_message(message), self.send)
         self._session: str | None = None
         self._version: str | None = None
         self._hello: Id | None = None
         self._mirrored: dict[str, Any] = {}
         self._posting: dict[Id, asyncio.Task[None]] = {}
+        self._outside: set[Id] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def source_of(self, message: Message) -> Source:
@@ -48,18 +61,26 @@ class HttpLink:
         return Place(self.source, message)
 
     def send(self, message: Message) -> None:
-        if message.method == "notifications/cancelled" and self._version is None:
-            task = self._posting.get(message.params.get("requestId", ""))
-            if task is not None:  # on 2026-07-28 closing the stream is how a request is cancelled
-                task.cancel()
+        if message.method == "notifications/cancelled" and not self._cancel(message):
+            return
+        if self._entry is not None and self._entry.takes(message):
             return
         if message.method == "initialize":
             self._hello = message.id
-        task = self._run(self._post(message))
+        going_on = self._entry is not None and self._entry.is_round(message)
+        task = self._run(self._go_in(message) if going_on else self._post(message))
         if message.is_request and message.id is not None:
             self._posting[message.id] = task
         if message.method == "notifications/initialized":
             self._run(self._follow())
+
+    def _cancel(self, message: Message) -> bool:
+        """End a request; whether the server has to be told."""
+        id = message.params.get("requestId", "")
+        outside = id in self._outside
+        if (task := self._posting.get(id)) is not None and (outside or self._version is None):
+            task.cancel()  # on 2026-07-28 closing the stream is how a request is cancelled
+        return self._version is not None and not outside
 
     def reissue(self, message: Message, round: dict[str, Any]) -> bool:
         return False
@@ -71,23 +92,23 @@ class HttpLink:
         if self._session is not None:
             try:
                 async with asyncio.timeout(2):
-                    await self._pool.request(b"DELETE", self._url, headers=self._headers(None))
+                    await self._pool.request(b"DELETE", self._url, headers=await self._headers(None))
             except (TimeoutError, httpcore2.NetworkError, httpcore2.ProtocolError):
                 logger.debug("the session could not be ended")
         await self._pool.aclose()
 
-    def _headers(self, message: Message | None) -> list[tuple[bytes, bytes]]:
-        return headers_for(
+    async def _headers(self, message: Message | None) -> list[tuple[bytes, bytes]]:
+        headers = headers_for(
             message, self.source.upstream.headers, self._session, self._version, self._mirrored
         )
+        if self._entry is not None and (token := await self._entry.token()) is not None:
+            headers.append((b"authorization", b"Bearer " + token.encode("latin-1", "replace")))
+        return headers
 
     async def _post(self, message: Message) -> None:
         answered = not message.is_request
         try:
-            async with self._pool.stream(
-                b"POST", self._url, headers=self._headers(message), content=message.raw
-            ) as reply:
-                answered = await self._take(reply, message) or answered
+            answered = await self._exchange(message) or answered
         except (
             httpcore2.NetworkError,
             httpcore2.ProtocolError,
@@ -103,6 +124,41 @@ class HttpLink:
                 fault(message.id, UNREACHABLE, "The server could not be reached, or did not answer."), None
             )
 
+    async def _exchange(self, message: Message) -> bool:
+        """Post a message until it is let in; whether the request was answered."""
+        for again in range(_WAYS_IN, -1, -1):
+            headers = await self._headers(message)
+            async with self._pool.stream(b"POST", self._url, headers=headers, content=message.raw) as reply:
+                challenge = parse_challenge(reply.status, reply.headers) if self._entry and again else None
+                if challenge is None:
+                    return await self._take(reply, message)
+            if not await self._meet(message, challenge, headers):
+                return True
+        return False
+
+    async def _meet(self, message: Message, challenge: Challenge, headers: list[tuple[bytes, bytes]]) -> bool:
+        """Have the person get in; whether the message may be posted again."""
+        assert self._entry is not None
+        sent = dict(headers).get(b"authorization", b"").decode("latin-1").removeprefix("Bearer ") or None
+        with self._waiting_outside(message):
+            return await self._entry.meet(message, challenge, sent)
+
+    async def _go_in(self, message: Message) -> None:
+        """The client answers a question of the gateway's own: then its call may be made."""
+        assert self._entry is not None
+        with self._waiting_outside(message):
+            await self._entry.go_on(message)
+
+    @contextmanager
+    def _waiting_outside(self, message: Message) -> Iterator[None]:
+        """While a person is on their way in: the server knows nothing of the request, and hears of no cancelling."""
+        id = known(message.id)
+        self._outside.add(id)
+        try:
+            yield
+        finally:
+            self._outside.discard(id)
+
     async def _take(self, reply: httpcore2.Response, message: Message) -> bool:
         """Hand on what a response holds; whether the request was answered."""
         headers = {name.lower(): value.decode("latin-1") for name, value in reply.headers}
@@ -114,12 +170,12 @@ class HttpLink:
         body = await _whole(reply)
         found = False
         for each in read(body) if body else ():
-            each.status = reply.status
+            each.status = _status(reply)
             found = found or each.id == message.id
             self._deliver(each, message)
         if not found and message.is_request:
             told = fault(message.id, UNREACHABLE, f"The server answered with HTTP status {reply.status}.")
-            told.status = reply.status
+            told.status = _status(reply)
             self._deliver(told, message)
         return True
 
@@ -140,7 +196,7 @@ class HttpLink:
 
     async def _go_on(self, last: Event, message: Message | None) -> tuple[Event, bool]:
         """Take a stream up again behind its last event."""
-        headers = [*self._headers(None), (b"accept", b"text/event-stream")]
+        headers = [*await self._headers(None), (b"accept", b"text/event-stream")]
         if last.id is not None:
             headers.append((b"last-event-id", last.id.encode()))
         answered = False
@@ -191,6 +247,10 @@ class HttpLink:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def _status(reply: httpcore2.Response) -> int | None:
+    return None if reply.status in _ABOUT_US else reply.status
 
 
 async def _whole(reply: httpcore2.Response) -> bytes:

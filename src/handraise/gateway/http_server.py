@@ -49,9 +49,11 @@ class Session:
 
 
 class HttpGateway:
-    """The application. `open_link` connects a client's person to the server: every session of its own."""
+    """The application. `open_link` connects a person to the server: every session of its own."""
 
-    def __init__(self, home: Home, open_link: Callable[[], Awaitable[Link]], path: str = "/mcp") -> None:
+    def __init__(
+        self, home: Home, open_link: Callable[[Person | None], Awaitable[Link]], path: str = "/mcp"
+    ) -> None:
         self._home = home
         self._open_link = open_link
         self._path = path
@@ -123,7 +125,7 @@ class HttpGateway:
         return session if session is not None and session.person == person else None
 
     async def _begin(self, message: Message, receive: Receive, send: Send, person: Person | None) -> None:
-        link = await self._open_link()
+        link = await self._open_link(person)
         session = Session(lambda port: LegacyRelay(link, self._home, port, person), message, person)
         self._sessions[session.id] = session
         await self._exchange(session.relay, message, receive, send, session=session.id)
@@ -136,7 +138,7 @@ class HttpGateway:
         return opening.result() if opening.done() else await asyncio.shield(opening)
 
     async def _open_modern(self, person: Person | None) -> Relay:
-        return ModernRelay(await self._open_link(), self._home, _Nowhere(), person)
+        return ModernRelay(await self._open_link(person), self._home, _Nowhere(), person)
 
     async def _exchange(
         self,

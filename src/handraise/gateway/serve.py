@@ -7,6 +7,7 @@ import contextlib
 import signal
 import subprocess
 from collections.abc import Awaitable, Callable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
 
 from handraise.gateway.eras import EraLink
 from handraise.gateway.front import Front
@@ -16,6 +17,12 @@ from handraise.gateway.options import Options
 from handraise.gateway.process import ProcessLink
 from handraise.gateway.stdio import StdioPort
 from handraise.gateway.upstreams import Source, Upstream
+
+if TYPE_CHECKING:
+    from handraise.gateway.accounts.accounts import Enter
+
+OpenLink: TypeAlias = "Callable[[Enter], Awaitable[Link]]"
+"""Connects to the servers, each with the account of one person there."""
 
 
 def run(upstream: Upstream, process: subprocess.Popen[bytes], options: Options) -> int:
@@ -41,24 +48,29 @@ async def serve_process(upstream: Upstream, process: subprocess.Popen[bytes], op
         return await link.status()
 
 
-async def serve_stdio(open_link: Callable[[], Awaitable[Link]], options: Options) -> int:
+async def serve_stdio(open_link: OpenLink, options: Options) -> int:
     """Stand between the client at our standard streams and a server that is no process of ours, or several."""
+    from handraise.gateway.accounts.accounts import Accounts
+
     home, stopped = Home(options, shielded=True), asyncio.Event()
+    accounts = Accounts(home)
     port = StdioPort(lambda message: front.from_client(message))
-    front = Front(await open_link(), home, port)
+    front = Front(await open_link(accounts.of(None)), home, port)
     with _on_signals(lambda number: stopped.set()):
         await port.open()
         await _first(port.ended, front.lost, stopped)
         await front.aclose()
+        await accounts.aclose()
         await home.aclose()
         await port.aclose()
     return 0
 
 
-async def serve_http(open_link: Callable[[], Awaitable[Link]], options: Options, host: str, port: int) -> int:
+async def serve_http(open_link: OpenLink, options: Options, host: str, port: int) -> int:
     """Serve clients over streamable HTTP until we are told to end."""
     import uvicorn
 
+    from handraise.gateway.accounts.accounts import Accounts
     from handraise.gateway.http_protocol import WholeResponses
     from handraise.gateway.http_server import HttpGateway
     from handraise.gateway.shared.admission import Admission, loopback_hosts, require_loopback
@@ -66,7 +78,8 @@ async def serve_http(open_link: Callable[[], Awaitable[Link]], options: Options,
     require_loopback(host)
     hosts = loopback_hosts(port)
     home = Home(options)
-    gateway = HttpGateway(home, open_link)
+    accounts = Accounts(home)
+    gateway = HttpGateway(home, lambda person: open_link(accounts.of(person)))
     config = uvicorn.Config(
         Admission(gateway, hosts=hosts, origins={f"http://{name}" for name in hosts}),
         host=host,
@@ -81,6 +94,7 @@ async def serve_http(open_link: Callable[[], Awaitable[Link]], options: Options,
         await uvicorn.Server(config).serve()
     finally:
         await gateway.aclose()
+        await accounts.aclose()
         await home.aclose()
     return 0
 

@@ -8,6 +8,18 @@ from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
+class OwnClient:
+    """What a server's authorization server knows this gateway as."""
+
+    id: str
+    secret: str | None = field(default=None, repr=False)
+    scopes: tuple[str, ...] = ()
+    """What to ask people for, in place of what the server wants."""
+    port: int = 0
+    """Where on this computer people come back to; any free port when 0."""
+
+
+@dataclass(frozen=True, slots=True)
 class Upstream:
     """A server: a command to start or a URL to call, under the name that its user gave it."""
 
@@ -19,6 +31,8 @@ class Upstream:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Sent with every request to a URL. They often hold secrets."""
     directory: str | None = None
+    oauth: OwnClient | None = None
+    """The gateway's own registration, where it was not to register by itself."""
 
     @property
     def target(self) -> str:

@@ -35,9 +35,7 @@ class Reach:
         if not self.public_only:
             return None
         parts = urlsplit(url)
-        if parts.scheme != "https":
-            raise SetupError(f"{url!r} is no https address")
-        host = parts.hostname or ""
+        host, plain = parts.hostname or "", parts.scheme == "http"
         try:
             found = await asyncio.get_running_loop().getaddrinfo(
                 host, parts.port or 443, type=socket.SOCK_STREAM
@@ -45,14 +43,14 @@ class Reach:
         except OSError:
             raise SetupError(f"{host} is not known") from None
         addresses = [str(address[0]).partition("%")[0] for *_, address in found]
-        if not all(map(self._may_call, addresses)):
+        if not all(self._may_call(address, plain=plain) for address in addresses):
             raise SetupError(f"{host} is inside a private network, where a shared gateway does not go")
         return addresses[0]
 
-    def _may_call(self, address: str) -> bool:
+    def _may_call(self, address: str, *, plain: bool) -> bool:
         known = ip_address(address)
         mapped = getattr(known, "ipv4_mapped", None) or known
-        public = mapped.is_global and not mapped.is_multicast
+        public = mapped.is_global and not mapped.is_multicast and not plain
         return public or any(mapped in network for network in self.unsafe_networks)
 
 

@@ -17,18 +17,20 @@ from tests.client.hosts import OpenGate
 from tests.gateway.notes import make_notes
 from tests.gateway.peers import MemoryLink, connect, opening
 from tests.gateway.test_http import served
+from tests.issuers.tls import THIS_COMPUTER
 from tests.server.peers import free_port
 
 from handraise.desks import Queue
+from handraise.gateway.accounts.accounts import Enter
 from handraise.gateway.asking import Asking
 from handraise.gateway.eras import EraLink
 from handraise.gateway.home import Home
-from handraise.gateway.http_server import HttpGateway
 from handraise.gateway.links import Link
 from handraise.gateway.options import Options
+from handraise.gateway.serve import OpenLink
 from handraise.gateway.shared.invitations import make_invitation
 from handraise.gateway.shared.people_file import PeopleFile
-from handraise.gateway.shared.serving import Sharing, shared_app
+from handraise.gateway.shared.serving import SharedGateway, Sharing
 from handraise.gateway.shared.tokens import Tokens
 from handraise.revisions import Revision
 
@@ -111,7 +113,13 @@ async def _connect(url: str, revision: Revision, token: str, person: Any) -> Asy
 
 @asynccontextmanager
 async def team(
-    folder: Path, *, tokens: Tokens | None = None, issuer: str | None = None, desk_client: str | None = None
+    folder: Path,
+    *,
+    tokens: Tokens | None = None,
+    issuer: str | None = None,
+    desk_client: str | None = None,
+    open_upstream: OpenLink | None = None,
+    hold: float = 0.05,
 ) -> AsyncIterator[Team]:
     """A gateway that several people share."""
     queue, port = Queue(), free_port()
@@ -120,16 +128,18 @@ async def team(
     url = f"http://127.0.0.1:{port}"
     made = Team(url, queue, people)
 
-    async def open_link() -> Link:
+    async def open_link(enter: Enter) -> Link:
         link = MemoryLink(make_notes())
         made.links.append(link)
         await link.open()
         return EraLink(link)
 
-    home = Home(Options(hold=0.05, where="at the desk"), opening(Asking(queue, OpenGate(), timeout=30)))
-    gateway = HttpGateway(home, open_link)
-    sharing = Sharing(url, people if issuer is None else None, issuer, desk_client)
-    async with served(shared_app(gateway, queue, sharing, tokens), "off", port):
+    home = Home(Options(hold=hold, where="at the desk"), opening(Asking(queue, OpenGate(), timeout=30)))
+    sharing = Sharing(
+        url, people if issuer is None else None, issuer, desk_client, THIS_COMPUTER.unsafe_networks
+    )
+    gateway = SharedGateway(home, queue, open_upstream or open_link, sharing, tokens)
+    async with served(gateway.app, "off", port):
         yield made
         await gateway.aclose()
 

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from ipaddress import IPv4Network, IPv6Network
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
+
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
 from handraise.desks import Queue
 from handraise.desks.gate import PolicyGate
 from handraise.errors import SetupError
+from handraise.gateway.accounts.accounts import Accounts
+from handraise.gateway.accounts.hosting import SharedPages
 from handraise.gateway.asking import Asking
 from handraise.gateway.home import Home
+from handraise.gateway.http_protocol import WholeResponses
 from handraise.gateway.http_server import HttpGateway
-from handraise.gateway.links import Link
 from handraise.gateway.options import Options
 from handraise.gateway.shared.admission import Admission
 from handraise.gateway.shared.desk import SharedDesk
@@ -23,6 +28,7 @@ from handraise.gateway.shared.issued import IssuedTokens
 from handraise.gateway.shared.people_file import PeopleFile
 from handraise.gateway.shared.tokens import Tokens
 from handraise.gateway.taking_over import Keeper
+from handraise.issuers.reach import Reach
 from handraise.ledger.home import own_ledger, policy_version
 from handraise.policy import load_policy
 from handraise.stores.named import own_or_named_store
@@ -30,9 +36,13 @@ from handraise.stores.named import own_or_named_store
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
+    from handraise.gateway.serve import OpenLink
+
 SECRET: Final = "HANDRAISE_DESK_SECRET"
 """The variable that holds the secret of the desk's own registration at the issuer, where it has one."""
 PATH: Final = "/mcp"
+ACCOUNTS: Final = "/accounts"
+"""Where people connect their accounts at the servers behind the gateway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,8 @@ class Sharing:
     issuer: str | None = None
     desk_client: str | None = None
     """The desk's own client id at the issuer."""
+    unsafe_networks: tuple[IPv4Network | IPv6Network, ...] = ()
+    """Private networks in which authorization servers may be."""
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.public_url)
@@ -65,23 +77,41 @@ class Sharing:
         if self.people is not None:
             return self.people
         assert self.issuer is not None
-        return IssuedTokens(self.issuer, self.resource)
+        return IssuedTokens(self.issuer, self.resource, self.reach)
+
+    @property
+    def reach(self) -> Reach:
+        """Where authorization servers may be: an address that somebody else chose must not lead inside."""
+        return Reach(public_only=True, unsafe_networks=self.unsafe_networks)
 
 
-def shared_app(
-    gateway: HttpGateway, queue: Queue, sharing: Sharing, tokens: Tokens | None = None
-) -> Admission:
-    """The application: the gateway behind its admission, and the desk."""
-    desk = SharedDesk(queue, sharing.public_url, people=sharing.people)
-    return Admission(
-        gateway,
-        hosts={urlsplit(sharing.public_url).netloc},
-        tokens=tokens or sharing.tokens,
-        origins={sharing.public_url},
-        issuer=sharing.issuer,
-        resource=sharing.resource,
-        desk=desk.app(_ways_in(desk, sharing)),
-    )
+class SharedGateway:
+    """The whole application: the gateway behind its admission, the desk, and the pages for people's accounts."""
+
+    def __init__(
+        self, home: Home, queue: Queue, open_link: OpenLink, sharing: Sharing, tokens: Tokens | None = None
+    ) -> None:
+        desk = SharedDesk(queue, sharing.public_url, people=sharing.people)
+        url = sharing.public_url
+        self._accounts = Accounts(home, public_url=url, reach=sharing.reach)
+        pages = SharedPages(self._accounts.settle, url + ACCOUNTS, desk.sessions)
+        self._accounts.share(pages)
+        self._gateway = HttpGateway(home, lambda person: open_link(self._accounts.of(person)), PATH)
+        beside = [Mount(ACCOUNTS, pages.app), Mount("/", desk.app(_ways_in(desk, sharing)))]
+        self.app = Admission(
+            self._gateway,
+            hosts={urlsplit(url).netloc},
+            tokens=tokens or sharing.tokens,
+            origins={url},
+            issuer=sharing.issuer,
+            resource=sharing.resource,
+            desk=Starlette(routes=beside),
+        )
+
+    async def aclose(self) -> None:
+        """Let every client's server go."""
+        await self._gateway.aclose()
+        await self._accounts.aclose()
 
 
 def _ways_in(desk: SharedDesk, sharing: Sharing) -> list[BaseRoute]:
@@ -91,13 +121,11 @@ def _ways_in(desk: SharedDesk, sharing: Sharing) -> list[BaseRoute]:
     from handraise.pages.oauth.registration import FromVariable, Registration, hidden
 
     secret = hidden(FromVariable(SECRET)) if os.environ.get(SECRET) else None
-    registration = Registration(sharing.desk_client, secret, sharing.issuer)
+    registration = Registration(sharing.desk_client, secret, sharing.issuer, reach=sharing.reach)
     return DeskSignIn(registration, desk.sessions, sharing.public_url).routes
 
 
-async def serve_shared(
-    open_link: Callable[[], Awaitable[Link]], options: Options, host: str, port: int, sharing: Sharing
-) -> int:
+async def serve_shared(open_link: OpenLink, options: Options, host: str, port: int, sharing: Sharing) -> int:
     """Serve people over streamable HTTP until we are told to end."""
     import uvicorn
 
@@ -108,11 +136,12 @@ async def serve_shared(
         return asking
 
     home = Home(replace(options, where=where), opened)
-    gateway = HttpGateway(home, open_link, PATH)
+    shared = SharedGateway(home, asking.queue, open_link, sharing)
     config = uvicorn.Config(
-        shared_app(gateway, asking.queue, sharing),
+        shared.app,
         host=host,
         port=port,
+        http=WholeResponses,
         log_level="warning",
         access_log=False,  # sign-in links are addresses
         lifespan="off",
@@ -122,7 +151,7 @@ async def serve_shared(
     try:
         await uvicorn.Server(config).serve()
     finally:
-        await gateway.aclose()
+        await shared.aclose()
         await home.aclose()
         await asking.aclose()
     return 0

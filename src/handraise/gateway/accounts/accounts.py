@@ -1,0 +1,177 @@
+"""The accounts of a gateway's people at the servers behind it: the vault that keeps them, and the pages that make them.
+
+Nothing of this is loaded before a server asks for an account.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from handraise.errors import SetupError
+from handraise.gateway.accounts.own import Invitation, OwnAccount
+from handraise.gateway.peers import NOVEMBER
+from handraise.gateway.upstreams import Source, Upstream
+from handraise.issuers.reach import ANYWHERE, Reach
+from handraise.questions import Accepted, Answer, Cancelled, Declined, Person, UrlQuestion
+
+if TYPE_CHECKING:
+    from handraise.gateway.accounts.hosting import Pages
+    from handraise.gateway.home import Home
+    from handraise.pages import Visit
+    from handraise.pages.oauth import Account
+    from handraise.vault import Vault
+
+logger = logging.getLogger(__name__)
+
+NAME: Final = "Handraise gateway"
+_CODE: Final = "If the page asks for a code, type: {}"
+Enter = Callable[[Upstream], OwnAccount | None]
+"""A person's account at a server; None where the server is called with headers that the user configured."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Connecting:
+    """Whose page waits, and for what."""
+
+    own: OwnAccount
+    account: Account
+    ended: asyncio.Future[Answer[Any]] = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
+
+
+class Accounts:
+    """All of them. Each is its person's, and nobody else's requests carry its token."""
+
+    def __init__(
+        self,
+        home: Home,
+        *,
+        public_url: str | None = None,
+        reach: Reach = ANYWHERE,
+    ) -> None:
+        self.home = home
+        self.reach = reach
+        itself = Upstream(NAME, ("handraise", "gateway"), public_url)
+        self.source = Source(itself, revision=NOVEMBER)
+        """Who asks: the gateway, and not the server behind it."""
+        self._known: dict[tuple[str, str | None], OwnAccount] = {}
+        self._shared: Pages | None = None
+        self._pages: dict[int, Pages] = {}
+        self._waiting: dict[str, _Connecting] = {}
+        self._vault: Vault | None = None
+        self._store: Any = None
+        self._opening = asyncio.Lock()
+
+    def of(self, person: Person | None) -> Enter:
+        """The accounts of one person."""
+
+        def enter(upstream: Upstream) -> OwnAccount | None:
+            if upstream.url is None or any(name.lower() == "authorization" for name in upstream.headers):
+                return None
+            who = person or self.home.local_person()
+            key = who.key, upstream.url
+            if key not in self._known:
+                self._known[key] = OwnAccount(self, upstream, who)
+            return self._known[key]
+
+        return enter
+
+    def share(self, pages: Pages) -> None:
+        """Have people connect their accounts on these pages; without them everybody is the user of this computer."""
+        self._shared = pages
+
+    async def vault(self) -> Vault:
+        """Where tokens are kept; without a key for them, in memory and for as long as this process lives."""
+        async with self._opening:
+            if self._vault is None:
+                self._vault = await self._open_vault()
+        return self._vault
+
+    async def _open_vault(self) -> Vault:
+        from handraise.stores import MemoryStore
+        from handraise.stores.named import own_or_named_store
+        from handraise.vault import EphemeralKeys, Vault, usual_keys
+
+        self._store = own_or_named_store(self.home.options.store)
+        vault = Vault(self._store.secrets, usual_keys)
+        try:
+            await vault.require_key()
+        except SetupError as error:
+            logger.warning("connected accounts are forgotten when the gateway ends: %s", error)
+            keys = EphemeralKeys()
+            return Vault(MemoryStore().secrets, lambda: keys)
+        return vault
+
+    def pages(self, upstream: Upstream) -> Pages:
+        """The pages on which this server's people connect their accounts."""
+        if self._shared is not None:
+            return self._shared
+        from handraise.gateway.accounts.hosting import LocalPages
+
+        port = 0 if upstream.oauth is None else upstream.oauth.port
+        if port not in self._pages:
+            self._pages[port] = LocalPages(self.settle, port)
+        return self._pages[port]
+
+    async def invite(self, own: OwnAccount, account: Account, because_of: str) -> Invitation:
+        """A page for a person, or the one that waits for the same already."""
+        from handraise.pages import About
+        from handraise.pages.oauth import ConnectPage
+
+        pages = self.pages(own.upstream)
+        host = account.registration.host
+        why = f"{own.upstream.target} wants to know who you are."
+        visit = pages.visits.open(
+            ConnectPage(account),
+            own.person,
+            About(NAME, None, because_of, why),
+            key=" ".join([own.service, *account.scopes]),
+            seconds=self.home.options.wait,
+            code=pages.code(),
+        )
+        self._waiting = {
+            known: each for known, each in self._waiting.items() if pages.visits.find_reference(known)
+        }
+        connecting = self._waiting.setdefault(visit.elicitation_id, _Connecting(own, account))
+        text = (
+            f"{own.upstream.name} ({own.upstream.target}) can be used with an account of your own. The page shows what "
+            f"for, and leads you on to {host}, where you sign in. The gateway keeps the access for you alone."
+        )
+        if visit.code is not None:
+            text = f"{text}\n\n{_CODE.format(visit.code)}"
+        link = f"{await pages.open()}/{visit.id}"
+        return Invitation(UrlQuestion(text, link, visit.elicitation_id), connecting.ended)
+
+    async def settle(self, visit: Visit, answer: Answer[Any]) -> None:
+        """What has to be safe before a page is over: the vault has the token, and whoever waits is told."""
+        connecting = self._waiting[visit.elicitation_id]
+        own = connecting.own
+        if isinstance(answer, Accepted):
+            contents = own.dump(connecting.account, answer.data.grant)
+            await (await self.vault()).keep(own.person, own.service, contents)
+            own.connected(answer.data.grant)
+        del self._waiting[visit.elicitation_id]
+        if not connecting.ended.done():
+            connecting.ended.set_result(answer)
+
+    def withdraw(self, own: OwnAccount, invitation: Invitation, answer: Declined | Cancelled) -> None:
+        """The person said no where they were asked: the page is closed, too."""
+        reference = str(invitation.question.elicitation_id)
+        visits = self.pages(own.upstream).visits
+        if (visit := visits.find_reference(reference)) is not None:
+            visits.withdraw(visit, answer)
+        self._waiting.pop(reference, None)
+
+    async def aclose(self) -> None:
+        """Ask nobody any more, and stop listening."""
+        for own in self._known.values():
+            await own.aclose()
+        for pages in self._pages.values():
+            await pages.aclose()
+        if self._store is not None:
+            await self._store.aclose()

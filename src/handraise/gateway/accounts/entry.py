@@ -1,0 +1,201 @@
+"""Gets a person into a server that refuses their request: with a token of theirs, or by asking them to connect one.
+
+A question that comes because of a call takes the call's own way: to the client's dialog, or to our desk, where the
+call is held and parked. Whatever else is refused, as a handshake is, can be asked about at our desk only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable
+from itertools import count
+from typing import Any, Final
+
+from handraise.errors import HandraiseError
+from handraise.gateway.accounts.challenge import ACCOUNT_NEEDED, Challenge
+from handraise.gateway.accounts.own import Invitation, OwnAccount
+from handraise.gateway.calls import NAMED
+from handraise.gateway.messages import Id, Message, fault, notice, request, response
+from handraise.gateway.peers import VERSION_KEY
+from handraise.questions import Accepted, Answer, Cancelled, Declined
+
+logger = logging.getLogger(__name__)
+
+_STATE: Final = "handraise-account-"
+_KEY: Final = "account"
+_PROBE: Final = "server/discover"
+_GLANCE: Final = 10.0
+"""Seconds for which a client that finds out about the server waits: it takes silence for a server of the other era."""
+
+DECLINED: Final = (
+    "The user does not want to connect an account for the server {server!r}. The call did not reach it; nothing was "
+    "done. Do not repeat it unless they ask for it."
+)
+UNFINISHED: Final = (
+    "The server {server!r} wants an account of the user's, and they have not connected one yet; the question waits at "
+    "their Handraise desk, and {where}. Nothing was done. Try again when they say that they did."
+)
+FAILED: Final = (
+    "The server {server!r} wants an account of the user's, and none can be connected now; the reason is in the "
+    "gateway's log. Nothing was done. Tell the user."
+)
+
+
+class Entry:
+    """For one link. `deliver` takes what its client is to get, `send` a call that may go on."""
+
+    def __init__(
+        self, own: OwnAccount, deliver: Callable[[Message], None], send: Callable[[Message], None]
+    ) -> None:
+        self._own = own
+        self._deliver = deliver
+        self._send = send
+        self._asked: dict[Id, asyncio.Future[str]] = {}
+        self._rounds: dict[str, Invitation] = {}
+        self._fresh = count(1)
+
+    async def token(self) -> str | None:
+        """The person's token."""
+        try:
+            return await self._own.token()
+        except HandraiseError as error:
+            logger.warning("a token of %s could not be renewed: %s", self._own.upstream.name, error)
+            return None
+
+    def takes(self, message: Message) -> bool:
+        """Whether a message is the answer to a question of ours; then it goes no further."""
+        if message.method is not None or message.id not in self._asked:
+            return False
+        answered = self._asked.pop(message.id)
+        if not answered.done():
+            answered.set_result(str((message.result or {}).get("action", "cancel")))
+        return True
+
+    def is_round(self, message: Message) -> bool:
+        """Whether a request answers a round of ours."""
+        state = message.params.get("requestState") if message.method in NAMED else None
+        return isinstance(state, str) and state.startswith(_STATE)
+
+    async def meet(self, message: Message, challenge: Challenge, sent: str | None) -> bool:
+        """Get in with a request that was refused; True when it may be made again, else its client was told."""
+        try:
+            if await self._own.recall(sent, challenge):
+                return True
+            if not message.is_request:
+                return False
+            if self._own.accounts.home.options.desk == "none":
+                raise HandraiseError("people are asked at no desk here")
+            invitation = await self._own.invite(challenge, _because_of(message, self._own.upstream.name))
+        except HandraiseError as error:
+            logger.warning("%s wants an account: %s", self._own.upstream.name, error)
+            self._tell(message, FAILED)
+            return False
+        if message.method not in NAMED:
+            return await self._ask_at_desk(message, invitation)
+        if _is_modern(message):
+            self._end_round(message, invitation)
+            return False
+        return await self._ask(message, invitation)
+
+    async def go_on(self, message: Message) -> None:
+        """The client answers a round of ours: once the account is there, the call is made as it was at first."""
+        invitation = self._rounds.pop(str(message.params.get("requestState")), None)
+        params = {name: value for name, value in message.params.items() if name not in _ROUND}
+        plain = message.with_(params=params)
+        if invitation is not None:  # else it is another process's: the server says again what is missing
+            given = message.params.get("inputResponses")
+            answer = given.get(_KEY) if isinstance(given, dict) else None
+            action = str(answer.get("action")) if isinstance(answer, dict) else "cancel"
+            if not await self._finished(plain, invitation, action):
+                return
+        self._send(plain)
+
+    async def _ask(self, message: Message, invitation: Invitation) -> bool:
+        id = f"{_STATE}{next(self._fresh)}"
+        self._asked[id] = asyncio.get_running_loop().create_future()
+        asked = request(id, "elicitation/create", _params(invitation, with_id=True))
+        asked.about, asked.source = message.id, self._own.accounts.source
+        self._deliver(asked)
+        try:
+            action = await self._asked[id]
+        finally:
+            self._asked.pop(id, None)
+        if not await self._finished(message, invitation, action):
+            return False
+        done = notice(
+            "notifications/elicitation/complete", {"elicitationId": invitation.question.elicitation_id}
+        )
+        done.about, done.source = message.id, self._own.accounts.source
+        self._deliver(done)
+        return True
+
+    def _end_round(self, message: Message, invitation: Invitation) -> None:
+        state = _STATE + secrets.token_urlsafe(18)
+        self._rounds[state] = invitation
+        asked = {_KEY: {"method": "elicitation/create", "params": _params(invitation, with_id=False)}}
+        round_ = {"resultType": "input_required", "inputRequests": asked, "requestState": state}
+        ended = response(message.id, round_)
+        ended.about, ended.source = message.id, self._own.accounts.source
+        self._deliver(ended)
+
+    async def _finished(self, message: Message, invitation: Invitation, action: str) -> bool:
+        """Wait for the page of somebody who agreed to open it; tell the client when nothing comes of it."""
+        if action != "accept":
+            self._own.accounts.withdraw(
+                self._own, invitation, Declined() if action == "decline" else Cancelled()
+            )
+            self._tell(message, DECLINED if action == "decline" else UNFINISHED)
+            return False
+        await asyncio.wait({invitation.ended}, timeout=self._own.accounts.home.options.hold)
+        return self._ended(message, invitation.ended.result() if invitation.ended.done() else None)
+
+    def _ended(self, message: Message, answer: Answer[Any] | None) -> bool:
+        if isinstance(answer, Accepted):
+            return True
+        self._tell(message, DECLINED if isinstance(answer, Declined) else UNFINISHED)
+        return False
+
+    async def _ask_at_desk(self, message: Message, invitation: Invitation) -> bool:
+        """The person is asked at our desk for as long as it takes, the client waits for as long as it may."""
+        patience = self._own.accounts.home.options.hold
+        if message.method == _PROBE:
+            patience = min(patience, _GLANCE)
+        asking = self._own.ask_at_desk(invitation)
+        await asyncio.wait({asking}, timeout=patience)
+        return self._ended(message, asking.result() if asking.done() else None)
+
+    def _tell(self, message: Message, sentence: str) -> None:
+        """A sentence for the model, as the end of what it called."""
+        home, server = self._own.accounts.home, self._own.upstream.name
+        text = sentence.format(server=server, where=home.options.where)
+        told = fault(message.id, ACCOUNT_NEEDED, text)
+        if message.method == "tools/call":
+            modern = {"resultType": "complete"} if _is_modern(message) else {}
+            told = response(
+                message.id, {**modern, "content": [{"type": "text", "text": text}], "isError": True}
+            )
+        told.about, told.source = message.id, self._own.accounts.source
+        self._deliver(told)
+
+
+_ROUND: Final = ("inputResponses", "requestState")
+
+
+def _params(invitation: Invitation, *, with_id: bool) -> dict[str, Any]:
+    question = invitation.question
+    known = {"elicitationId": question.elicitation_id} if with_id else {}
+    return {"mode": "url", "message": question.message, "url": question.url, **known}
+
+
+def _because_of(message: Message, server: str) -> str:
+    """What the person reads of why they are asked."""
+    name = message.params.get(NAMED.get(message.method or "", ""))
+    kind = (message.method or "").partition("/")[0].rstrip("s")
+    return f"{kind} {name} of {server}" if isinstance(name, str) else f"connecting to {server}"
+
+
+def _is_modern(message: Message) -> bool:
+    meta = message.params.get("_meta")
+    return isinstance(meta, dict) and VERSION_KEY in meta
