@@ -331,3 +331,33 @@ async def test_a_guard_that_speaks_of_a_count_needs_one() -> None:
             guard("Delete {count}?" if not options else "Delete?", **options)
     with pytest.raises(DefinitionError, match="plain name"):
         guard("Delete {group.__class__}?")
+
+
+@pytest.mark.parametrize("above", [True, False], ids=["guard above", "guard below"])
+@pytest.mark.parametrize("make", [MCPServer, FastMCP], ids=["MCPServer", "FastMCP"])
+@pytest.mark.shows("U3b")
+async def test_hints_are_seen_where_the_tool_is_registered(
+    revision: Revision, make: Any, above: bool
+) -> None:
+    server, ran = Handraise().install(make("files")), []
+    ask_first = guard("Really?", hint="destructive")
+
+    def add(name: str, annotations: types.ToolAnnotations | None) -> None:
+        async def body() -> str:
+            ran.append(name)
+            return name
+
+        body.__name__ = name
+        register = server.tool(annotations=annotations)
+        assert ask_first(register(body)) if above else register(ask_first(body))
+
+    add("read", types.ToolAnnotations(read_only_hint=True))
+    add("append", types.ToolAnnotations(destructive_hint=False))
+    add("remove", types.ToolAnnotations(destructive_hint=True))
+    add("silent", None)
+    person = Person(DECLINE, DECLINE)
+    async with connect(getattr(server, "_mcp_server", server), revision, person) as client:
+        for name in ("read", "append", "remove", "silent"):
+            await client.call_tool(name, {})
+    assert ran == ["read", "append"]
+    assert len(person.asked) == 2

@@ -17,7 +17,7 @@ from tests.server.rounds import by_hand
 
 from handraise import Handraise
 from handraise.errors import GuardRefused
-from handraise.guards import SqlGuard
+from handraise.guards import Catalogue, SqlGuard
 from handraise.guards.sql import DuckDB, Postgres
 from handraise.guards.sql.engines import CannotEstimate
 from handraise.revisions import Revision
@@ -215,6 +215,37 @@ async def test_comments_on_columns_are_a_catalogue(pg: psycopg.AsyncConnection[A
         ("location", "contact")
     ]
     assert not (await guard.judge("SELECT id FROM people")).asks
+
+
+@pytest.mark.stranger
+async def test_what_is_personal_in_a_table_is_personal_in_its_partitions(
+    pg: psycopg.AsyncConnection[Any],
+) -> None:
+    await pg.execute(
+        "CREATE TABLE visits(id INT, email TEXT, at DATE) PARTITION BY RANGE (at);"
+        "CREATE TABLE visits_24 PARTITION OF visits FOR VALUES FROM ('2024-01-01') TO ('2025-01-01');"
+        "CREATE MATERIALIZED VIEW kept AS SELECT id, email AS contact FROM visits"
+    )
+    guard = SqlGuard(Postgres(pg), Catalogue({"visits": {"email": ["contact"]}}))
+    for statement in ("SELECT id FROM visits", "SELECT id FROM visits_24", "SELECT id FROM kept"):
+        assert not (await guard.judge(statement)).asks, statement
+    for statement, column in {
+        "SELECT email FROM visits": "visits.email",
+        "SELECT email FROM visits_24": "visits_24.email",
+        "SELECT contact FROM kept": "visits.email",
+    }.items():
+        ((name, tags),) = (await guard.judge(statement)).columns
+        assert (name, tags) == (f"guarded.{column}", ("contact",))
+
+
+async def test_an_engine_that_is_gone_refuses_with_a_sentence(duck: Any, revision: Revision) -> None:
+    closed = duckdb.connect()
+    server = Server(SqlGuard(DuckDB(closed), CATALOGUE), duck)
+    closed.close()
+    told, category = await server.call("SELECT 1", revision, Person())
+    assert category == "cannot_estimate"
+    assert "Connection already closed" in told
+    assert server.ran == []
 
 
 async def agree_with_corpus(guard: SqlGuard, dialect: str) -> None:

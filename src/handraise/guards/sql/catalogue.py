@@ -56,6 +56,9 @@ class Catalogue:
                 if not {"table", "column", "tags"} <= set(reader.fieldnames or ()):
                     raise SetupError(f"{path}: the first line has to name table, column and tags")
                 for row in reader:
+                    for name in ("table", "column"):
+                        if not row[name]:
+                            raise SetupError(f"{path}: line {reader.line_num} names no {name}")
                     kinds = [kind.strip() for kind in (row["tags"] or "").split(";") if kind.strip()]
                     tags.setdefault(row["table"], {})[row["column"]] = kinds
         except (OSError, ValueError, csv.Error) as error:

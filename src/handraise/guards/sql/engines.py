@@ -9,7 +9,7 @@ from handraise.guards.sql.schema import Path, Schema
 
 
 class CannotEstimate(Exception):
-    """The engine gives no estimate. The message says why, for the log."""
+    """The engine gives no estimate, or does not say what it has. The message says why, for the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Engine(Protocol):
         ...
 
     async def schema(self) -> Schema:
-        """What it has now."""
+        """What it has now. Raises `CannotEstimate`."""
         ...
 
     async def estimate(self, statement: str) -> Estimate:

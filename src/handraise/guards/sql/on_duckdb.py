@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ class DuckDB:
         return await anyio.to_thread.run_sync(partial(self._estimate, statement))
 
     def _schema(self) -> Schema:
-        with self._connection.cursor() as cursor:
+        with _telling(), self._connection.cursor() as cursor:
             views = {tuple(path): sql for *path, sql in cursor.execute(_VIEWS).fetchall()}
             found = cursor.execute(_COLUMNS).fetchall()
             made = cursor.execute(_FUNCTIONS).fetchall()
@@ -51,17 +52,23 @@ class DuckDB:
         return Schema(relations, frozenset(name for (name,) in made))
 
     def _estimate(self, statement: str) -> Estimate:
-        import duckdb
-
-        try:
-            with self._connection.cursor() as cursor:
-                # Behind EXPLAIN a second statement would run: DuckDB's own parser has to find one only.
-                if len(cursor.extract_statements(statement)) != 1:
-                    raise CannotEstimate("there is more than one statement in it")
-                (row,) = cursor.execute(f"EXPLAIN (FORMAT JSON) {statement}").fetchall()
-        except duckdb.Error as error:
-            raise CannotEstimate(str(error).partition("\n")[0]) from None
+        with _telling(), self._connection.cursor() as cursor:
+            # Behind EXPLAIN a second statement would run: DuckDB's own parser has to find one only.
+            if len(cursor.extract_statements(statement)) != 1:
+                raise CannotEstimate("there is more than one statement in it")
+            (row,) = cursor.execute(f"EXPLAIN (FORMAT JSON) {statement}").fetchall()
         return parse_plan(row[1])
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """What DuckDB objects to becomes a sentence."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        raise CannotEstimate(str(error).partition("\n")[0]) from None
 
 
 def parse_plan(text: str) -> Estimate:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from handraise.guards.sql.catalogue import Catalogue
 from handraise.guards.sql.engines import CannotEstimate, Estimate
-from handraise.guards.sql.schema import Relation, Schema
+from handraise.guards.sql.schema import Path, Relation, Schema
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -20,6 +21,16 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
 GROUP BY n.nspname, c.relname, c.relkind, c.oid
+"""
+_PARTS = """
+WITH RECURSIVE parts(part, whole) AS (
+    SELECT inhrelid, inhparent FROM pg_inherits
+    UNION SELECT parts.part, i.inhparent FROM parts JOIN pg_inherits i ON i.inhrelid = parts.whole
+)
+SELECT n.nspname, c.relname, of_n.nspname, of_c.relname FROM parts
+JOIN pg_class c ON c.oid = part JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_class of_c ON of_c.oid = whole JOIN pg_namespace of_n ON of_n.oid = of_c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'f')
 """
 _FUNCTIONS = """
 SELECT DISTINCT p.proname::text FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
@@ -45,11 +56,17 @@ class Postgres:
 
     async def schema(self) -> Schema:
         """Tables, views and functions outside of the system's own schemas."""
-        async with self._connection.cursor() as cursor:
-            found = await (await cursor.execute(_RELATIONS)).fetchall()
-            made = await (await cursor.execute(_FUNCTIONS)).fetchall()
+        with _telling():
+            async with self._connection.cursor() as cursor:
+                found = await (await cursor.execute(_RELATIONS)).fetchall()
+                parts = await (await cursor.execute(_PARTS)).fetchall()
+                made = await (await cursor.execute(_FUNCTIONS)).fetchall()
+        above: dict[Path, list[Path]] = {}
+        for schema, name, *of in parts:
+            above.setdefault((schema, name), []).append(tuple(of))
         relations = tuple(
-            Relation((schema, name), tuple(columns), view) for schema, name, columns, view in found
+            Relation((schema, name), tuple(columns), view, tuple(above.get((schema, name), ())))
+            for schema, name, columns, view in found
         )
         return Schema(relations, frozenset(name for (name,) in made))
 
@@ -66,17 +83,24 @@ class Postgres:
 
     async def estimate(self, statement: str) -> Estimate:
         """The most rows of any step, and the tables that the plan reads."""
-        import psycopg
-
-        try:
+        with _telling():
             async with self._connection.transaction(), self._connection.cursor() as cursor:
                 # Prepared, because the server then takes one statement only: behind EXPLAIN a second one would run.
                 text = f"EXPLAIN (FORMAT JSON, VERBOSE) {statement}".encode()
                 await cursor.execute(text, prepare=True)
                 (row,) = await cursor.fetchall()
-        except psycopg.Error as error:
-            raise CannotEstimate(str(error).partition("\n")[0]) from None
         return parse_plan(row[0])
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """What PostgreSQL or the way to it objects to becomes a sentence."""
+    import psycopg
+
+    try:
+        yield
+    except psycopg.Error as error:
+        raise CannotEstimate(str(error).partition("\n")[0]) from None
 
 
 def parse_plan(plans: list[dict[str, Any]]) -> Estimate:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from handraise.display import for_line
 from handraise.guards.sql.engines import CannotEstimate, Estimate
 from handraise.guards.sql.schema import Path, Relation, Schema
 
@@ -27,11 +29,11 @@ class Trino:
     async def schema(self) -> Schema:
         """Tables and views of the catalogue."""
         own = "table_schema <> 'information_schema'"
-        columns = await self._run(
+        columns = await self._rows_of(
             "SELECT table_schema, table_name, column_name FROM "  # noqa: S608
             f"{self._catalog}.information_schema.columns WHERE {own} ORDER BY ordinal_position"
         )
-        defined = await self._run(
+        defined = await self._rows_of(
             "SELECT table_schema, table_name, view_definition FROM "  # noqa: S608
             f"{self._catalog}.information_schema.views WHERE {own}"
         )
@@ -47,25 +49,46 @@ class Trino:
         )
 
     async def estimate(self, statement: str) -> Estimate:
-        """The rows that go in, by the connector's statistics."""
-        rows = await self._run(f"EXPLAIN (TYPE IO, FORMAT JSON) {statement}")
+        """The rows that go in and come out, by the connector's statistics, and the columns that are restricted."""
+        rows = await self._rows_of(f"EXPLAIN (TYPE IO, FORMAT JSON) {statement}")
+        if not rows or not rows[0]:
+            raise CannotEstimate("Trino gave no plan")
         return parse_io(rows[0][0])
+
+    async def _rows_of(self, statement: str) -> Sequence[Sequence[Any]]:
+        try:
+            return await self._run(statement)
+        except Exception as error:  # whatever your driver raises: nothing runs without an estimate
+            said = str(getattr(error, "message", None) or error).partition("\n")[0]
+            raise CannotEstimate(f"Trino said: {for_line(said, limit=300)}") from error
 
 
 def parse_io(text: str) -> Estimate:
-    """An estimate from Trino's IO plan. Without statistics its numbers are NaN, and there is none."""
+    """An estimate from Trino's IO plan. Without statistics its numbers are NaN, and there is none.
+
+    Of a statement that writes, Trino never knows how many rows come out; a person is asked about it anyhow.
+    """
     try:
         plan = json.loads(text)
         inputs = plan["inputTableColumnInfos"]
-        estimates = [each["estimate"]["outputRowCount"] for each in inputs]
-        whole = plan.get("estimate", {}).get("outputRowCount", 0)
-        rows = [float(number) for number in (*estimates, whole)]
-        tables = frozenset(_path(each["table"]) for each in inputs)
+        tables = {_path(each["table"]) for each in inputs}
+        columns = {(_path(each["table"]), name) for each in inputs for name in _restricted(each)}
+        rows = [float(each["estimate"]["outputRowCount"]) for each in inputs]
+        whole = float(plan["estimate"]["outputRowCount"])
+        written = plan.get("outputTable")
+        if written is not None:
+            tables.add(_path(written))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CannotEstimate(f"the plan cannot be read: {error!r}") from None
-    if any(number != number or number in (float("inf"), float("-inf")) for number in rows):
-        raise CannotEstimate("the tables have no statistics")
-    return Estimate(int(max(rows)), tables)
+        raise CannotEstimate(f"the plan cannot be read ({type(error).__name__}: {error})") from None
+    known = [*rows, *([whole] if written is None or math.isfinite(whole) else [])]
+    if not all(math.isfinite(number) and number >= 0 for number in known):
+        raise CannotEstimate("there are no statistics about its tables; ANALYZE makes some")
+    return Estimate(math.ceil(max(known, default=0)), frozenset(tables), frozenset(columns))
+
+
+def _restricted(info: dict[str, Any]) -> list[str]:
+    """The columns by which rows are chosen; older versions have them without `constraint` around them."""
+    return [str(each["columnName"]) for each in info.get("constraint", info)["columnConstraints"]]
 
 
 def _path(table: dict[str, Any]) -> Path:

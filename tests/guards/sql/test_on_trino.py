@@ -1,0 +1,151 @@
+"""Trino, by the output that its documentation shows. None of this ran against a live cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handraise.errors import GuardRefused
+from handraise.guards.sql import Catalogue, SqlGuard, Trino
+from handraise.guards.sql.engines import CannotEstimate
+from handraise.guards.sql.on_trino import parse_io
+
+pytestmark = [pytest.mark.anyio, pytest.mark.shows("U4")]
+
+PLANS = Path(__file__).parents[1] / "data" / "trino"
+ORDERS, PEOPLE = ("hive", "tpch", "orders"), ("hive", "tpch", "people")
+COLUMNS = {"orders": ("orderkey", "custkey"), "people": ("id", "email", "born"), "contacts": ("contact",)}
+
+
+def plan(name: str) -> str:
+    return (PLANS / f"{name}.json").read_text(encoding="utf-8")
+
+
+class Cluster:
+    """What a driver would give: a catalogue, and one plan for everything that is explained."""
+
+    def __init__(self, plan: str | Exception) -> None:
+        self.plan = plan
+        self.ran: list[str] = []
+
+    async def run(self, statement: str) -> Sequence[Sequence[Any]]:
+        self.ran.append(statement)
+        if ".columns" in statement:
+            return [("tpch", table, column) for table, columns in COLUMNS.items() for column in columns]
+        if ".views" in statement:
+            return [("tpch", "contacts", "SELECT email AS contact FROM hive.tpch.people")]
+        if isinstance(self.plan, Exception):
+            raise self.plan
+        return [(self.plan,)]
+
+    def guard(self) -> SqlGuard:
+        return SqlGuard(Trino(self.run, "hive"), Catalogue({"people": {"email": ["contact"], "born": []}}))
+
+
+def test_the_documented_plan_of_a_write_is_read() -> None:
+    estimate = parse_io(plan("documented"))
+    assert estimate.rows == 2
+    assert estimate.tables == {("hive", "tpch", "test_orders")}
+    assert {column for _, column in estimate.columns} == {"orderkey", "processing", "custkey"}
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "tables"),
+    [
+        ("plain", 1_500_000, {ORDERS}),
+        ("join", 15_000, {ORDERS, PEOPLE}),
+        ("constraints", 1, {PEOPLE}),
+        ("nothing_matches", 0, {ORDERS}),
+        ("no_table", 1, set()),
+    ],
+)
+def test_the_most_rows_that_go_in_or_come_out_count(name: str, rows: int, tables: Any) -> None:
+    estimate = parse_io(plan(name))
+    assert (estimate.rows, estimate.tables) == (rows, tables)
+
+
+@pytest.mark.parametrize("name", ["no_statistics", "result_unknown"])
+def test_without_statistics_there_is_no_estimate(name: str) -> None:
+    with pytest.raises(CannotEstimate, match="no statistics"):
+        parse_io(plan(name))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", "null", '{"inputTableColumnInfos": [{}], "estimate": {}}', "Fragment 0 [SINGLE]"]
+    + [plan("plain").replace("1500000.0", bad) for bad in ("NaN", "Infinity", "-1", '"many"', "null")],
+)
+def test_a_plan_that_is_none_gives_no_estimate(text: str) -> None:
+    with pytest.raises(CannotEstimate):
+        parse_io(text)
+
+
+@pytest.mark.parametrize(
+    ("statement", "name", "asks", "columns"),
+    [
+        ("SELECT orderkey FROM orders", "nothing_matches", False, []),
+        ("SELECT orderkey FROM orders", "plain", True, []),
+        (
+            "SELECT o.orderkey FROM orders o JOIN people p ON p.id = o.custkey",
+            "join",
+            True,
+            ["tpch.people.born"],
+        ),
+        ("SELECT id FROM people WHERE email = 'ada@example.org'", "constraints", True, ["tpch.people.email"]),
+        ("SELECT contact FROM contacts", "constraints", True, ["tpch.people.email"]),
+        ("SELECT 1", "no_table", False, []),
+    ],
+)
+async def test_cost_and_personal_columns_are_asked_about(
+    statement: str, name: str, asks: bool, columns: list[str]
+) -> None:
+    cluster = Cluster(plan(name))
+    verdict = await cluster.guard().judge(statement)
+    assert (verdict.asks, [column for column, _ in verdict.columns]) == (asks, columns)
+    assert cluster.ran[-1] == f"EXPLAIN (TYPE IO, FORMAT JSON) {statement}"
+
+
+async def test_a_table_that_the_text_does_not_name_is_refused() -> None:
+    with pytest.raises(GuardRefused, match="does not name: people"):
+        await Cluster(plan("join")).guard().judge("SELECT orderkey FROM orders")
+
+
+class DriverError(Exception):
+    """As the driver raises it: with a message of its own."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"DriverError(type=USER_ERROR, query_id=2026, message={message!r})")
+        self.message = message
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (
+            DriverError("line 1:8: Column 'x' cannot be resolved\n  at io.trino"),
+            "Trino said: line 1:8: Column 'x'",
+        ),
+        (ConnectionError("connection refused"), "Trino said: connection refused"),
+    ],
+)
+async def test_what_a_driver_raises_becomes_a_sentence_and_nothing_runs(error: Exception, told: str) -> None:
+    with pytest.raises(GuardRefused, match=r"^cannot_estimate: this statement does not run") as caught:
+        await Cluster(error).guard().judge("SELECT orderkey FROM orders")
+    assert told in str(caught.value)
+    assert "io.trino" not in str(caught.value)
+
+
+async def test_a_cluster_that_is_gone_refuses_everything() -> None:
+    async def gone(statement: str) -> Sequence[Sequence[Any]]:
+        raise ConnectionError("connection refused")
+
+    with pytest.raises(GuardRefused, match="connection refused"):
+        await SqlGuard(Trino(gone, "hive"), Catalogue()).judge("SELECT 1")
+
+
+def test_a_catalogue_name_cannot_carry_sql() -> None:
+    with pytest.raises(ValueError, match="no name of a catalogue"):
+        Trino(Cluster("").run, "hive; DROP")
