@@ -423,7 +423,7 @@ def claims(tests: Path = Path(__file__).parent) -> dict[str, list[str]]:
     """Where each id is claimed to be shown, as `path:line`."""
     found: dict[str, list[str]] = {}
     for path in sorted(tests.rglob("*.py")):
-        if "node_modules" in path.parts:
+        if any(part.startswith((".", "node_modules")) for part in path.relative_to(tests).parts):
             continue
         with suppress(SyntaxError):  # pytest says so itself
             for line, id_ in claims_in(path.read_text(encoding="utf-8")):
