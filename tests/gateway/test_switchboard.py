@@ -58,10 +58,10 @@ def shop(name: str) -> MCPServer:
 
 @asynccontextmanager
 async def two_shops(
-    script: list[Line] | None = None,
+    script: list[Line] | None = None, **more: Any
 ) -> AsyncIterator[tuple[Gateway, Any, dict[str, MemoryLink]]]:
     queue = Queue()
-    home = Home(Options(), opening(Asking(queue, OpenGate(), timeout=30)))
+    home = Home(Options(), opening(Asking(queue, OpenGate(), timeout=30)), **more)
     links = {name: MemoryLink(shop(name), None, Upstream(name, (name,))) for name in ("north", "south")}
     for link in links.values():
         await link.open()

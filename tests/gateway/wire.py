@@ -87,14 +87,16 @@ class WireServer:
 class WireClient:
     """A client of one era in front of a gateway in front of such a server."""
 
-    def __init__(self, *, modern: bool, behind: bool, able: dict[str, Any] = ABLE, **asking: Any) -> None:
+    def __init__(
+        self, *, modern: bool, behind: bool, able: dict[str, Any] = ABLE, guards: Any = (), **asking: Any
+    ) -> None:
         self.modern = modern
         self.server = WireServer(modern=behind)
         self.got: list[Message] = []
         self.queue = Queue()
         self.able = able
         home = Home(
-            Options(hold=30), opening(Asking(self.queue, OpenGate(), timeout=30, **asking)), guards=()
+            Options(hold=30), opening(Asking(self.queue, OpenGate(), timeout=30, **asking)), guards=guards
         )
         self._front = Front(EraLink(self.server), home, self)
 

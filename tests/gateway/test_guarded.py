@@ -1,0 +1,183 @@
+"""A guard and time: its calls are held, parked, resumed and taken over, and nothing runs without a yes."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+from mcp.server.mcpserver import MCPServer
+from tests.gateway.peers import gateway
+from tests.gateway.test_guarding import DESTRUCTIVE, files, rules
+from tests.gateway.test_holding import LEAVE, QUICK, answer, ticket_in, waiting
+from tests.gateway.test_switchboard import two_shops
+from tests.gateway.test_taking_over import keepers
+from tests.gateway.wire import WireClient, until
+from tests.server.peers import REVISIONS, Person, text_of
+
+from handraise.desks import Decision
+from handraise.desks.scripted import Line
+from handraise.gateway.taking_over import Keeper
+from handraise.questions import Accepted, Declined
+from handraise.revisions import Revision
+from handraise.server.endings import CATEGORY
+
+pytestmark = [pytest.mark.anyio, pytest.mark.shows("U3")]
+
+ERAS = [Revision.NOVEMBER_2025, Revision.JULY_2026]
+either_server = pytest.mark.parametrize("only", ERAS, ids=lambda revision: f"server-{revision}")
+
+
+@pytest.fixture(params=REVISIONS, ids=lambda revision: f"client-{revision}")
+def revision(request: pytest.FixtureRequest) -> Revision:
+    return Revision(request.param)
+
+
+def guarded(
+    server: MCPServer, only: Revision, keeper: Keeper | None = None, guards: Any = DESTRUCTIVE
+) -> Any:
+    return gateway(server=server, only=only, guards=guards, options=QUICK, script=LEAVE, keeper=keeper)
+
+
+@either_server
+@pytest.mark.parametrize("able", [True, False], ids=["client that asks", "client that cannot ask"])
+async def test_a_guarded_call_is_parked_and_resumed_whatever_its_client_can(
+    revision: Revision, only: Revision, able: bool
+) -> None:
+    ran: list[str] = []
+    async with (
+        guarded(files(ran), only) as (seen, connect),
+        connect(revision, Person() if able else None) as client,
+    ):
+        assert "handraise_resume" in {tool.name for tool in (await client.list_tools()).tools}
+        ticket = ticket_in(await client.call_tool("remove", {"path": "a"}))
+        assert ticket_in(await client.call_tool("remove", {"path": "a"})) == ticket
+        assert ran == []
+        answer(seen, await waiting(seen), confirm=True)
+        done = await client.call_tool("handraise_resume", {"ticket": ticket})
+        assert text_of(done) == "removed"
+    assert ran == ["remove a"]
+
+
+async def test_a_client_that_asks_is_offered_nothing_where_there_are_no_guards(revision: Revision) -> None:
+    async with gateway(guards=()) as (_, connect), connect(revision, Person()) as client:
+        offered = {tool.name for tool in (await client.list_tools()).tools}
+    assert ("handraise_resume" in offered) is (revision is Revision.JUNE_2025)  # it has no links
+
+
+@either_server
+@pytest.mark.parametrize("yes", [True, False], ids=["yes", "no"])
+async def test_another_process_asks_again_before_anything_runs(
+    revision: Revision, only: Revision, yes: bool
+) -> None:
+    ran: list[str] = []
+    first, second = keepers()
+    async with (
+        guarded(files(ran), only, first) as (_, connect),
+        connect(revision) as client,
+        guarded(files(ran), only, second) as (other, again),
+        AsyncExitStack() as stack,
+    ):
+        ticket = ticket_in(await client.call_tool("remove", {"path": "a"}))
+        later = await stack.enter_async_context(again(revision))
+        await later.list_tools()
+        question = await waiting(other)
+        assert "Tool: remove" in other.queue.waiting()[0].question.message
+        assert ran == []
+        given: Any = Accepted({"confirm": True}) if yes else Declined()
+        assert other.queue.decide(question, Decision(given, by="agent", desk="test")) == "taken"
+        done = await later.call_tool("handraise_resume", {"ticket": ticket})
+        assert text_of(done) == "removed" if yes else (done.meta or {})[CATEGORY] == "user_declined"
+    assert ran == (["remove a"] if yes else [])
+
+
+@either_server
+async def test_a_call_whose_guard_is_gone_after_a_restart_ends_without_running(
+    revision: Revision, only: Revision
+) -> None:
+    ran: list[str] = []
+    first, second = keepers()
+    async with (
+        guarded(files(ran), only, first) as (_, connect),
+        connect(revision) as client,
+        guarded(files(ran), only, second, guards=()) as (_, again),
+        AsyncExitStack() as stack,
+    ):
+        ticket = ticket_in(await client.call_tool("remove", {"path": "a"}))
+        later = await stack.enter_async_context(again(revision))
+        ended = await later.call_tool("handraise_resume", {"ticket": ticket})
+        assert ended.is_error
+        assert (ended.meta or {})[CATEGORY] == "no_answer"
+        assert ran == []
+        assert text_of(await later.call_tool("remove", {"path": "a"})) == "removed"
+
+
+@either_server
+async def test_a_call_that_ran_after_a_yes_is_ambiguous_to_another_process(
+    revision: Revision, only: Revision
+) -> None:
+    """The process ended after the yes and before the result: the call may have run, and is not made again."""
+    server, began = MCPServer("files"), asyncio.Event()
+    ran: list[str] = []
+
+    @server.tool()
+    async def remove(path: str) -> str:
+        ran.append(path)
+        began.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    first, second = keepers()
+    async with guarded(server, only, first) as (seen, connect), connect(revision) as client:
+        ticket = ticket_in(await client.call_tool("remove", {"path": "a"}))
+        answer(seen, await waiting(seen), confirm=True)
+        await began.wait()
+        async with guarded(server, only, second) as (other, again), again(revision) as later:
+            told = await later.call_tool("handraise_resume", {"ticket": ticket})
+            assert "Whether it had done anything" in text_of(told)
+            assert not other.queue.waiting()
+    assert ran == ["a"]
+
+
+NORTH_ONLY = rules('[guards.mine]\nservers = ["north"]\ntools = ["buy"]\nhint = "any"')
+
+
+async def test_a_guard_knows_its_server_behind_several_and_the_tools_own_name(revision: Revision) -> None:
+    """Both have a tool `buy`, so that the client knows it as `north_buy`; nothing was listed yet."""
+    script = [
+        Line("decline", message="Tool: buy", repeat=True),
+        Line("accept", {"answer": "3"}, message="south", repeat=True),
+    ]
+    async with (
+        two_shops(script, guards=NORTH_ONLY) as (seen, connected, links),
+        connected(revision) as client,
+    ):
+        refused = await client.session.call_tool("north_buy", {"item": "tea"})
+        assert (getattr(refused, "meta", None) or {})[CATEGORY] == "user_declined"
+        assert text_of(await client.call_tool("south_buy", {"item": "tea"})) == "south: 3 tea"
+    assert [each.origin.name for each in seen.desk.seen] == ["north", "south"]
+    assert all(b'"tools/call"' not in message.raw for message in links["north"].sent)
+
+
+@pytest.mark.parametrize("modern", [False, True], ids=["legacy", "modern"])
+async def test_a_cancelled_call_leaves_its_guard_and_its_server_hears_nothing(modern: bool) -> None:
+    client = await WireClient.begun(modern=modern, behind=modern, guards=DESTRUCTIVE)
+    client.server.got.clear()
+    client.ask(1, "tools/call", {"name": "remove", "arguments": {}})
+    await until(client.queue.waiting)
+    client.tell("notifications/cancelled", {"requestId": 1})
+    await until(lambda: not client.queue.waiting())
+    assert not [each for each in client.server.got if each.method != "subscriptions/listen"]
+
+
+@pytest.mark.shows("W6")
+@pytest.mark.parametrize("modern", [False, True], ids=["legacy", "modern"])
+async def test_a_server_that_ends_before_the_yes_ends_the_call_and_not_as_ambiguous(modern: bool) -> None:
+    client = await WireClient.begun(modern=modern, behind=modern, guards=DESTRUCTIVE)
+    client.ask(1, "tools/call", {"name": "remove", "arguments": {}})
+    await until(client.queue.waiting)
+    client.server.on_closed(client.server.source, True)
+    ended = (await client.taken()).result or {}
+    assert "ended before it answered" in ended["content"][0]["text"]
+    await until(lambda: not client.queue.waiting())
