@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.gateway.clients.samples import GOOSE
 from typer.testing import CliRunner
 
 from handraise.cli.app import app
@@ -30,8 +31,9 @@ for line in sys.stdin:
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(tmp_path))
-    for name in ("XDG_CONFIG_HOME", "CODEX_HOME", "APPDATA"):
+    for name in ("XDG_CONFIG_HOME", "CODEX_HOME", "APPDATA", "HANDRAISE_CONFIG", "HANDRAISE_STORE"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
@@ -60,16 +62,18 @@ def test_servers_are_asked_what_they_speak(home: Path) -> None:
             "new": {**wrapped, "env": {"PYTHONPATH": str(ROOT)}, "cwd": str(ROOT)},
             "gone": {"command": "/no/such/server"},
             "odd": {"settings": {}},
+            "broken": {"command": sys.executable, "args": ["-c", "raise SystemExit('no key is set')"]},
         },
     )
-    (client,) = json.loads(run("--json"))
-    old, new, gone, odd = client["servers"]
+    (client,) = json.loads(run("--json"))["clients"]
+    old, new, gone, odd, broken = client["servers"]
     assert (old["speaks"], old["through_gateway"]) == (["2025-06-18"], False)
     assert "nobody can be asked" in old["then"]
     assert ("2026-07-28" in new["speaks"], new["through_gateway"]) == (True, True)
     assert "handraise inbox" in new["then"]
     assert "cannot be started" in gone["problem"]
     assert "kind" in odd["problem"]
+    assert broken["problem"] == "it ended before it answered, and said last: no key is set"
     shown = run("--client", "gemini-cli")
     assert "old⟨U+202E⟩ one" in shown
 
@@ -80,6 +84,51 @@ def test_a_server_that_says_nothing_is_not_waited_for_without_end(
     monkeypatch.setattr("handraise.gateway.clients.probing.probe.__defaults__", (0.2,))
     configured(home, {"mute": {"command": sys.executable, "args": ["-c", "import sys; sys.stdin.read()"]}})
     assert "did not answer" in run()
+
+
+def test_it_is_told_which_options_count_and_who_says_so(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = home / "handraise.toml"
+    file.write_text("[gateway]\nhold = 20\n")
+    monkeypatch.setenv("HANDRAISE_CONFIG", str(file))
+    monkeypatch.setenv("HANDRAISE_GATEWAY_DESK", "always")
+    monkeypatch.setenv("HANDRAISE_STORE", "postgresql://ann:hunter2@db.example.com/x?password=hunter2")
+    shown = run()
+    assert f"hold 20 ({file})" in " ".join(shown.split())
+    assert "desk     always  (HANDRAISE_GATEWAY_DESK)" in shown
+    assert "browser  false  (default)" in shown
+    assert "postgresql://ann:…@db.example.com/x?password=…" in shown
+    assert "hunter2" not in shown + run("--json")
+
+
+def test_a_file_that_cannot_be_used_is_told_with_its_line(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "handraise.toml").write_text("[gateway]\nhold = -1\n")
+    monkeypatch.setenv("HANDRAISE_CONFIG", str(home / "handraise.toml"))
+    done = CliRunner().invoke(app, ["gateway", "doctor"])
+    assert done.exit_code == 2
+    assert "handraise.toml:2: gateway.hold" in done.output
+
+
+def test_the_flags_of_an_entry_say_what_will_happen(home: Path) -> None:
+    ours = {"command": "handraise", "args": ["gateway", "--desk", "always", "--hold", "7", "--", "x"]}
+    none = {"command": "handraise", "args": ["gateway", "--desk", "none", "--", "x"]}
+    configured(home, {"a": ours, "b": none, "c": {"command": "x"}})
+    servers = json.loads(run("--no-probe", "--json"))["clients"][0]["servers"]
+    assert "held for 7 seconds" in servers[0]["then"]
+    assert "also where Gemini CLI could ask" in servers[0]["then"]
+    assert servers[1]["then"].endswith("the server is told that nobody can be asked.")
+    assert servers[2]["then"].endswith("Put the gateway in front of it.")
+    assert all(len(line) <= 80 for line in run("--no-probe").splitlines() if " " in line.strip())
+
+
+def test_the_servers_of_a_project_and_of_goose_are_told_too(home: Path) -> None:
+    (home / ".mcp.json").write_text('{"mcpServers": {"mine": {"command": "x"}}}')
+    (home / ".config/goose").mkdir(parents=True)
+    (home / ".config/goose/config.yaml").write_text(GOOSE)
+    told = {each["client"]: each for each in json.loads(run("--no-probe", "--json"))["clients"]}
+    assert [each["server"] for each in told["claude-code"]["servers"]] == ["mine"]
+    assert [each["server"] for each in told["goose"]["servers"]] == ["developer", "notes", "web", "folded"]
 
 
 def test_nothing_is_started_without_probing(home: Path) -> None:

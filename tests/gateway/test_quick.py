@@ -13,7 +13,7 @@ import pytest
 import typer.main
 
 from handraise.cli.gateway import app
-from handraise.gateway.quick import _flags
+from handraise.gateway.quick import read_flags
 
 WHOLE = {each.name: each for each in typer.main.get_command(app).params}
 QUICK: dict[str, tuple[list[str], Any]] = {
@@ -44,7 +44,7 @@ def test_every_option_of_the_command_is_understood_or_left_to_it() -> None:
     left = set(WHOLE) - shells_own - {*QUICK, "name"}
     assert left >= LEFT
     for name in left:
-        assert _flags([f"--{str(name).replace('_', '-')}", "x"]) is None
+        assert read_flags([f"--{str(name).replace('_', '-')}", "x"]) is None
 
 
 @pytest.mark.parametrize("option", QUICK)
@@ -52,12 +52,12 @@ def test_every_option_of_the_command_is_understood_or_left_to_it() -> None:
 def test_both_ways_read_the_same_value(option: str, joined: bool) -> None:
     words, value = QUICK[option]
     assert words[0] in [*WHOLE[option].opts, *WHOLE[option].secondary_opts]
-    read = _flags(["=".join(words)] if joined else words)
+    read = read_flags(["=".join(words)] if joined else words)
     assert read == (None, {"http" if option == "stdio" else option: value})
 
 
 def test_a_server_has_the_name_that_it_is_given() -> None:
-    assert _flags(["--name", "notes"]) == ("notes", {})
+    assert read_flags(["--name", "notes"]) == ("notes", {})
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_server_has_the_name_that_it_is_given() -> None:
     ids=" ".join,
 )
 def test_what_is_wrong_is_left_to_the_whole_command_line(words: list[str]) -> None:
-    assert _flags(words) is None
+    assert read_flags(words) is None
 
 
 @pytest.mark.parametrize("file", [None, "gateway.hold = 3"], ids=["without a file", "with a file"])

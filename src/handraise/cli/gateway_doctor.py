@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,6 +15,7 @@ from handraise.errors import HandraiseError
 
 if TYPE_CHECKING:
     from handraise.gateway.clients.table import KnownClient
+    from handraise.gateway.options import Options
     from handraise.gateway.upstreams import Upstream
 
 EXAMPLES = """Examples:
@@ -22,7 +25,7 @@ EXAMPLES = """Examples:
   handraise gateway doctor --client cursor --json
   handraise gateway doctor --no-probe
 
-Exit status: 0, also when a server does not answer; 2 for wrong use.
+Exit status: 0, also when a server does not answer; 2 for wrong use or a configuration file that cannot be used.
 """
 
 
@@ -33,22 +36,39 @@ def doctor(
 ) -> None:
     """Say what each configured client and server can do, and what will happen when a question comes.
 
-    Servers are started as the client would start them, for ten seconds at most; no tool is called.
+    Also which options a gateway takes, and whether the environment, your file or the default says so. Servers are
+    started as the client would start them, for ten seconds at most; no tool is called.
     """
+    from handraise.cli.gateway_findings import as_text, own_options
     from handraise.gateway.clients.table import CLIENTS
 
     if client is not None and client not in CLIENTS:
         raise typer.BadParameter(f"known are {', '.join(CLIENTS)}", param_hint="--client")
-    found = [
-        told
-        for name, known in CLIENTS.items()
-        if client in (None, name) and (told := asyncio.run(_examine(known, probe))) is not None
-    ]
-    typer.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else _text(found))
+    try:
+        options = own_options()
+        found = [
+            told
+            for name, known in CLIENTS.items()
+            if client in (None, name)
+            for told in _examine_all(known, probe)
+        ]
+    except HandraiseError as error:
+        typer.echo(f"handraise: {error}", err=True)
+        raise typer.Exit(2) from None
+    report = {"options": options, "clients": found}
+    typer.echo(json.dumps(report, indent=2, ensure_ascii=False) if as_json else as_text(report))
 
 
-async def _examine(client: KnownClient, probing: bool) -> dict[str, Any] | None:
-    path = client.path()
+def _examine_all(client: KnownClient, probing: bool) -> list[dict[str, Any]]:
+    """Its own file, and what it has for this folder."""
+    told = [_examine(client, client.path(), probing)]
+    for known, path, _ in client.in_folder(Path.cwd()):
+        here = _examine(known, path, probing)
+        told.append(here if here and (here["servers"] or here["problem"]) else None)
+    return [each for each in told if each is not None]
+
+
+def _examine(client: KnownClient, path: Path, probing: bool) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     told: dict[str, Any] = {
@@ -56,17 +76,18 @@ async def _examine(client: KnownClient, probing: bool) -> dict[str, Any] | None:
         "file": str(path),
         "asks": client.asks,
         "as_of": client.as_of,
+        "source": client.source,
+        "note": client.note,
+        "servers": [],
+        "problem": None,
     }
-    told |= {"source": client.source, "note": client.note, "servers": [], "problem": None}
-    if client.syntax == "by hand":
-        return told | {"problem": "its file is YAML, which is not read"}
     from handraise.gateway.clients.rewriting import servers_in
 
     try:
         entries = servers_in(client, path.read_text(encoding="utf-8"))[1]
     except (HandraiseError, OSError, UnicodeDecodeError) as error:
         return told | {"problem": str(error)}
-    told["servers"] = [await _server(client, name, entry, probing) for name, entry in entries.items()]
+    told["servers"] = [asyncio.run(_server(client, name, entry, probing)) for name, entry in entries.items()]
     return told
 
 
@@ -77,7 +98,7 @@ async def _server(client: KnownClient, name: str, entry: object, probing: bool) 
 
     behind = through(client, entry)
     told: dict[str, Any] = {"server": name, "through_gateway": behind is not None}
-    told["then"] = forecast(client, through_gateway=behind is not None)
+    told["then"] = forecast(client, None if behind is None else _gateway(client, entry))
     upstream = _upstream(client, name, entry, behind)
     if upstream is None:
         return told | {"problem": "its entry is not of a kind that we know"}
@@ -85,6 +106,18 @@ async def _server(client: KnownClient, name: str, entry: object, probing: bool) 
         return told | {"problem": None}
     seen = await probe(upstream)
     return told | {"speaks": list(seen.revisions), "calls_itself": seen.calls_itself, "problem": seen.problem}
+
+
+def _gateway(client: KnownClient, entry: object) -> Options:
+    """What the gateway in front of a server is told: by its own flags first, as far as they are usual ones."""
+    from handraise.gateway.choosing import choices, options_of
+    from handraise.gateway.clients.entries import gateway_words
+    from handraise.gateway.quick import read_flags
+
+    words = gateway_words(client, entry) or []
+    ours = words[: next((at for at, word in enumerate(words) if word in ("--", "--url")), len(words))]
+    read = read_flags(ours)
+    return options_of(choices({} if read is None else read[1], os.environ))
 
 
 def _upstream(
@@ -106,25 +139,3 @@ def _upstream(
 def _words(given: object) -> dict[str, str]:
     known = given if isinstance(given, dict) else {}
     return {name: value for name, value in known.items() if isinstance(value, str)}
-
-
-def _text(found: list[dict[str, Any]]) -> str:
-    from handraise.display import for_line
-
-    lines = [] if found else ["No client that we know is configured here."]
-    for client in found:
-        lines += [
-            f"{client['client']}  ({for_line(client['file'])})",
-            f"  asks by itself: {client['asks']}, as of {client['as_of']}",
-        ]
-        lines += [f"  {for_line(client[key])}" for key in ("note", "problem") if client[key]]
-        for server in client["servers"]:
-            way = "through the gateway" if server["through_gateway"] else "not through the gateway"
-            lines.append(f"  {for_line(server['server'])}: {way}")
-            if server.get("speaks"):
-                claimed = for_line(server["calls_itself"] or "nothing")
-                lines.append(f"    speaks {for_line(', '.join(server['speaks']))}; calls itself {claimed}")
-            if server["problem"]:
-                lines.append(f"    {for_line(server['problem'])}")
-            lines.append(f"    a question: {server['then']}")
-    return "\n".join(lines)

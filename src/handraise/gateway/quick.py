@@ -13,7 +13,7 @@ def run_quickly(words: list[str]) -> int | None:
     """Run `handraise gateway OPTIONS -- COMMAND…`; None when the words need the whole command line to be understood."""
     at = words.index("--") if "--" in words else len(words)
     command = tuple(words[at + 1 :])
-    read = _flags(words[:at])
+    read = read_flags(words[:at])
     if not command or read is None or ("http" not in read[1] and may_serve_http(os.environ)):
         return None
     name, flags = read
@@ -49,7 +49,7 @@ _DIGITS = {"--hold": 3, "--wait": 6}
 """As many as are surely within bounds."""
 
 
-def _flags(words: list[str]) -> tuple[str | None, dict[str, object]] | None:
+def read_flags(words: list[str]) -> tuple[str | None, dict[str, object]] | None:
     """The name and the flags that some words give; None for anything that is wrong or unusual."""
     name, flags, rest = None, dict[str, object](), iter(words)
     for word in rest:

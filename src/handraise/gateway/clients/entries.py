@@ -105,16 +105,22 @@ def take_away(client: KnownClient, server: str, entry: object) -> Change | Left:
 
 def through(client: KnownClient, entry: object) -> list[str] | str | None:
     """The command or the URL that an entry reaches through the gateway; None when it does not."""
+    options = gateway_words(client, entry)
+    if options is None:
+        return None
+    if "--" in options:
+        return options[options.index("--") + 1 :]
+    return options[options.index("--url") + 1] if "--url" in options[:-1] else None
+
+
+def gateway_words(client: KnownClient, entry: object) -> list[str] | None:
+    """What an entry says to the gateway that it starts; None when it starts none."""
     words = command_of(client, entry)
     if not words or "gateway" not in words[:4]:
         return None
     at = words.index("gateway")
-    if not words[at - 1].replace("\\", "/").rpartition("/")[2].startswith("handraise"):
-        return None
-    options = words[at + 1 :]
-    if "--" in options:
-        return options[options.index("--") + 1 :]
-    return options[options.index("--url") + 1] if "--url" in options[:-1] else None
+    ours = words[at - 1].replace("\\", "/").rpartition("/")[2].startswith("handraise")
+    return words[at + 1 :] if ours else None
 
 
 _LOCAL: Final = {True: "local", False: "stdio"}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from handraise.errors import SetupError
 from handraise.gateway.links import Link
@@ -15,6 +16,7 @@ from handraise.gateway.spawn import start
 from handraise.gateway.upstreams import Source, Upstream
 
 PATIENCE: Final = 10.0
+_MOST_ERRORS: Final = 1024 * 1024
 _ASKABLE: Final[dict[str, Any]] = {"elicitation": {"form": {}, "url": {}}}
 _US: Final = {"name": "handraise-doctor", "version": "1"}
 
@@ -30,27 +32,38 @@ class Probed:
 
 
 async def probe(upstream: Upstream, patience: float = PATIENCE) -> Probed:
-    """Ask a server for its revisions. No tool of it is called."""
-    try:
-        link = await _open(upstream)
-    except SetupError as error:
-        return Probed(problem=str(error))
-    try:
-        async with asyncio.timeout(patience):
-            return await _ask(link)
-    except TimeoutError:
-        return Probed(problem=f"it did not answer within {patience:g} seconds")
-    finally:
-        await link.aclose()
+    """Ask a server for its revisions. No tool of it is called; of its standard error, the last line may be told."""
+    with tempfile.TemporaryFile() as errors:
+        try:
+            link = await _open(upstream, errors)
+        except SetupError as error:
+            return Probed(problem=str(error))
+        try:
+            async with asyncio.timeout(patience):
+                return await _ask(link)
+        except TimeoutError:
+            return Probed(problem=f"it did not answer within {patience:g} seconds")
+        except EOFError:
+            await link.aclose()
+            return Probed(problem=f"it ended before it answered{_last_line(errors)}")
+        finally:
+            await link.aclose()
 
 
-async def _open(upstream: Upstream) -> Link:
+def _last_line(errors: IO[bytes]) -> str:
+    errors.seek(0)
+    lines = errors.read(_MOST_ERRORS).decode(errors="replace").split("\n")
+    said = [line.strip() for line in lines if line.strip()]
+    return f", and said last: {said[-1]}" if said else ""
+
+
+async def _open(upstream: Upstream, errors: IO[bytes]) -> Link:
     source = Source(upstream)
     if upstream.url is not None:
         from handraise.gateway.http_link import HttpLink
 
         return HttpLink(source)
-    link = ProcessLink(source, start(upstream))
+    link = ProcessLink(source, start(upstream, errors))
     await link.open()
     return link
 
@@ -62,7 +75,7 @@ async def _ask(link: Link) -> Probed:
     meta = {VERSION_KEY: MODERN, CLIENT_KEY: _US, CAPABILITIES_KEY: _ASKABLE}
     modern = await _answer(link, answers, request("discover", "server/discover", {"_meta": meta}))
     if modern is None:
-        return Probed(problem="it ended before it answered")
+        raise EOFError
     if (told := modern.result) is not None:
         return Probed(tuple(map(str, told.get("supportedVersions") or ())), _name(told))
     hello = {"protocolVersion": NOVEMBER, "capabilities": _ASKABLE, "clientInfo": _US}

@@ -55,7 +55,7 @@ class KnownClient:
         if self.folders:
             own = replace(self, servers=((self.folders, str(folder), "mcpServers"),))
             found.append((own, self.path(), False))
-        if self.project_file:
+        if self.project_file and folder / self.project_file != self.path():
             found.append((self, folder / self.project_file, True))
         return found
 
