@@ -37,8 +37,8 @@ def shown_by(tests: Path = TESTS) -> dict[str, list[str]]:
     """The tests that show each requirement, as sentences with their files."""
     found: dict[str, list[str]] = {}
     for path in sorted(tests.rglob("test_*.py")):
-        if "node_modules" in path.parts:
-            continue
+        if any(part.startswith((".", "node_modules")) for part in path.relative_to(tests).parts):
+            continue  # what strangers brought along
         for sentence, id_ in _claims(path.read_text(encoding="utf-8")):
             line = f"{sentence} ({code(path.relative_to(tests).as_posix())})"
             if line not in found.setdefault(id_, []):

@@ -14,7 +14,7 @@ def _blocks(language: str) -> list[object]:
         pytest.param(page, index, id=f"{page.name}:{block.line}")
         for page in pages()
         for index, block in enumerate(page.blocks)
-        if block.language == language and not block.marked("not run")
+        if block.language == language and page.runs(block)
     ]
 
 
