@@ -6,6 +6,7 @@ import pytest
 
 from handraise.errors import SetupError
 from handraise.gateway.config import parse_upstreams
+from handraise.gateway.upstreams import OwnClient
 
 
 def test_commands_and_urls_are_read_with_variables_replaced() -> None:
@@ -24,6 +25,31 @@ def test_commands_and_urls_are_read_with_variables_replaced() -> None:
         "mail.example.com",
     )
     assert "headers" not in repr(mail)  # they often hold secrets
+
+
+def test_the_gateways_own_registration_is_read() -> None:
+    entry = {
+        "url": "https://mail.example.com/mcp",
+        "oauth": {
+            "clientId": "gw",
+            "clientSecret": "${S}",
+            "scopes": ["mail"],
+            "callbackPort": 8123,
+        },
+    }
+    (mail,) = parse_upstreams({"mcpServers": {"mail": entry}}, "f", {"S": "hush"})
+    assert mail.oauth == OwnClient("gw", "hush", ("mail",), 8123)
+    assert "hush" not in repr(mail)
+
+
+@pytest.mark.parametrize(
+    "oauth",
+    [{}, "gw", {"clientId": ""}, {"clientId": "x", "scopes": "a b"}, {"clientId": "x", "clientID": "y"}],
+)
+def test_a_registration_that_is_none_is_told(oauth: object) -> None:
+    body = {"mcpServers": {"mail": {"url": "https://mail.example.com/mcp", "oauth": oauth}}}
+    with pytest.raises(SetupError, match="mail: `oauth` has a word `clientId`"):
+        parse_upstreams(body, "f", {})
 
 
 def test_every_problem_is_told_at_once() -> None:

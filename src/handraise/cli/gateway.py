@@ -49,6 +49,14 @@ def gateway(
     name: Annotated[
         str | None, typer.Option("--name", help="What you call the server; the desk shows it.")
     ] = None,
+    client_id: Annotated[
+        str | None,
+        typer.Option(
+            "--client-id",
+            help="With --url: what the server's authorization server knows the gateway as, where it does not let "
+            "clients register; a secret is read from HANDRAISE_CLIENT_SECRET.",
+        ),
+    ] = None,
     http: Annotated[
         str | None,
         typer.Option("--http", metavar="HOST:PORT", help="Serve clients over streamable HTTP, at /mcp."),
@@ -106,6 +114,15 @@ def gateway(
     public_url: Annotated[
         str | None, typer.Option("--public-url", help="Where people find a shared gateway, without a path.")
     ] = None,
+    unsafe_network: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--unsafe-network",
+            metavar="CIDR",
+            help="A private network in which authorization servers may be; for a shared gateway, which goes to public "
+            "addresses only otherwise. May be given several times.",
+        ),
+    ] = None,
 ) -> None:
     """Serve one server, or several, to a client."""
     if context.invoked_subcommand is not None:
@@ -117,8 +134,8 @@ def gateway(
 
     try:
         chosen = choices(flags | {"http": "" if stdio else http}, os.environ)
-        upstreams = _upstreams(context.obj or (), url, config, name)
-        sharing = _sharing(people, issuer, desk_client, public_url)
+        upstreams = _upstreams(context.obj or (), url, config, name, client_id)
+        sharing = _sharing(people, issuer, desk_client, public_url, unsafe_network or [])
         status = _serve(upstreams, options_of(chosen), chosen["http"].value, sharing)
     except HandraiseError as error:
         typer.echo(f"handraise: {error}", err=True)
@@ -127,24 +144,31 @@ def gateway(
 
 
 def _upstreams(
-    command: tuple[str, ...], url: str | None, config: Path | None, name: str | None
+    command: tuple[str, ...], url: str | None, config: Path | None, name: str | None, client_id: str | None
 ) -> list[Upstream]:
-    from handraise.gateway.upstreams import Upstream, short_name
+    from handraise.gateway.upstreams import OwnClient, Upstream, short_name
 
     if (url is not None) + (config is not None) + bool(command) != 1:
         raise typer.BadParameter("name a server: its command behind `--`, or --url, or --config; one of them")
+    if client_id is not None and url is None:
+        raise typer.BadParameter("this goes with --url; in a file it is `oauth`", param_hint="--client-id")
     if config is not None:
         from handraise.gateway.config import load_upstreams
 
         return load_upstreams(config)
     if url is not None:
         upstream = Upstream("", url=url)
-        return [Upstream(name or upstream.host or url, url=url)]
+        known = OwnClient(client_id, os.environ.get("HANDRAISE_CLIENT_SECRET")) if client_id else None
+        return [Upstream(name or upstream.host or url, url=url, oauth=known)]
     return [Upstream(name or short_name(command), command)]
 
 
 def _sharing(
-    people: Path | None, issuer: str | None, desk_client: str | None, public_url: str | None
+    people: Path | None,
+    issuer: str | None,
+    desk_client: str | None,
+    public_url: str | None,
+    unsafe_networks: list[str],
 ) -> Sharing | None:
     if people is None and issuer is None:
         return None
@@ -154,8 +178,12 @@ def _sharing(
         )
     from handraise.gateway.shared.people_file import PeopleFile
     from handraise.gateway.shared.serving import Sharing
+    from handraise.issuers.reach import parse_networks
 
-    return Sharing(public_url, None if people is None else PeopleFile(people), issuer, desk_client)
+    networks = parse_networks(unsafe_networks)
+    if networks:
+        typer.echo(f"handraise: authorization servers may be in {', '.join(map(str, networks))}", err=True)
+    return Sharing(public_url, None if people is None else PeopleFile(people), issuer, desk_client, networks)
 
 
 def _serve(upstreams: list[Upstream], options: Options, http: str, sharing: Sharing | None) -> int:

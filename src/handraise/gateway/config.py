@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from handraise.errors import SetupError
-from handraise.gateway.upstreams import Upstream
+from handraise.gateway.upstreams import OwnClient, Upstream
 
 _MAX_BYTES: Final = 1024 * 1024
 _VARIABLE: Final = re.compile(r"\$\{(?:env:)?([A-Za-z_]\w*)(?::-([^}]*))?\}")
+_OAUTH: Final = frozenset({"clientId", "clientSecret", "scopes", "callbackPort"})
 
 
 def load_upstreams(path: Path, environment: Mapping[str, str] | None = None) -> list[Upstream]:
@@ -63,7 +64,25 @@ def _server(name: str, entry: object, environment: Mapping[str, str], problems: 
         _words(known, "env", name, problems),
         _words(known, "headers", name, problems),
         directory if isinstance(directory, str) else None,
+        _own_client(known, name, problems),
     )
+
+
+def _own_client(entry: Mapping[str, Any], name: str, problems: list[str]) -> OwnClient | None:
+    """The gateway's own registration at the server's authorization server."""
+    if (given := entry.get("oauth")) is None:
+        return None
+    known: dict[str, Any] = given if isinstance(given, dict) else {}
+    scopes: list[Any] = known.get("scopes", []) if isinstance(known.get("scopes", []), list) else [None]
+    match known.get("clientId"), known.get("clientSecret"), known.get("callbackPort", 0):
+        case str(id), (str() | None) as secret, int(port) if (
+            id and known.keys() <= _OAUTH and all(isinstance(scope, str) for scope in scopes)
+        ):
+            return OwnClient(id, secret, tuple(scopes), port)
+    problems.append(
+        f"{name}: `oauth` has a word `clientId`, and may have `clientSecret`, a list of `scopes` and a `callbackPort`"
+    )
+    return None
 
 
 def _words(entry: Mapping[str, Any], key: str, name: str, problems: list[str]) -> dict[str, str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Iterable
 from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Network, ip_address
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -56,6 +57,14 @@ class Reach:
 
 ANYWHERE: Final = Reach()
 PUBLIC: Final = Reach(public_only=True)
+
+
+def parse_networks(given: Iterable[str]) -> tuple[IPv4Network | IPv6Network, ...]:
+    """Networks as people write them. SetupError for what is none."""
+    try:
+        return tuple(ip_network(each) for each in given)
+    except ValueError as error:
+        raise SetupError(f"a network is written like 10.1.0.0/16: {error}") from None
 
 
 def require_private_way(url: str) -> str:
