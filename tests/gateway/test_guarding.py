@@ -136,3 +136,49 @@ async def test_rules_choose_by_name_server_and_argument(revision: Revision) -> N
         await client.call_tool("read", {"path": "/etc/a"})
     assert ran == ["remove /home/a", "append /etc/a"]
     assert len(seen.events) == 1
+
+
+MANY = (
+    '[guards.many]\ntools = ["remove*"]\nhint = "any"\nmessage = "Remove {count} files?"\n'
+    'count = "paths"\nabove = 1\ntyped = "count"\ncooldown = 60'
+)
+
+
+def many(ran: list[int]) -> MCPServer:
+    server = MCPServer("files")
+
+    @server.tool()
+    def remove(paths: list[str]) -> str:
+        ran.append(len(paths))
+        return "removed"
+
+    return server
+
+
+@pytest.mark.shows("U1")
+async def test_a_number_is_counted_from_the_arguments_and_typed(revision: Revision) -> None:
+    ran: list[int] = []
+    script = [Line("accept", {"typed": "3"}), Line("accept", {"typed": "4"})]
+    async with (
+        gateway(server=many(ran), guards=rules(MANY), script=script) as (seen, connect),
+        connect(revision) as client,
+    ):
+        assert text_of(await client.call_tool("remove", {"paths": ["a"]})) == "removed"
+        assert text_of(await client.call_tool("remove", {"paths": ["a", "b", "c"]})) == "removed"
+        mistyped = await client.call_tool("remove", {"paths": ["a", "b", "c"]})
+    assert (mistyped.meta or {})[CATEGORY] == "not_confirmed"
+    assert ran == [1, 3]
+    assert seen.events[0].waiting.question.message.startswith("Remove 3 files?")
+
+
+async def test_after_a_decline_there_is_a_pause(revision: Revision) -> None:
+    ran: list[int] = []
+    async with (
+        gateway(server=many(ran), guards=rules(MANY), script=[Line("decline")]) as (seen, connect),
+        connect(revision) as client,
+    ):
+        found = [await client.call_tool("remove", {"paths": [name] * 2}) for name in "ab"]
+    assert [(each.meta or {})[CATEGORY] for each in found] == ["user_declined", "cooling_down"]
+    assert "is not asked again for 60 seconds" in text_of(found[1])
+    assert ran == []
+    assert len(seen.events) == 1

@@ -39,6 +39,7 @@ _WHY_EXAMPLES = """Examples:
 
 \b
   handraise policy why question.json --server notes
+  handraise policy why --tool delete_file --server files '{"path": "/etc/hosts"}'
   handraise policy why '{"mode": "url", "message": "Sign in", "url": "https://evil.example\\\\@github.com/"}'
 """
 _RULE_EXAMPLES = """Examples:
@@ -75,15 +76,35 @@ def why(
         str, typer.Option("--target", help="Its command or URL. Without it: a server elsewhere.")
     ] = "",
     revision: OnRevision = Revision.NOVEMBER_2025,
+    tool: Annotated[
+        str | None,
+        typer.Option("--tool", help="Ask about a call of this tool instead: SOURCE has its arguments."),
+    ] = None,
+    hints: Annotated[
+        str | None,
+        typer.Option(
+            "--hints", help="With --tool: its annotations as JSON. Without them it counts as destructive."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Would this question reach you, and which rule decides?
+    """Would this question reach you, and which rule decides? With --tool: would a guard ask before this call?
 
     Takes the params of an `elicitation/create`, a form or a link, and asks every rule. Limits depend on what
-    was asked before and are not part of it.
+    was asked before and are not part of it. With --tool it takes the arguments of a call and asks every guard.
 
-    Exit status: 0 when it would be shown, 1 when it is refused, 2 for wrong use.
+    Exit status: 0 when it would be shown, or for any call; 1 when it is refused; 2 for wrong use.
     """
+    if tool is not None:
+        from handraise.cli.policy_guards import call_as_text, explain_call
+        from handraise.cli.policy_report import telling
+
+        with telling():
+            told = explain_call(source, tool, server, hints)
+        typer.echo(json.dumps(told) if as_json else call_as_text(told))
+        return
+    if hints is not None:
+        raise typer.BadParameter("--hints goes with --tool")
     from handraise.cli.policy_report import explain, explained_as_text, telling
 
     with telling():

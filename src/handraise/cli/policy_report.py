@@ -171,6 +171,7 @@ def _values(settings: Settings) -> list[tuple[str, object, str]]:
         (f"guards.{json.dumps(name, ensure_ascii=False)}.{field}", getattr(own, field), "")
         for name, own in settings.guards.items()
         for field in GuardSettings.__slots__
+        if getattr(own, field) is not None
     ]
     return common + servers + guards
 

@@ -6,15 +6,17 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from handraise.errors import HandraiseError
+from handraise.errors import GuardRefused, HandraiseError
 from handraise.gateway.calls import Call, name_of
 from handraise.gateway.holding import Holding
 from handraise.gateway.home import Home
 from handraise.gateway.links import Place
 from handraise.gateway.messages import Message
+from handraise.questions import Declined
 
 if TYPE_CHECKING:
     from handraise.desks import Decision
+    from handraise.gateway.guarding import Asked
     from handraise.questions import FormQuestion, Person
 
 logger = logging.getLogger(__name__)
@@ -44,25 +46,32 @@ class Guarded:
         """
         from handraise.gateway import guarding
 
-        decision = None
+        asked, decision = None, None
         try:
-            question = await self._question(call, place)
-            if question is None:
+            asked = await self._question(call, place)
+            if asked is None:
                 return guarding.unguarded(call) if again else None
+            asked.rule.quiet.require_over(self._person().key, asked.tool)
             if self._home.options.desk != "none":
-                decision = await self._decision(call, place, question)
+                decision = await self._decision(call, place, asked.question)
+                if isinstance(decision.answer, Declined):
+                    asked.rule.quiet.begin(self._person().key, asked.tool)
+        except GuardRefused as error:
+            return guarding.cooling_down(call, error)
         except HandraiseError as error:
             logger.error("a guard could not ask: %s", error)
-        return guarding.refusal(decision, call)
+        return guarding.refusal(asked, decision, call)
 
-    async def _question(self, call: Call, place: Place) -> FormQuestion[Any] | None:
+    async def _question(self, call: Call, place: Place) -> Asked | None:
         rules = await self._home.guards()
         if not rules:
             return None
         from handraise.gateway.guarding import question_for
 
         names = dict.fromkeys((name_of(place.message), call.name))
-        return question_for(rules, place.source.upstream.name, names, call, self._hints.get(call.name))
+        return question_for(
+            rules, place.source.upstream.name, names, call.arguments, self._hints.get(call.name)
+        )
 
     async def _decision(self, call: Call, place: Place, question: FormQuestion[Any]) -> Decision:
         from handraise.conversation.tickets import NOT_SENT

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from handraise.errors import GuardRefused
 from handraise.gateway.calls import Call
 from handraise.gateway.messages import Message, response
 from handraise.gateway.sentences import stamp
-from handraise.guards.decide import Guard
+from handraise.guards.decide import Guard, counted
+from handraise.guards.quiet import Quiet
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion
 from handraise.server.endings import CATEGORY
 
@@ -20,11 +23,41 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A guard for the tools of some servers; of all, if none is named."""
+    """A guard for the tools of some servers; of all, if none is named.
+
+    `count` is the argument that says how much a call is about, and `quiet` the pause after a decline.
+    """
 
     name: str
     guard: Guard
-    servers: tuple[str, ...] = field(default=())
+    servers: tuple[str, ...] = ()
+    count: str = ""
+    quiet: Quiet = field(default_factory=lambda: Quiet(0.0, time.monotonic))
+
+    def counting(self, arguments: Mapping[str, Any]) -> tuple[Guard, int | None]:
+        """The guard for a call with these arguments, and the count. What cannot be counted is asked about, too."""
+        count = counted(arguments, self.count) if self.count else None
+        if count is not None or not self.guard.needs_count:
+            return self.guard, count
+        typed = None if self.guard.typed == "count" else self.guard.typed
+        message = self.guard.message.replace("{count}", "an unknown number of")
+        return replace(self.guard, message=message, above=None, typed=typed), None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question that a rule puts in front of a call."""
+
+    rule: Rule
+    guard: Guard
+    tool: str
+    arguments: Mapping[str, Any]
+    count: int | None
+    question: FormQuestion[Any]
+
+    def agreed(self, content: Mapping[str, Any] | None) -> bool:
+        """Whether an accepted answer says yes."""
+        return content is not None and self.guard.agreed(content, self.arguments, self.count)
 
 
 def rules_of(settings: Mapping[str, GuardSettings]) -> tuple[Rule, ...]:
@@ -33,38 +66,58 @@ def rules_of(settings: Mapping[str, GuardSettings]) -> tuple[Rule, ...]:
         Rule(
             name,
             Guard(
-                message=each.message.replace("{", "{{").replace("}", "}}"),
+                message=_template(each.message, with_count=bool(each.count)),
                 tools=each.tools,
                 hint=each.hint,
                 arguments=dict(pair.split("=", 1) for pair in each.arguments),
+                above=each.above,
+                typed=each.typed or None,
             ),
             each.servers,
+            each.count,
+            Quiet(each.cooldown, time.monotonic),
         )
         for name, each in settings.items()
     )
+
+
+def _template(message: str, *, with_count: bool) -> str:
+    """A sentence of the user's, in which nothing is filled in but the count."""
+    literal = message.replace("{", "{{").replace("}", "}}")
+    return literal.replace("{{count}}", "{count}") if with_count else literal
 
 
 def question_for(
     rules: tuple[Rule, ...],
     server: str,
     names: Iterable[str],
-    call: Call,
+    arguments: Mapping[str, Any],
     annotations: Mapping[str, Any] | None,
-) -> FormQuestion[Any] | None:
+) -> Asked | None:
     """What has to be answered before a call goes to its server; the first rule that applies asks.
 
     `names` are those of the tool: the server's own, and the one under which the client knows it.
     """
-    meant = [rule for rule in rules if not rule.servers or server in rule.servers]
-    asked = (rule.guard.applies(name, annotations, call.arguments) for rule in meant for name in names)
-    return next((question for question in asked if question is not None), None)
+    names = tuple(names)
+    for rule in rules:
+        if rule.servers and server not in rule.servers:
+            continue
+        guard, count = rule.counting(arguments)
+        for name in names:
+            if (question := guard.applies(name, annotations, arguments, count)) is not None:
+                return Asked(rule, guard, name, arguments, count, question)
+    return None
 
 
-def refusal(decision: Decision | None, call: Call) -> Message | None:
+def refusal(asked: Asked | None, decision: Decision | None, call: Call) -> Message | None:
     """What the client gets instead of a result; None when the person said yes. No decision: nobody could be asked."""
     match None if decision is None else decision.answer:
-        case Accepted({"confirm": True}):
+        case Accepted(content) if asked is not None and asked.agreed(content):
             return None
+        case Accepted() if (
+            asked is not None and asked.guard.to_type(asked.arguments, asked.count) is not None
+        ):
+            return _told(call, "not_confirmed", "the user did not type what had to be typed for a yes")
         case Accepted() | Declined():
             return _told(call, "user_declined", f"the user declined this call of {call.name}")
         case Cancelled() if decision is not None and decision.desk and not decision.reason:
@@ -74,6 +127,11 @@ def refusal(decision: Decision | None, call: Call) -> Message | None:
             return _told(
                 call, "no_answer", f"a guard of the user's asks first, and there is no answer ({reason})"
             )
+
+
+def cooling_down(call: Call, error: GuardRefused) -> Message:
+    """What a call is told that comes too soon after a decline."""
+    return _told(call, error.category, str(error).partition(". ")[0])
 
 
 def unguarded(call: Call) -> Message:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from handraise.errors import DefinitionError
 from handraise.forms import Flag, Form, Text
-from handraise.guards.hints import Hint, matches
+from handraise.guards.hints import MEANING, Hint, matches
 from handraise.guards.wording import compose, count_of, fill, names_in
 from handraise.questions import FormQuestion
 
@@ -60,11 +60,27 @@ class Guard:
         self, tool: str, annotations: Mapping[str, Any] | None, arguments: Mapping[str, Any]
     ) -> bool:
         """Whether the guard is for this call at all, whatever the count will be."""
-        return (
-            any(fnmatchcase(tool, pattern) for pattern in self.tools)
-            and matches(self.hint, annotations)
-            and all(_fits(arguments, name, pattern) for name, pattern in self.arguments.items())
-        )
+        return self.why_not(tool, annotations, arguments) is None
+
+    def why_not(
+        self,
+        tool: str,
+        annotations: Mapping[str, Any] | None,
+        arguments: Mapping[str, Any],
+        count: int | None = None,
+    ) -> str | None:
+        """Why nobody is asked about this call, in a sentence; None when somebody is."""
+        if not any(fnmatchcase(tool, pattern) for pattern in self.tools):
+            return "It is for other tools."
+        if not matches(self.hint, annotations):
+            return f"It is for tools that {MEANING[self.hint]}, and this one says otherwise."
+        if unlike := [
+            name for name, pattern in self.arguments.items() if not _fits(arguments, name, pattern)
+        ]:
+            return f"It is for other values of {', '.join(unlike)}."
+        if self.above is not None and count is not None and count <= self.above:
+            return f"It asks above {count_of(self.above)}, and this is about {count_of(count)}."
+        return None
 
     def applies(
         self,
@@ -74,12 +90,10 @@ class Guard:
         count: int | None = None,
     ) -> FormQuestion[Any] | None:
         """The question that has to be answered before this call runs; None when it may run as it is."""
-        if not self.concerns(tool, annotations, arguments):
+        if self.why_not(tool, annotations, arguments, count) is not None:
             return None
         if self.needs_count and count is None:
             raise DefinitionError("this guard speaks of a count; give it count=, a function that counts")
-        if self.above is not None and count is not None and count <= self.above:
-            return None
         return FormQuestion(self._message(tool, arguments, count), self._form(arguments, count))
 
     def to_type(self, arguments: Mapping[str, Any], count: int | None) -> str | None:
@@ -109,6 +123,16 @@ class Guard:
             return _CONFIRM
         what = f"the number {count_of(int(wanted))}" if self.typed == "count" else f"the {self.typed} above"
         return Form.by_hand(Text(TYPED, title=f"Type {what} to go ahead", min_length=1, max_length=500))
+
+
+def counted(arguments: Mapping[str, Any], name: str) -> int | None:
+    """How much an argument is about: the elements that it has, or the number that it is. None when it does not say."""
+    match arguments.get(name):
+        case list() | dict() as several:
+            return len(several)
+        case int() as number if not isinstance(number, bool) and number >= 0:
+            return number
+    return None
 
 
 def same_text(typed: object, wanted: str) -> bool:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, assert_never
+from types import MappingProxyType
+from typing import Any, Final, Literal, assert_never
 
 Hint = Literal["destructive", "writes", "any"]
 """Which tools a guard is for: those that may destroy, those that may change anything, or all of them."""
+
+MEANING: Final[Mapping[Hint, str]] = MappingProxyType(
+    {"destructive": "may destroy something", "writes": "may change something", "any": "do anything"}
+)
 
 
 def matches(hint: Hint, annotations: Mapping[str, Any] | None) -> bool:

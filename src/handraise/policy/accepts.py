@@ -150,6 +150,17 @@ class Patterns:
         return tuple(value)
 
 
+class ArgumentName:
+    """The name of an argument, or nothing."""
+
+    allowed = 'the name of an argument, or ""'
+
+    def take(self, value: object) -> str:
+        if not isinstance(value, str) or not value.isprintable() or len(value) > 200:
+            raise ValueError(self.allowed)
+        return value
+
+
 class ArgumentPatterns:
     """A list of arguments, each with the pattern of its value."""
 

@@ -49,6 +49,7 @@ def parse_settings(text: str, *, source: str = "handraise.toml", own_file: bool 
     reading = _Reading(own_file)
     reading.read(document, (), "")
     reading.require_hook()
+    reading.require_counts()
     if reading.problems:
         raise SetupError(_report(reading.problems, text, source))
     return _settings(reading.values)
@@ -100,6 +101,19 @@ class _Reading:
         """A rule that runs the hook needs one."""
         if self.values.get(("headless", "rule")) == "hook" and not self.values.get(("headless", "hook")):
             self.problems.append((("headless", "rule"), '"hook" needs headless.hook, the command to run'))
+
+    def require_counts(self) -> None:
+        """A guard that speaks of a count needs an argument that has one."""
+        names = dict.fromkeys(path[:2] for path in self.values if path[0] == "guards")
+        for at in names:
+            spoken = {
+                "above": self.values.get((*at, "above")) is not None,
+                "typed": self.values.get((*at, "typed")) == "count",
+                "message": "{count}" in str(self.values.get((*at, "message"))),
+            }
+            if not self.values.get((*at, "count")):
+                needing = [(*at, key) for key, speaks in spoken.items() if speaks]
+                self.problems += [(path, "this needs count, the argument to count by") for path in needing]
 
 
 _NOT_HERE: Final = (

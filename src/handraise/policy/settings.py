@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from handraise.policy.accepts import (
+    ArgumentName,
     ArgumentPatterns,
     Choice,
     Command,
@@ -170,7 +171,28 @@ class GuardSettings:
     arguments: tuple[str, ...] = setting(
         (), ArgumentPatterns(), "Only calls with arguments that match all of these."
     )
-    message: str = setting("The model wants to call this tool.", Sentence(), "What you are asked.")
+    message: str = setting(
+        "The model wants to call this tool.", Sentence(), "What you are asked; {count} is filled in."
+    )
+    count: str = setting(
+        "",
+        ArgumentName(),
+        "The argument that says how much a call is about: how many elements a list has, or a number. "
+        "Where it does not say, you are asked all the same.",
+    )
+    above: int | None = setting(
+        None, Whole(0, 1_000_000_000), "Ask only when the count is above this; without it, always."
+    )
+    typed: str = setting(
+        "",
+        ArgumentName(),
+        'What has to be typed for a yes: "count", or the value of the argument of this name. Empty: nothing.',
+    )
+    cooldown: float = setting(
+        0.0,
+        Seconds(0, 86_400),
+        "Seconds for which a tool that you declined is refused without asking you again.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
