@@ -1,63 +1,142 @@
-"""Real node processes behind a round-robin proxy, and a client that tries again as clients do."""
+"""Real node processes behind a load balancer that takes turns, and a client that tries again as clients do."""
 
 from __future__ import annotations
 
 import asyncio
-import itertools
+import json
+import os
+import select
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 from bench.ask_http import ROOT, Wire
-from tests.postgres import PostgresServer
+
+PATIENCE = 30.0
+
+
+class Program:
+    """A process of ours that takes lines and prints lines; it ends when nobody writes to it any more."""
+
+    def __init__(self, module: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", module], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def tell(self, line: str) -> None:
+        """Write a line to it."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+
+    def hear(self) -> str:
+        """The next line that it prints."""
+        out: IO[str] | None = self._process.stdout
+        assert out is not None
+        return out.readline().strip()
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+class Node(NamedTuple):
+    """A node process."""
+
+    pid: int
+    port: int
+
+    def kill(self) -> None:
+        """Kill -9, and wait until it is over."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait until it is dead."""
+        try:
+            handle = os.pidfd_open(self.pid)
+        except ProcessLookupError:
+            return
+        try:
+            assert select.select([handle], [], [], PATIENCE)[0], "the node lives"
+        finally:
+            os.close(handle)
 
 
 class Cluster:
-    """Nodes that share one database."""
+    """Nodes that share one store, behind one load balancer."""
 
-    def __init__(self, postgres: PostgresServer, folder: Path) -> None:
-        self.postgres = postgres
-        self.url = postgres.new_database()
-        self.log = folder / "log"
-        self.nodes: list[tuple[subprocess.Popen[str], int]] = []
-        self._turns = itertools.count()
+    def __init__(self, nursery: Program, where: str, folder: Path) -> None:
+        self.where = where
+        self.ledger = str(folder / "ledger")
+        """What the key of the nodes' ledger lies beside."""
+        self.nodes: list[Node] = []
+        self._nursery = nursery
+        self._log = folder / "log"
+        self._balancer = Program("tests.stores.round_robin")
+        self.port = int(self._balancer.hear())
 
-    def start(self) -> None:
-        """One more node."""
-        command = [sys.executable, "-m", "tests.stores.node", self.url, str(self.log)]
-        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-        assert process.stdout is not None
-        self.nodes.append((process, int(process.stdout.readline())))
+    @property
+    def url(self) -> str:
+        """Where clients find the server."""
+        return f"http://127.0.0.1:{self.port}/mcp"
 
-    def kill(self, at: int) -> None:
+    def start(self, *nodes: Mapping[str, str]) -> list[Node]:
+        """More nodes, each with its options."""
+        started = []
+        for options in nodes:
+            self._nursery.tell(json.dumps([self.where, str(self._log), dict(options)]))
+            started.append(Node(*map(int, self._nursery.hear().split())))
+        self.nodes += started
+        self._tell_balancer()
+        return started
+
+    def kill(self, node: Node) -> None:
         """Kill -9."""
-        process, _ = self.nodes.pop(at)
-        process.kill()
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+        node.kill()
+        self.nodes.remove(node)
+        self._tell_balancer()
 
-    def done(self) -> list[str]:
-        """What the tools did, on all nodes."""
-        return self.log.read_text().splitlines() if self.log.exists() else []
+    def end(self) -> None:
+        for node in self.nodes:
+            node.kill()
+        self._balancer.end()
 
-    async def call(self, tool: str, job: str, **more: Any) -> dict[str, Any]:
-        """One request to the next node in turn; again to another when a node is gone or the database is away."""
+    def done(self, job: str = "") -> list[str]:
+        """What the tools did, on all nodes; for one job, or for all."""
+        lines = self._log.read_text().splitlines() if self._log.exists() else []
+        return [line for line in lines if not job or line.split(" ")[0] == job]
+
+    async def call(self, tool: str, job: str, at: Node | None = None, **more: Any) -> dict[str, Any]:
+        """One request; the same again when a node is gone in the middle of it, or the database is away."""
         while True:
-            with suppress(OSError, asyncio.IncompleteReadError, AssertionError):
-                _, port = self.nodes[next(self._turns) % len(self.nodes)]
-                wire = await Wire.open(port)
-                try:
-                    reply = await wire.call(tool, {"job": job}, **more)
-                finally:
-                    wire.close()
-                if not _is_away(reply):
-                    return reply
+            if (reply := await self.try_call(tool, job, at, **more)) is not None:
+                return reply
             await asyncio.sleep(0.05)
+
+    async def try_call(
+        self, tool: str, job: str, at: Node | None = None, **more: Any
+    ) -> dict[str, Any] | None:
+        """One request, to a node or to the load balancer; None when nobody answers it."""
+        with suppress(OSError, asyncio.IncompleteReadError, AssertionError):
+            wire = await Wire.open(self.port if at is None else at.port)
+            try:
+                reply = await wire.call(tool, {"job": job}, **more)
+            finally:
+                wire.close()
+            if not _is_away(reply):
+                return reply
+        return None
+
+    def _tell_balancer(self) -> None:
+        self._balancer.tell(" ".join(str(node.port) for node in self.nodes))
+        assert self._balancer.hear() == "taken"
 
 
 def _is_away(reply: dict[str, Any]) -> bool:
@@ -67,17 +146,15 @@ def _is_away(reply: dict[str, Any]) -> bool:
 
 
 @contextmanager
-def running_cluster(postgres: PostgresServer, nodes: int = 2) -> Iterator[Cluster]:
-    """Nodes that run meanwhile."""
+def running_cluster(nursery: Program, where: str, *nodes: Mapping[str, str]) -> Iterator[Cluster]:
+    """Nodes with these options that run meanwhile."""
     with tempfile.TemporaryDirectory(prefix="hr-nodes-") as folder:
-        cluster = Cluster(postgres, Path(folder))
+        cluster = Cluster(nursery, where, Path(folder))
         try:
-            for _ in range(nodes):
-                cluster.start()
+            cluster.start(*nodes)
             yield cluster
         finally:
-            for _ in range(len(cluster.nodes)):
-                cluster.kill(0)
+            cluster.end()
 
 
 def asked(reply: dict[str, Any]) -> tuple[str, str]:
@@ -90,3 +167,8 @@ def answer(state: str, key: str, name: str) -> dict[str, Any]:
     """What a retry carries."""
     content = {"action": "accept", "content": {"answer": name}}
     return {"requestState": state, "inputResponses": {key: content}}
+
+
+def text_of(reply: dict[str, Any]) -> str:
+    """What the model would read."""
+    return str(reply["result"]["content"][0]["text"]) if "result" in reply else str(reply["error"])

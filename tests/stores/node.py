@@ -1,28 +1,61 @@
-"""One node: a server on HTTP whose store several of them share. `python -m tests.stores.node URL LOG`; prints its port.
+"""Nodes: servers on HTTP whose store several of them share, each a process of its own. `python -m tests.stores.node`
 
-What the tools do is written to LOG, one line each, so that anything that is done twice can be seen.
+One process imports everything once, and makes a node of a copy of itself for each line that it reads: a JSON list of
+the store, a log and the node's options. Each prints its process id and its port. All end with the input.
+What the tools do is written to the log, one line each, so that anything that is done twice can be seen. Options:
+
+- `sessions=routed`: legacy sessions, brought to their node; without it there are none.
+- `ledger=FILE`: a ledger in the store, signed with the key beside that file.
+- `dies=POINT`: killed by its own hand, as by `kill -9`, when it gets there; see `tests.stores.dying`.
+- `skew=SECONDS`: how far its clock is ahead.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
+import signal
 import socket
 import sys
+import threading
+import time
+from pathlib import Path
 
 import uvicorn
 from mcp.server.mcpserver import MCPServer
+from starlette.types import ASGIApp
+from tests.stores.dying import Dying
 
 from handraise import Accepted, Handraise, ask, once, replayable
+from handraise.conversation import Store
+from handraise.ledger import Ledger
+from handraise.ledger.checkpoints import Keys
+from handraise.stores import SqliteStore
+from handraise.stores.named import is_postgres
 from handraise.stores.postgres import PostgresStore
 
 LEASE = 1.5
+"""Short, so that the tests need not wait for it long."""
+KEYS = [b"k" * 32]
 
 
-def main(url: str, log: str) -> None:
-    """Serve until killed."""
-    store = PostgresStore(url, keys=[b"k" * 32], lease=LEASE, poll=0.2)
-    server = MCPServer("node")
-    Handraise(store=store, timeout=120).install(server)
+def open_store(where: str, keys: list[bytes] = KEYS) -> PostgresStore | SqliteStore:
+    """The store that all nodes of a test share."""
+    if is_postgres(where):
+        return PostgresStore(where, keys=keys, lease=LEASE, poll=0.2)
+    return SqliteStore(where, keys=keys)
+
+
+def open_ledger(store: Store, file: str) -> Ledger:
+    """The ledger in that store."""
+    return Ledger(store, keys=lambda: Keys.beside(Path(file)))
+
+
+def make_server(handraise: Handraise, log: str, dying: Dying) -> MCPServer:
+    """A server whose tools ask, and write down what they do."""
+    server = MCPServer("node", log_level="WARNING")
+    handraise.install(server)
 
     def did(what: str) -> str:
         handle = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
@@ -35,6 +68,7 @@ def main(url: str, log: str) -> None:
         did(f"{job} begun")
         match await ask.text("Your name?"):
             case Accepted(name):
+                dying.reached("body resumed")
                 did(f"{job} used {name}")
                 return f"{job} {name} on {os.getpid()}"
         return "nobody"
@@ -45,18 +79,61 @@ def main(url: str, log: str) -> None:
         await once("begin", did, f"{job} begun")
         match await ask.text("Your name?"):
             case Accepted(name):
+                dying.reached("body resumed")
                 await once("use", did, f"{job} used {name}")
                 return f"{job} {name} on {os.getpid()}"
         return "nobody"
 
+    @server.tool()
+    async def twice(job: str) -> str:
+        """Two questions in one body."""
+        first = (await ask.text("First name?")).or_stop()
+        last = (await ask.text("Last name?")).or_stop()
+        did(f"{job} used {first} {last}")
+        return f"{job} {first} {last}"
+
+    return server
+
+
+def serve(where: str, log: str, options: dict[str, str]) -> None:
+    """Be a node until killed."""
+    skew, right = float(options.get("skew", 0)), time.time
+    time.time = lambda: right() + skew
+    dying = Dying(options.get("dies", ""))
+    store = dying.store(open_store(where))
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(1024)  # whoever is told the port can connect
-        print(listener.getsockname()[1], flush=True)
-        app = server.streamable_http_app(stateless_http=True, json_response=True)
-        config = uvicorn.Config(app, log_level="error", timeout_keep_alive=60)
+        port, sessions = listener.getsockname()[1], "sessions" in options
+        handraise = Handraise(
+            store=store,
+            timeout=120,
+            ledger=open_ledger(store, options["ledger"]) if "ledger" in options else False,
+            node_url=f"http://127.0.0.1:{port}",
+        )
+        handraise._terms = dataclasses.replace(handraise._terms, lease=LEASE)
+        server = make_server(handraise, log, dying)
+        app: ASGIApp = server.streamable_http_app(stateless_http=not sessions, json_response=not sessions)
+        os.write(1, f"{os.getpid()} {port}\n".encode())
+        config = uvicorn.Config(handraise.routed(app), log_level="error", timeout_keep_alive=60)
         uvicorn.Server(config).run(sockets=[listener])
 
 
+def main() -> None:
+    """Make nodes until the input ends."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how they ended
+    mother = os.getpid()
+    for line in sys.stdin:
+        if os.fork() == 0:
+            threading.Thread(target=_end_with, args=(mother,), daemon=True).start()
+            serve(*json.loads(line))
+
+
+def _end_with(mother: int) -> None:
+    while os.getppid() == mother:
+        time.sleep(0.5)
+    os._exit(1)
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    main()

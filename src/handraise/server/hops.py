@@ -15,7 +15,7 @@ import httpx2
 from handraise.conversation.sessions import Sessions
 
 if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
+    from starlette.types import Message, Receive, Scope, Send
 
 logger = logging.getLogger(__name__)
 
@@ -71,12 +71,19 @@ class Hops:
         send: Send,
         lives: Callable[[], Awaitable[bool]],
     ) -> None:
-        """Carry one request there and its response back, as it comes, while both ends and the node are there.
+        """Carry one request there and its response back, as it comes, while the client and the node are there.
 
-        Raises `NobodyThere` or `OutOfReach` before anything was sent to either side.
+        `lives` returns now and then, with whether the node does. Raises `NobodyThere` or `OutOfReach` when there is
+        no response.
         """
-        body = _Body(receive, scope)
-        carried = asyncio.create_task(self._carry(address, scope, body, send))
+        body, started = _Body(receive, scope), False
+
+        async def answer(event: Message) -> None:
+            nonlocal started
+            started = True
+            await send(event)
+
+        carried = asyncio.create_task(self._carry(address, scope, body, answer))
         left, gone = asyncio.create_task(body.left()), asyncio.create_task(_gone(lives))
         tasks: tuple[asyncio.Task[None], ...] = (carried, left, gone)
         try:
@@ -87,6 +94,8 @@ class Hops:
             await asyncio.gather(*tasks, return_exceptions=True)
         if not carried.cancelled():
             carried.result()
+        elif not gone.cancelled() and not started:
+            raise NobodyThere("its lease is over")
 
     async def _carry(self, address: str, scope: Scope, body: _Body, send: Send) -> None:
         response = await self._reach(await self._request(address, scope, body))
@@ -100,7 +109,7 @@ class Hops:
         await self._transport.aclose()
 
     async def _request(self, address: str, scope: Scope, body: _Body) -> httpx2.Request:
-        when = f"{self._now():.3f}"
+        when = f"{self._now():.0f}"
         proof = base64.urlsafe_b64encode(await self._sessions.sign(_claim(when, scope, address)))
         headers = [(name, value) for name, value in scope["headers"] if name not in _OURS and name != HOP]
         headers.append((HOP, when.encode() + b"." + proof))
