@@ -11,6 +11,7 @@ import pytest
 from tests.client.hosts import OpenGate
 from tests.gateway.notes import make_notes
 from tests.gateway.peers import NOTES, Gateway, MemoryLink, _ClientSide, connect, opening
+from tests.gateway.piped import PipedClient, open_piped
 from tests.gateway.test_http import served
 from tests.server.peers import CANCEL, DECLINE, REVISIONS, Person, accept, text_of
 
@@ -77,7 +78,9 @@ async def behind(transport: str, only: Revision) -> AsyncIterator[Callable[[], A
             )
 
         async def opened() -> Link:
-            links.append(await (open_link(Upstream("my notes", url=url)) if url else _in_memory(only)))
+            links.append(
+                await (open_link(Upstream("my notes", url=url)) if url else _opened(transport, only))
+            )
             return links[-1]
 
         yield opened
@@ -85,7 +88,9 @@ async def behind(transport: str, only: Revision) -> AsyncIterator[Callable[[], A
             await link.aclose()
 
 
-async def _in_memory(only: Revision) -> Link:
+async def _opened(transport: str, only: Revision) -> Link:
+    if transport == "pipes":
+        return EraLink(await open_piped(only))
     link = MemoryLink(make_notes(), only, NOTES)
     await link.open()
     return EraLink(link)
@@ -110,28 +115,55 @@ async def gateway(
 
     async def lines() -> Any:
         link = await opened()
+        if front == "pipes":
+            return PipedClient(lambda port: Front(link, home, port))
         seen = Gateway(link, home, queue, ScriptedDesk(queue, []), OpenGate())
         return _ClientSide(lambda port: Front(link, home, port), seen)
 
     yield lines
 
 
-@pytest.mark.parametrize("transports", ["lines to http", "http to lines", "http to http"])
+@pytest.mark.parametrize("transports", ["lines to lines", "lines to http", "http to lines", "http to http"])
 @pytest.mark.parametrize("server", REVISIONS, ids=lambda revision: f"server-{revision}")
 @pytest.mark.parametrize("client", REVISIONS, ids=lambda revision: f"client-{revision}")
 async def test_the_same_questions_have_the_same_outcomes(
     client: Revision, server: Revision, transports: str
 ) -> None:
     front, _, back = transports.partition(" to ")
+    async with AsyncExitStack() as stack:
+        opened = await stack.enter_async_context(behind(back, server))
+        await ask_everything(client, server, front, opened)
+
+
+@pytest.mark.parametrize("server", REVISIONS, ids=lambda revision: f"server-{revision}")
+@pytest.mark.parametrize("client", REVISIONS, ids=lambda revision: f"client-{revision}")
+async def test_real_pipes_and_a_real_process_make_no_difference(client: Revision, server: Revision) -> None:
+    """The lines above are in memory. Here they go through the system, with one process for both clients."""
+    async with behind("pipes", server) as opened:
+        shared = await opened()
+
+        async def again() -> Link:
+            return shared
+
+        await ask_everything(client, server, "pipes", again)
+
+
+async def ask_everything(
+    client: Revision, server: Revision, front: str, opened: Callable[[], Awaitable[Link]]
+) -> None:
+    """A form, two rounds, a decline, a cancel, a link; then the same of a client that cannot be asked."""
     link_at_client = client.url_mode and server.url_mode
     answers = [accept(answer="old"), accept(answer="b"), accept(answer="short"), DECLINE, CANCEL]
     person = Person(*answers, *([accept()] if link_at_client else []))
     queue = Queue()
-    script = [Line("accept", message="Connect", repeat=True), Line("accept", {"answer": "desk"}, repeat=True)]
+    script = [
+        Line("accept", message="Connect", repeat=True),
+        Line("decline", message="Why delete no", repeat=True),
+        Line("cancel", message="Why delete later", repeat=True),
+        Line("accept", {"answer": "desk"}, repeat=True),
+    ]
     desk = asyncio.create_task(ScriptedDesk(queue, script).serve())
-    async with AsyncExitStack() as stack:
-        opened = await stack.enter_async_context(behind(back, server))
-        target = await stack.enter_async_context(gateway(front, opened, queue))
+    async with gateway(front, opened, queue) as target:
         async with connect(await target(), client, person) as asking:
             assert await told(asking, "echo", text="plain") == "plain"
             assert await told(asking, "delete", title="a") == "deleted a: old"
@@ -142,6 +174,11 @@ async def test_the_same_questions_have_the_same_outcomes(
                 assert await told(asking, "connect", account="a") == "connect: accept"
         async with connect(await target(), client) as unable:
             assert await told(unable, "delete", title="a") == "deleted a: desk"
+            assert await told(unable, "rename", title="a") == "a is desk because desk"
+            assert await told(unable, "delete", title="no") == "kept: decline"
+            assert await told(unable, "delete", title="later") == "kept: cancel"
+            if server.url_mode:
+                assert await told(unable, "connect", account="a") == "connect: accept"
     desk.cancel()
     await asyncio.gather(desk, return_exceptions=True)
     assert person.answers == []
