@@ -171,14 +171,16 @@ async def test_a_number_is_counted_from_the_arguments_and_typed(revision: Revisi
     assert seen.events[0].waiting.question.message.startswith("Remove 3 files?")
 
 
-async def test_after_a_decline_there_is_a_pause(revision: Revision) -> None:
+@pytest.mark.parametrize("no", [Line("decline"), Line("accept", {"typed": "no"})], ids=["decline", "no"])
+async def test_after_a_no_there_is_a_pause(revision: Revision, no: Line) -> None:
     ran: list[int] = []
     async with (
-        gateway(server=many(ran), guards=rules(MANY), script=[Line("decline")]) as (seen, connect),
+        gateway(server=many(ran), guards=rules(MANY), script=[no]) as (seen, connect),
         connect(revision) as client,
     ):
         found = [await client.call_tool("remove", {"paths": [name] * 2}) for name in "ab"]
-    assert [(each.meta or {})[CATEGORY] for each in found] == ["user_declined", "cooling_down"]
+    first = "user_declined" if no.action == "decline" else "not_confirmed"
+    assert [(each.meta or {})[CATEGORY] for each in found] == [first, "cooling_down"]
     assert "is not asked again for 60 seconds" in text_of(found[1])
     assert ran == []
     assert len(seen.events) == 1

@@ -12,7 +12,6 @@ from handraise.gateway.holding import Holding
 from handraise.gateway.home import Home
 from handraise.gateway.links import Place
 from handraise.gateway.messages import Message
-from handraise.questions import Declined
 
 if TYPE_CHECKING:
     from handraise.desks import Decision
@@ -54,7 +53,7 @@ class Guarded:
             asked.rule.quiet.require_over(self._person().key, asked.tool)
             if self._home.options.desk != "none":
                 decision = await self._decision(call, place, asked.question)
-                if isinstance(decision.answer, Declined):
+                if asked.declined(decision):
                     asked.rule.quiet.begin(self._person().key, asked.tool)
         except GuardRefused as error:
             return guarding.cooling_down(call, error)

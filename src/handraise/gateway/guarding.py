@@ -59,6 +59,11 @@ class Asked:
         """Whether an accepted answer says yes."""
         return content is not None and self.guard.agreed(content, self.arguments, self.count)
 
+    def declined(self, decision: Decision) -> bool:
+        """Whether the person said no, with a button or in their answer."""
+        answer = decision.answer
+        return isinstance(answer, Declined) or (isinstance(answer, Accepted) and not self.agreed(answer.data))
+
 
 def rules_of(settings: Mapping[str, GuardSettings]) -> tuple[Rule, ...]:
     """The rules of the configuration file."""
