@@ -6,7 +6,7 @@ gives them their places in the tree, and keeps contents apart so that they can b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
 
@@ -65,7 +65,7 @@ Settle: TypeAlias = Callable[[bytes], Record | None]
 class LedgerTables(Protocol):
     """The tables of the ledger in a store. Every method is atomic, and on return what it wrote is safe."""
 
-    async def record(self, records: Sequence[Record]) -> None:
+    def record(self, records: Sequence[Record]) -> Awaitable[None]:
         """Write events: all of them or none. They have no place in the tree yet."""
         ...
 

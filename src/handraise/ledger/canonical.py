@@ -8,6 +8,7 @@ implementation of the whole RFC. What says nothing (None, an empty tuple) is lef
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from json import encoder
@@ -34,6 +35,8 @@ def _made_once() -> Any:
 
 
 _encode = _made_once()
+dump_text: Callable[[str], str] = encoder.encode_basestring
+"""The canonical JSON of a text."""
 
 
 def dump_value(value: object) -> bytes:
@@ -46,7 +49,7 @@ def dump_value(value: object) -> bytes:
 
 def dump_plain(plain: Any) -> str:
     """The canonical JSON of what `plain_of` gave. Raises `ValueError` for what it cannot have given."""
-    text: str = encoder.encode_basestring(plain) if type(plain) is str else _encode(plain)
+    text: str = _encode(plain)
     return text
 
 

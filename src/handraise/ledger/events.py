@@ -8,14 +8,13 @@ the event, and with it the proof, stays as it is.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
-from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 from handraise.errors import LedgerError
-from handraise.ledger.canonical import dump_plain, dump_value, parse_value, plain_of
+from handraise.ledger.canonical import dump_plain, dump_text, dump_value, parse_value, plain_of
 
 Kind = Literal[
     "asked",
@@ -30,7 +29,9 @@ Kind = Literal[
     "failed",
     "ambiguous",
 ]
+"""What can happen to a question."""
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+"""All of them, in the order of a question's life."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,22 +195,22 @@ def dump_event(event: Event) -> bytes:
 
 
 def dump_about(about: About) -> str:
-    """What all events of a question have in common, dumped. The parties are the same in many questions."""
-    parts = [
-        f'"{name}":{_dump_party(part) if name in _PARTIES else dump_plain(plain_of(part))}'
-        for name, part in zip(_SAID, _said(about), strict=True)
-        if part is not None
-    ]
-    return "{" + ",".join(parts) + "}"
+    """What all events of a question have in common, dumped. Most of it is the same in many questions."""
+    before, behind = _dump_common(
+        about.server, about.principal, about.mode, about.client, about.revision, about.gateway, about.policy
+    )
+    request = "" if about.request is None else f'"request":{_dump_request(about.request)},'
+    trace = "" if about.trace is None else f',"trace":{dump_text(about.trace)}'
+    return f"{{{before}{request}{behind}{trace}}}"
 
 
-def join_event(kind: Kind, about: str, said: dict[str, Any]) -> bytes:
-    """The canonical JSON of an event from what `dump_about` gave and its other members as they are in JSON."""
-    _require_enough(kind, said)
-    said["kind"] = kind
+def join_event(kind: Kind, members: dict[str, str]) -> bytes:
+    """The canonical JSON of an event from its members, each of them dumped already together with its name."""
+    _require_enough(kind, members)
+    joined = ",".join(sorted([f'"kind":"{kind}"', *members.values()]))
     try:
-        return f'{{"about":{about},{dump_plain(said)[1:]}'.encode()
-    except (TypeError, ValueError) as error:
+        return f"{{{joined}}}".encode()
+    except UnicodeError as error:
         raise LedgerError(f"this cannot be written to the ledger: {error}") from None
 
 
@@ -221,14 +222,30 @@ def parse_event(data: bytes) -> Event:
     return event
 
 
-_SAID: Final = tuple(sorted(field.name for field in fields(About)))
-_PARTIES: Final = frozenset({"server", "principal", "client"})
-_said = attrgetter(*_SAID)
-
-
 @lru_cache(maxsize=256)
-def _dump_party(party: Server | Principal | Client) -> str:
-    return dump_plain(plain_of(party))
+def _dump_common(
+    server: Server,
+    principal: Principal | None,
+    mode: str | None,
+    client: Client | None,
+    revision: str | None,
+    gateway: str | None,
+    policy: str | None,
+) -> tuple[str, str]:
+    """What is the same in many questions, as it stands before the request and behind it."""
+    before = {"client": client, "gateway": gateway, "mode": mode, "policy": policy, "principal": principal}
+    behind = {"revision": revision, "server": server}
+    said, rest = (
+        [f'"{name}":{dump_plain(plain_of(part))}' for name, part in parts.items() if part is not None]
+        for parts in (before, behind)
+    )
+    return "".join(f"{part}," for part in said), ",".join(rest)
+
+
+def _dump_request(request: Request) -> str:
+    arguments = "" if request.arguments is None else f'"arguments":{dump_text(request.arguments)},'
+    target = "" if request.target is None else f',"target":{dump_text(request.target)}'
+    return f'{{{arguments}"method":{dump_text(request.method)}{target}}}'
 
 
 def _require_enough(kind: Kind, said: Container[str]) -> None:

@@ -50,14 +50,15 @@ class Later:
         self._name = name
         self._work = work
         self._delay = delay
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._running: asyncio.Task[None] | None = None
 
     def call(self) -> None:
         """Have it done soon. A timer, not a task that waits: it keeps no loop from ending."""
         loop = asyncio.get_running_loop()
-        if self._timer is None or self._timer.when() < loop.time() - self._delay:
-            self._timer = loop.call_later(self._delay, self._start)
+        if self._timer is None or self._loop is not loop:  # one that has ended calls nobody any more
+            self._loop, self._timer = loop, loop.call_later(self._delay, self._start)
 
     async def stop(self) -> None:
         """Call nothing any more, and wait for what runs."""

@@ -6,12 +6,13 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 from handraise.conversation.digest import canonical, digest
 from handraise.conversation.recorded import Kept, Record
 from handraise.forms import Choice, Choices, Flag, Form, Integer, Number, Text, dump_form
-from handraise.ledger.canonical import plain_of
+from handraise.ledger.canonical import dump_plain, dump_text, plain_of
 from handraise.ledger.contents import KEY_SIZE, Keeping, hide, keeps
 from handraise.ledger.events import About, Field, Kind, Link, Request, Use, dump_about, join_event
 from handraise.policy.secrets import SecretFinding
@@ -89,12 +90,13 @@ class Trail:
         self._open: frozenset[Kind] = _STILL_OPEN if until == "decided" else _STILL_OPEN | _ANSWERED
         self.asked_at: int | None = None
         """When it was asked, in milliseconds since 1970, if that is known here: latencies count from there."""
-        self._message: dict[str, str] | None = None
-        self._about = dump_about(about)
+        self._message: str | None = None
+        self._about = f'"about":{dump_about(about)}'
+        self._named = f'"question":{dump_text(question)}'
 
     def asked(self) -> Record:
         """It is asked from now on."""
-        self.asked_at = _milliseconds(self._clock())
+        self.asked_at = int(self._clock() * 1000)
         return self._asking("asked", {})
 
     def shown(self) -> Record:
@@ -113,16 +115,16 @@ class Trail:
         reasons: tuple[str, ...] = (),
     ) -> Record:
         """Somebody decided it."""
-        said: dict[str, Any] = {"action": action, "decided_by": by}
+        said = {"action": f'"action":"{action}"', "decided_by": f'"decided_by":"{by}"'}
         if edited:
-            said["edited"] = edited
+            said["edited"] = f'"edited":{dump_plain(edited)}'
         answer = None if content is None else canonical(content)
         return self._record("decided", said, reasons, answer=answer, how=action)
 
     def opened(self) -> Record:
         """Its link was opened in a browser."""
         link = None if self._shown is None else self._shown.link
-        return self._record("opened", {} if link is None else {"link": plain_of(link)})
+        return self._record("opened", {} if link is None else {"link": _dump_link(link)})
 
     def completed(self) -> Record:
         """What it led to in the browser was finished."""
@@ -130,15 +132,16 @@ class Trail:
 
     def used(self, request: Request, ended: Literal["result", "error", "cancelled", "stopped"]) -> Record:
         """The call that used the answer is over."""
-        return self._record("used", {"used": plain_of(Use(request, ended))}, how=ended)
+        used = dump_plain(plain_of(Use(request, ended)))
+        return self._record("used", {"used": f'"used":{used}'}, how=ended)
 
     def refused(self, reasons: tuple[str, ...]) -> Record:
         """It may not be asked: nobody saw it."""
-        return self._asking("refused", {"decided_by": "policy"}, reasons)
+        return self._asking("refused", {"decided_by": '"decided_by":"policy"'}, reasons)
 
     def expired(self) -> Record:
         """Nobody answered in time."""
-        return self._record("expired", {"decided_by": "timeout"})
+        return self._record("expired", {"decided_by": '"decided_by":"timeout"'})
 
     def withdrawn(self, *reasons: str) -> Record:
         """The asker went away."""
@@ -152,18 +155,18 @@ class Trail:
         """Nobody knows how it ended."""
         return self._record("ambiguous", {}, reasons)
 
-    def _asking(self, kind: Kind, said: dict[str, Any], reasons: tuple[str, ...] = ()) -> Record:
+    def _asking(self, kind: Kind, said: dict[str, str], reasons: tuple[str, ...] = ()) -> Record:
         shown = self._shown
         if shown is None:  # it could not even be read
             return self._record(kind, said, reasons)
         if shown.fields:
-            said["fields"] = plain_of(shown.fields)
+            said["fields"] = _dump_fields(shown.fields)
         if shown.schema is not None:
-            said["schema"] = shown.schema
+            said["schema"] = f'"schema":{dump_text(shown.schema)}'
         if shown.secret is not None:
-            said["secret"] = shown.secret
+            said["secret"] = f'"secret":{dump_text(shown.secret)}'
         if shown.link is not None:
-            said["link"] = plain_of(shown.link)
+            said["link"] = _dump_link(shown.link)
         record = self._record(kind, said, reasons, message=shown.message.encode())
         self._message = said["message"]
         return record
@@ -171,32 +174,37 @@ class Trail:
     def _record(
         self,
         kind: Kind,
-        said: dict[str, Any],
+        said: dict[str, str],
         reasons: tuple[str, ...] = (),
         *,
         message: bytes | None = None,
         answer: bytes | None = None,
         how: str = "",
     ) -> Record:
-        """What is `said` is as JSON has it. Of a message and an answer the event has the hash.
+        """What is `said` is dumped already, with its name. Of a message and an answer the event has the hash.
 
         `how` tells apart two events of one kind that may both happen to a question.
         """
-        now = _milliseconds(self._clock())
+        now = int(self._clock() * 1000)
         drawn = os.urandom(8 + KEY_SIZE)  # one draw for all that has to be random
-        unique, key = f"{now:012x}{drawn[:8].hex()}", drawn[8:]
+        unique = f"{now:012x}{drawn[:8].hex()}"
         once = _same_id(self.question, kind, how) if self._again else ""
-        said |= {"id": once or f"e_{unique}", "question": self.question, "time": now}
+        said["about"] = self._about
+        said["id"] = f'"id":"{once or f"e_{unique}"}"'
+        said["question"] = self._named
+        said["time"] = f'"time":{now}'
         if reasons:
-            said["reasons"] = reasons
+            said["reasons"] = f'"reasons":{dump_plain(reasons)}'
         if kind in _TIMED and self.asked_at is not None:
-            said["latency"] = max(0, now - self.asked_at)
+            said["latency"] = f'"latency":{max(0, now - self.asked_at)}'
         kept: tuple[Kept, ...] = ()
         if message is not None:
-            said["message"], kept = _hide(message, f"c_{unique}", key, keeps(self._keeping, "message"))
+            keep = keeps(self._keeping, "message")
+            said["message"], kept = _hide("message", message, f"c_{unique}", drawn[8:], keep)
         elif answer is not None:
-            said["answer"], kept = _hide(answer, f"c_{unique}", key, keeps(self._keeping, "fields"))
-        return Record(self.question, join_event(kind, self._about, said), kind in self._open, kept, once)
+            keep = keeps(self._keeping, "fields")
+            said["answer"], kept = _hide("answer", answer, f"c_{unique}", drawn[8:], keep)
+        return Record(self.question, join_event(kind, said), kind in self._open, kept, once)
 
 
 _STILL_OPEN: Final[frozenset[Kind]] = frozenset({"asked", "shown"})
@@ -217,10 +225,15 @@ def _same_id(question: str, kind: Kind, how: str) -> str:
     return f"e_{hashlib.sha256(f'{question} {kind} {how}'.encode()).hexdigest()[:28]}"
 
 
-def _hide(plain: bytes, ref: str, key: bytes, keep: bool) -> tuple[dict[str, str], tuple[Kept, ...]]:
+def _hide(name: str, plain: bytes, ref: str, key: bytes, keep: bool) -> tuple[str, tuple[Kept]]:
     hashed, kept = hide(plain, ref=ref, key=key, keep=keep)
-    return {"hash": hashed, "ref": ref}, (kept,)
+    return f'"{name}":{{"hash":"{hashed}","ref":"{ref}"}}', (kept,)
 
 
-def _milliseconds(now: float) -> int:
-    return int(now * 1000)
+@lru_cache(maxsize=256)
+def _dump_fields(fields: tuple[Field, ...]) -> str:
+    return f'"fields":{dump_plain(plain_of(fields))}'
+
+
+def _dump_link(link: Link) -> str:
+    return f'"link":{dump_plain(plain_of(link))}'

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -27,8 +27,6 @@ Work: TypeAlias = Callable[[sqlite3.Connection, Sealer], T]
 
 What writes may be run twice, the first time rolled back: it changes nothing but the database.
 """
-Bulk: TypeAlias = Callable[[sqlite3.Connection, Sealer, Sequence[T]], None]
-"""Something to do for many callers at once, with what each of them gave."""
 
 _VERSION = 1
 _PATIENCE = 10.0
@@ -53,17 +51,13 @@ class SqliteFile:
         self._lock = threading.Lock()
         self._opened: tuple[sqlite3.Connection, Sealer] | None = None
 
-    def read(self, work: Work[T]) -> Coroutine[Any, Any, T]:
+    def read(self, work: Work[T]) -> asyncio.Future[T]:
         """What the work returns. It sees everything that was written before the call, and changes nothing."""
         return self._take(_Unit(work, writes=False))
 
-    def write(self, work: Work[T]) -> Coroutine[Any, Any, T]:
+    def write(self, work: Work[T]) -> asyncio.Future[T]:
         """What the work returns, once all it changed is on disk. When it fails nothing that it changed is."""
         return self._take(_Unit(work, writes=True))
-
-    def write_in_bulk(self, work: Bulk[T], items: Sequence[T]) -> Coroutine[Any, Any, None]:
-        """Write, together with everybody who has the same work, in one call of it; on return it is on disk."""
-        return self._take(_Unit(lambda db, sealer: work(db, sealer, items), writes=True, bulk=(work, items)))
 
     async def flush(self) -> None:
         """Take what was overwritten or deleted out of the write-ahead log too."""
@@ -79,17 +73,14 @@ class SqliteFile:
 
         await asyncio.get_running_loop().run_in_executor(self._worker, close)
 
-    async def _take(self, unit: _Unit) -> Any:
+    def _take(self, unit: _Unit) -> asyncio.Future[Any]:
         with self._lock:
             waiting = self._waiting
             first = not waiting or waiting[0].loop is not unit.loop
             waiting.append(unit)
         if first:  # soon, not now: whoever is about to write in this turn of the loop comes along
             unit.loop.call_soon(self._worker.submit, self._run_waiting)
-        try:
-            return await unit.done
-        except (sqlite3.Error, OSError, UnicodeError) as error:
-            raise StoreError(f"{self.path}: {error}") from error
+        return unit.done
 
     def _run_waiting(self) -> None:
         with self._lock:
@@ -104,6 +95,9 @@ class SqliteFile:
         except Exception as error:  # noqa: BLE001 - whoever waits gets it
             for unit in units:
                 unit.fail(error)
+        for unit in units:
+            if isinstance(unit.error, sqlite3.Error | OSError | UnicodeError):
+                unit.error = _chained(StoreError(f"{self.path}: {unit.error}"), unit.error)
         _tell(units)
 
     def _open(self) -> tuple[sqlite3.Connection, Sealer]:
@@ -118,14 +112,10 @@ class SqliteFile:
 class _Unit:
     """Work of one caller, and what came of it."""
 
-    __slots__ = ("_result", "_work", "bulk", "done", "error", "loop", "writes")
+    __slots__ = ("_result", "_work", "done", "error", "loop", "writes")
 
-    def __init__(
-        self, work: Work[Any], *, writes: bool, bulk: tuple[Bulk[Any], Sequence[Any]] | None = None
-    ) -> None:
+    def __init__(self, work: Work[Any], *, writes: bool) -> None:
         self.writes = writes
-        self.bulk = bulk
-        """The work that others may have too, and what this caller gives to it."""
         self.loop = asyncio.get_running_loop()
         self.done: asyncio.Future[Any] = self.loop.create_future()
         self._work = work
@@ -169,23 +159,12 @@ def _commit(db: sqlite3.Connection, sealer: Sealer, units: Sequence[_Unit]) -> N
 
 def _run_together(db: sqlite3.Connection, sealer: Sealer, units: Sequence[_Unit]) -> bool:
     """Commit all of them, or, when one fails, nothing."""
-    bulks: dict[Bulk[Any], list[Any]] = {}
     db.execute("BEGIN IMMEDIATE")
     for unit in units:
-        if unit.bulk is not None:
-            work, items = unit.bulk
-            bulks.setdefault(work, []).extend(items)
-            continue
         unit.run(db, sealer)
         if unit.error is not None:
             _roll_back(db)
             return False
-    try:
-        for work, items in bulks.items():
-            work(db, sealer, items)
-    except Exception:  # noqa: BLE001 - whose it is comes out when they run apart
-        _roll_back(db)
-        return False
     db.execute("COMMIT")
     return True
 
@@ -205,6 +184,11 @@ def _run_apart(db: sqlite3.Connection, sealer: Sealer, units: Sequence[_Unit]) -
 def _roll_back(db: sqlite3.Connection) -> None:
     if db.in_transaction:
         db.execute("ROLLBACK")
+
+
+def _chained(error: StoreError, cause: Exception) -> StoreError:
+    error.__cause__ = cause
+    return error
 
 
 def _tell(units: Sequence[_Unit]) -> None:

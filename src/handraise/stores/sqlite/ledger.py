@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Coroutine, Sequence
+from collections.abc import Awaitable, Collection, Sequence
 from typing import Any
 
 from handraise.conversation.recorded import Grow, Kept, Leaf, Record, Row, Settle, TreeState
 from handraise.errors import StoreError
 from handraise.stores.seal import Sealer
 from handraise.stores.sqlite.file import SqliteFile
+from handraise.stores.sqlite.inserting import insert
 from handraise.stores.sqlite.presence import Presence
+from handraise.stores.sqlite.together import Together
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS events (
@@ -41,6 +43,7 @@ class SqliteLedger:
 
     def __init__(self, file: SqliteFile) -> None:
         self._file = file
+        self._together = Together(file, self.add)
         self._presence = Presence(file.path)
         self._open: set[str] = set()
         """The questions that this process left in flight so far."""
@@ -51,24 +54,22 @@ class SqliteLedger:
             return
         writer = self._presence.enter()
         last = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'events'").fetchone()
-        numbered = _numbered(db, records, 0 if last is None else last[0])
-        for record in records:
-            (self._open.add if record.open else self._open.discard)(record.question)
-        db.executemany(
-            "INSERT INTO events VALUES (?, ?, ?, ?, ?)",
-            [(number, event.body, event.question, event.open, writer) for number, event in numbered],
-        )
-        db.executemany(
-            "INSERT INTO contents VALUES (?, ?, ?, ?)",
-            [
-                (kept.ref, number, sealer.seal(kept.key, f"contents/{kept.ref}"), kept.body)
-                for number, event in numbered
-                for kept in event.kept
-            ],
-        )
+        number = 0 if last is None else last[0]
+        events: list[tuple[Any, ...]] = []
+        contents: list[tuple[Any, ...]] = []
+        for question, body, is_open, kept, once in records:
+            if once and not _is_new(db, once, number + 1):
+                continue
+            number += 1
+            events.append((number, body, question, is_open, writer))
+            for ref, key, content in kept:
+                contents.append((ref, number, sealer.seal(key, f"contents/{ref}"), content))
+            (self._open.add if is_open else self._open.discard)(question)
+        insert(db, "events", events)
+        insert(db, "contents", contents)
 
-    def record(self, records: Sequence[Record]) -> Coroutine[Any, Any, None]:
-        return self._file.write_in_bulk(self.add, records)
+    def record(self, records: Sequence[Record]) -> Awaitable[None]:
+        return self._together.write(records)
 
     async def settle_orphans(self, settle: Settle) -> int:
         count = 0
@@ -149,17 +150,9 @@ class SqliteLedger:
         self._open.clear()
 
 
-def _numbered(db: sqlite3.Connection, records: Sequence[Record], last: int) -> list[tuple[int, Record]]:
-    """The events that were not told before, with the numbers behind the last one."""
-    numbered = []
-    for record in records:
-        if record.once:
-            told = db.execute("INSERT OR IGNORE INTO told VALUES (?, ?)", (record.once, last + 1))
-            if told.rowcount == 0:
-                continue
-        last += 1
-        numbered.append((last, record))
-    return numbered
+def _is_new(db: sqlite3.Connection, name: str, number: int) -> bool:
+    """Whether an event that is written once was not written before; from now on it was."""
+    return db.execute("INSERT OR IGNORE INTO told VALUES (?, ?)", (name, number)).rowcount == 1
 
 
 def _tree(db: sqlite3.Connection) -> TreeState:
@@ -177,7 +170,7 @@ def _place(db: sqlite3.Connection, grow: Grow, limit: int) -> TreeState:
     if found[-1][0] != tree.size + len(found):
         raise StoreError(f"an event between {tree.size + 1} and {found[-1][0]} was removed from the ledger")
     grown, hashes = grow(tree, [body for _, body in found])
-    db.executemany("INSERT INTO leaves VALUES (?, ?)", enumerate(hashes, tree.size + 1))
+    insert(db, "leaves", list(enumerate(hashes, tree.size + 1)))
     db.execute("DELETE FROM tree")
     db.execute("INSERT INTO tree VALUES (?, ?)", grown)
     return grown
