@@ -18,6 +18,8 @@ from handraise.errors import ConversationError, NoRoom, NotReplayable, StateRefu
 
 TellTaken: TypeAlias = Callable[[Conversation | RoundRecord, Mapping[str, Json]], Sequence[Record]]
 """Makes the events of answers, from the body that asked or, when it is gone, from its round."""
+TellLost: TypeAlias = Callable[[RoundRecord], Sequence[Record]]
+"""Makes the events of answers that were taken for a body which is gone and may not run again."""
 
 _LONGEST = 64
 
@@ -71,12 +73,14 @@ class Lot:
         rebind: Callable[[Conversation], None],
         replay: Callable[[RoundRecord], Conversation],
         tell_taken: TellTaken | None = None,
+        tell_lost: TellLost = lambda record: (),
     ) -> Json:
         """What a retry gets: the next round or the end of the call.
 
         Raises `StateRefused` for a retry that does not belong here, and `NotReplayable` for one whose body
         is gone and may not run again. Owner, deadline and single use are the store's to check.
-        `tell_taken` makes the events that commit with the use of the round.
+        `tell_taken` makes the events that commit with the use of the round, `tell_lost` those that commit with its end
+        when nobody can use it.
         """
         if not token.isascii() or len(token) > _LONGEST:
             raise StateRefused("no token of ours")
@@ -99,7 +103,7 @@ class Lot:
             if live is not None and not live[0].waits_at(live[1]):
                 break
             if (since := await self._claim(token, taken, ours, live)) is not None:
-                live = await self._go_on(token, since, answers, rebind, replay)
+                live = await self._go_on(token, since, answers, rebind, replay, tell_lost)
                 break
             await self.store.changed(token)
         return await live[0].wait(live[1])
@@ -111,6 +115,7 @@ class Lot:
         answers: dict[str, Json],
         rebind: Callable[[Conversation], None],
         replay: Callable[[RoundRecord], Conversation],
+        tell_lost: TellLost,
     ) -> tuple[Conversation, Round]:
         """Give the answers to the body that waits for them, or run it again."""
         live = self.live.get(token)
@@ -119,7 +124,7 @@ class Lot:
             self._hold(token, since)
             live[0].take(answers)
         elif live is None:
-            live = await self._revive(token, since, replay)
+            live = await self._revive(token, since, replay, tell_lost)
         return live
 
     def _answered_elsewhere(self, token: str) -> bool:
@@ -213,7 +218,7 @@ class Lot:
             self._hold(token, now)
 
     async def _revive(
-        self, token: str, since: float, replay: Callable[[RoundRecord], Conversation]
+        self, token: str, since: float, replay: Callable[[RoundRecord], Conversation], tell_lost: TellLost
     ) -> tuple[Conversation, Round]:
         """Run a body that is gone once more, its answers and `once` steps taken from the journal."""
         record = await self._find(token)
@@ -223,7 +228,8 @@ class Lot:
             conversation = replay(record)
         except NotReplayable as error:
             until = self.store.now() + self.terms.retry_window
-            await self.store.settle(token, Outcome("error", self.describe(error)), until=until)
+            lost = Outcome("error", self.describe(error))
+            await self.store.settle(token, lost, until=until, events=tell_lost(record))
             await self.store.end(record.conversation, until=until)
             raise
         conversation.id, conversation.seed = record.conversation, record.seed

@@ -104,7 +104,6 @@ class AskingMiddleware:
             call.brought = frozenset(responses)
             return self._begin(call, call_next)
 
-        recorder = self._runtime.recorder
         try:
             responses = parse_input_responses(params.get("inputResponses"))
             result: HandlerResult = await self._runtime.lot.resume(
@@ -113,7 +112,7 @@ class AskingMiddleware:
                 responses,
                 rebind=lambda conversation: self._rebind(conversation, ctx),
                 replay=replay,
-                tell_taken=None if recorder is None else partial(recorder.taken, ctx, revision),
+                **_telling(self._runtime, ctx, revision),
             )
         except HandraiseError as error:
             raise _protocol_error(error, revision) from error
@@ -148,6 +147,16 @@ class OwnBoundary(RequestStateBoundary):
         if isinstance(result, dict) and is_ours(result.get("requestState")):
             return result
         return super()._seal_result(ctx, result, binding)
+
+
+def _telling(runtime: Runtime, ctx: Context, revision: Revision) -> dict[str, Any]:
+    """What the lot tells the ledger of a retry, if there is one."""
+    if (recorder := runtime.recorder) is None:
+        return {}
+    return {
+        "tell_taken": partial(recorder.taken, ctx, revision),
+        "tell_lost": partial(recorder.lost, ctx, revision),
+    }
 
 
 def is_ours(state: object) -> TypeGuard[str]:

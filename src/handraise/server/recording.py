@@ -20,6 +20,7 @@ from handraise.ledger import About, Client, Event, Ledger, Request, Server
 from handraise.ledger.ledger import Fate
 from handraise.ledger.parties import principal_of
 from handraise.ledger.sequencer import Later
+from handraise.ledger.trail import Trail
 from handraise.questions import Fallback, Person
 from handraise.revisions import Revision
 from handraise.server.calls import CURRENT, Call, Context
@@ -122,14 +123,34 @@ class Recorder:
         self, ctx: Context, revision: Revision, record: RoundRecord, key: str, raw: Any
     ) -> list[Record]:
         """The decision upon a question whose body is gone: what is known of it is in its round."""
+        trail = self._trail_of_gone(ctx, revision, record, key)
+        return [] if trail is None else decision_of(trail, raw)
+
+    def lost(self, ctx: Context, revision: Revision, record: RoundRecord) -> list[Record]:
+        """The events that commit with the end of a call whose answers nobody can use: its body is gone for good."""
+        given = [
+            entry.key for entry in record.journal if entry.kind == "answer" and entry.key in record.questions
+        ]
+        before = record._replace(journal=record.journal[: len(record.journal) - len(given)])
+        trails = [self._trail_of_gone(ctx, revision, before, key) for key in given]
+        why = "the process that asked is gone, and the call may not run again"
+        made = [trail.ambiguous(why) for trail in trails if trail is not None]
+        if self.shares:
+            self.ledger.written()
+            return made
+        self.ledger.record_soon(*made)
+        return []
+
+    def _trail_of_gone(self, ctx: Context, revision: Revision, record: RoundRecord, key: str) -> Trail | None:
         if (mode := _mode_of(record.questions.get(key))) is None:
-            return []
+            return None
         before = [entry for entry in record.journal if entry.key == key and entry.kind != "once"]
         about = self.about(ctx, person_of(ctx), revision, mode)
-        links = {entry.pin for entry in before} - {record.pins.get(key)}  # one that is shown again is one question
+        links = {entry.pin for entry in before} - {
+            record.pins.get(key)
+        }  # one that is shown again is one question
         id_ = question_id(record.conversation, key, len(links if mode == "url" else before))
-        trail = self.ledger.trail(id_, about, None, until="used", again=True)
-        return decision_of(trail, raw)
+        return self.ledger.trail(id_, about, None, until="used", again=True)
 
     def turned_away(self, person: Person, reason: str) -> None:
         """Somebody opened a page that waits for another person. It is not theirs to see, and nobody waits for this."""
