@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import ssl
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import httpx2 as httpx
@@ -58,10 +61,16 @@ async def _request(
 
 def _client(reach: Reach) -> httpx.AsyncClient:
     """A proxy of the environment's would look the name up anew, so that there is none where addresses are pinned."""
-    verify = httpx.create_ssl_context()
+    trusted = _trusted(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
     return httpx.AsyncClient(
-        timeout=_PATIENCE, follow_redirects=False, verify=verify, trust_env=not reach.public_only
+        timeout=_PATIENCE, follow_redirects=False, verify=trusted, trust_env=not reach.public_only
     )
+
+
+@lru_cache(maxsize=4)
+def _trusted(file: str | None, folder: str | None) -> ssl.SSLContext:
+    """Whom we trust, read once: the system's list is long."""
+    return httpx.create_ssl_context()
 
 
 def _addressed(

@@ -11,6 +11,7 @@ import pytest
 from tests.gateway.accounts.browsing import Browser
 from tests.gateway.accounts.diary import Diary, open_diary
 from tests.gateway.shared.teams import Team, questions, team
+from tests.gateway.shared.test_shared import HELLO
 from tests.server.peers import REVISIONS, text_of
 
 from handraise.desks import Decision
@@ -133,18 +134,6 @@ async def test_who_declines_ends_it_with_a_sentence(where: str, tmp_path: Path) 
         told = (await trying).json()["error"]["message"]
         assert "does not want to connect an account for the server 'diary'" in told
         assert "nothing was done" in told
-
-
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "x", "version": "1"},
-    },
-}
 
 
 async def test_a_handshake_waits_so_long_and_the_next_one_goes_through(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from handraise.errors import AccountError
 from handraise.gateway.accounts.challenge import Challenge
 from handraise.issuers.reach import Reach
 from handraise.issuers.wire import NotThere, fetch
-from handraise.pages.oauth.discovery import Metadata, find_issuer
+from handraise.pages.oauth.discovery import AnotherIssuer, Metadata, find_issuer
 
 _MOST_SCOPES: Final = 50
 
@@ -59,7 +59,7 @@ async def find_authority(issuer: str, reach: Reach) -> Metadata:
     """
     try:
         found = await find_issuer(issuer, reach)
-    except AccountError:
+    except AnotherIssuer:
         if urlsplit(issuer).path not in ("", "/"):
             raise
         found = await find_issuer(issuer.rstrip("/") + ("" if issuer.endswith("/") else "/"), reach)

@@ -24,6 +24,10 @@ _ENDPOINTS: Final = (
 )
 
 
+class AnotherIssuer(AccountError):
+    """Who publishes there is not who was looked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Metadata:
     """An authorization server."""
@@ -67,7 +71,7 @@ async def find_issuer(
 def parse_metadata(issuer: str, published: dict[str, Any]) -> Metadata:
     """What a server publishes. AccountError unless it is the issuer's own (RFC 8414, section 3.3) and has PKCE."""
     if published.get("issuer") != issuer:
-        raise AccountError(f"{issuer} publishes as another issuer: {published.get('issuer')!r}")
+        raise AnotherIssuer(f"{issuer} publishes as another issuer: {published.get('issuer')!r}")
     endpoints: dict[str, str | None] = {}
     for name in _ENDPOINTS:
         value = published.get(name)
@@ -78,7 +82,8 @@ def parse_metadata(issuer: str, published: dict[str, Any]) -> Metadata:
     authorization, token = endpoints["authorization_endpoint"], endpoints["token_endpoint"]
     if authorization is None or token is None:
         raise AccountError(f"{issuer} does not publish where people and servers go")
-    if "S256" not in published.get("code_challenge_methods_supported", ["S256"]):
+    methods = _words(published, "code_challenge_methods_supported")
+    if methods is not None and "S256" not in methods:
         raise AccountError(f"{issuer} has no PKCE with S256, without which a stolen code could be used")
     return Metadata(
         issuer,
@@ -86,11 +91,17 @@ def parse_metadata(issuer: str, published: dict[str, Any]) -> Metadata:
         token,
         endpoints["revocation_endpoint"],
         endpoints["jwks_uri"],
-        tuple(published.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])),
+        _words(published, "token_endpoint_auth_methods_supported") or ("client_secret_basic",),
         published.get("authorization_response_iss_parameter_supported") is True,
         endpoints["registration_endpoint"],
-        "code_challenge_methods_supported" in published,
+        methods is not None,
     )
+
+
+def _words(published: dict[str, Any], name: str) -> tuple[str, ...] | None:
+    """A list of words that a server publishes; None where it says nothing of the kind."""
+    given = published.get(name)
+    return tuple(map(str, given)) if isinstance(given, list) else None
 
 
 async def _published(issuer: str, reach: Reach) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from authlib.oauth2.auth import ClientAuth
 from authlib.oauth2.rfc6749.parameters import prepare_token_request
@@ -77,6 +78,10 @@ async def _authenticated(
     method = _auth_method(server) if secret is not None else "none"
     auth = ClientAuth(registration.client_id, None if secret is None else secret.reveal(), method)
     _, headers, body = auth.prepare("POST", url, headers, body)
+    if (
+        method == "client_secret_basic"
+    ):  # servers made with the MCP SDK look for the id beside the header, too
+        body = f"{body}&{urlencode({'client_id': registration.client_id})}"
     return await post(url, headers, body, registration.reach)
 
 

@@ -1,0 +1,210 @@
+"""An account for one person alone: `handraise gateway --url` in front of a server that wants to know who they are."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp_types import ElicitResult
+from tests.client.hosts import OpenGate
+from tests.gateway.accounts.browsing import Browser
+from tests.gateway.accounts.diary import Diary, open_diary
+from tests.gateway.peers import connect, opening
+from tests.gateway.shared.teams import questions
+from tests.gateway.shared.test_shared import HELLO
+from tests.gateway.test_http import served
+from tests.server.peers import REVISIONS, text_of
+
+from handraise.desks import Decision, Queue
+from handraise.gateway.accounts.accounts import NAME, Accounts
+from handraise.gateway.asking import Asking
+from handraise.gateway.connect import open_link
+from handraise.gateway.home import Home
+from handraise.gateway.http_server import HttpGateway
+from handraise.gateway.options import Options
+from handraise.gateway.upstreams import OwnClient, Upstream
+from handraise.questions import Accepted, UrlQuestion
+from handraise.revisions import Revision
+from handraise.vault.keys import new_key
+
+pytestmark = [pytest.mark.anyio, pytest.mark.shows("W8")]
+
+WITH_URL = [Revision.NOVEMBER_2025, Revision.JULY_2026]
+
+
+@dataclass
+class Alone:
+    """A gateway for the user of this computer."""
+
+    url: str
+    queue: Queue
+    home: Home
+    diary: Diary
+    seen: list[Any] = field(default_factory=list)
+
+    async def connect(self, user: str | None = "me@diary") -> None:
+        """Agree at the desk, and do it in the browser."""
+        async with asyncio.timeout(20), Browser() as browser:
+            async for waiting in self.queue.changes():
+                for each in waiting:
+                    if isinstance(each.question, UrlQuestion) and not each.browsing:
+                        self.seen.append(each)
+                        self.queue.decide(each.id, Decision(Accepted(None), by="agent", desk="test"))
+                        await browser.connect(each.question.url, self.diary, user)
+                        return
+
+
+@pytest.fixture(autouse=True)
+def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setenv("HANDRAISE_VAULT_KEY", new_key().hex())
+
+
+@asynccontextmanager
+async def alone(diary: Diary, client: OwnClient | None = None, **options: Any) -> AsyncIterator[Alone]:
+    queue = Queue()
+    home = Home(Options(**{"hold": 20, **options}), opening(Asking(queue, OpenGate(), timeout=30)))
+    accounts, upstream = Accounts(home), Upstream("diary", url=diary.mcp, oauth=client)
+    gateway = HttpGateway(home, lambda person: open_link(upstream, accounts.of(person)))
+    async with served(gateway, "off") as url:
+        yield Alone(url, queue, home, diary)
+        await gateway.aclose()
+        await accounts.aclose()
+
+
+async def write(here: Alone, revision: Revision, text: str, person: Any = None) -> str:
+    async with connect(here.url, revision, person) as client:
+        return text_of(await client.call_tool("write", {"text": text}))
+
+
+@pytest.mark.parametrize("revision", REVISIONS, ids=str)
+async def test_the_user_of_this_computer_connects_once(revision: Revision) -> None:
+    async with open_diary() as diary, alone(diary) as here:
+        async with asyncio.TaskGroup() as both:
+            both.create_task(here.connect())
+            wrote = both.create_task(write(here, revision, "x"))
+        assert wrote.result() == "me@diary wrote x"
+        assert await write(here, revision, "y") == "me@diary wrote y"
+    (asked,) = here.seen
+    assert asked.origin.name == NAME, "it is the gateway that asks"
+    assert "diary" in asked.question.message
+    assert asked.link.verdict == "ok", "a page on this computer, of a program on this computer"
+
+
+async def test_without_a_key_for_the_vault_an_account_is_kept_in_memory(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("HANDRAISE_VAULT_KEY")
+    monkeypatch.setenv("HANDRAISE_VAULT_KEY_FILE", str(tmp_path / "none"))
+    async with open_diary() as diary, alone(diary) as here:
+        async with asyncio.TaskGroup() as both:
+            both.create_task(here.connect())
+            both.create_task(write(here, Revision.JULY_2026, "x"))
+        assert await write(here, Revision.NOVEMBER_2025, "y") == "me@diary wrote y"
+    assert "forgotten when the gateway ends" in caplog.text
+
+
+async def test_a_registration_that_was_given_is_used(tmp_path: Path) -> None:
+    from mcp.shared.auth import OAuthClientInformationFull
+    from pydantic import AnyUrl
+    from tests.server.peers import free_port
+
+    port = free_port()
+    async with (
+        open_diary() as diary,
+        alone(diary, OwnClient("by-hand", "hush", ("diary", "more"), port)) as here,
+    ):
+        from handraise.gateway.accounts.own import OwnAccount
+
+        own = OwnAccount(Accounts(here.home), Upstream("diary", url=diary.mcp), here.home.local_person())
+        diary.provider.clients["by-hand"] = OAuthClientInformationFull(
+            client_id="by-hand",
+            client_secret="hush",
+            redirect_uris=[AnyUrl(f"http://127.0.0.1:{port}/back/{own.service}")],
+            scope="diary more",
+            token_endpoint_auth_method="client_secret_basic",
+        )
+        async with asyncio.TaskGroup() as both:
+            both.create_task(here.connect())
+            wrote = both.create_task(write(here, Revision.JULY_2026, "x"))
+        assert wrote.result() == "me@diary wrote x"
+        (token,) = diary.provider.tokens.values()
+        assert (token.client_id, token.scopes) == ("by-hand", ["diary", "more"])
+
+
+@pytest.mark.parametrize("revision", WITH_URL, ids=str)
+async def test_a_client_that_opens_links_has_its_person_asked_there_during_a_call(revision: Revision) -> None:
+    opened: list[str] = []
+
+    async def person(context: Any, params: Any) -> ElicitResult:
+        opened.append(params.url)
+        browsing.set()
+        return ElicitResult(action="accept")
+
+    browsing = asyncio.Event()
+    async with open_diary() as diary, alone(diary) as here, Browser() as browser:
+        async with asyncio.TaskGroup() as both:
+            both.create_task(here.connect())
+            both.create_task(write(here, revision, "x"))
+        async with connect(here.url, revision, person) as client:
+            await client.list_tools()
+            diary.provider.end_all()
+            diary.provider.refreshing.clear()
+            writing = asyncio.create_task(client.call_tool("write", {"text": "y"}))
+            await asyncio.wait_for(browsing.wait(), 20)
+            await browser.connect(opened[0], diary, "me@diary")
+            assert text_of(await writing) == "me@diary wrote y"
+        assert not here.queue.waiting()
+
+
+@pytest.mark.parametrize("revision", WITH_URL, ids=str)
+@pytest.mark.parametrize("action", ["decline", "cancel"])
+async def test_a_no_during_a_call_is_a_sentence_for_the_model(revision: Revision, action: Any) -> None:
+    async def person(context: Any, params: Any) -> ElicitResult:
+        return ElicitResult(action=action)
+
+    async with open_diary() as diary, alone(diary) as here:
+        async with asyncio.TaskGroup() as both:
+            both.create_task(here.connect())
+            both.create_task(write(here, revision, "x"))
+        async with connect(here.url, revision, person) as client:
+            await client.list_tools()
+            diary.provider.end_all()
+            diary.provider.refreshing.clear()
+            told = await client.call_tool("write", {"text": "y"})
+    assert told.is_error
+    expected = {"decline": "does not want to connect an account", "cancel": "have not connected one yet"}
+    assert expected[action] in text_of(told)
+    assert diary.written == [("me@diary", "x")]
+
+
+@pytest.mark.parametrize("revision", WITH_URL, ids=str)
+async def test_a_call_that_was_cancelled_meanwhile_never_reaches_the_server(revision: Revision) -> None:
+    async with open_diary() as diary, alone(diary) as here, Browser() as browser:
+        async with asyncio.TaskGroup() as both:
+            both.create_task(here.connect())
+            both.create_task(write(here, revision, "x"))
+        async with connect(here.url, revision) as client:
+            await client.list_tools()
+            diary.provider.end_all()
+            diary.provider.refreshing.clear()
+            calling = asyncio.create_task(client.call_tool("write", {"text": "y"}))
+            (waiting,) = await questions(here.queue, 1)
+            calling.cancel()
+            await questions(here.queue, 0)
+            await browser.connect(waiting.question.url, diary, "me@diary")
+            assert text_of(await client.call_tool("write", {"text": "z"})) == "me@diary wrote z"
+    assert [text for _, text in diary.written] == ["x", "z"]
+
+
+async def test_where_nobody_is_asked_at_a_desk_the_model_is_told() -> None:
+    async with open_diary() as diary, alone(diary, desk="none") as here, httpx2.AsyncClient() as http:
+        told = (await http.post(here.url, json=HELLO)).json()["error"]["message"]
+        assert "none can be connected now" in told
+        assert not here.queue.waiting()
