@@ -1,0 +1,123 @@
+"""The wheel in fresh environments: bare, and with each extra, each doing what it is there for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+pytestmark = pytest.mark.slow
+
+ASKS = (HERE / "asks.py").read_text()
+USES = {
+    "fastmcp": "from fastmcp import FastMCP; from handraise import Handraise; Handraise().install(FastMCP('notes'))",
+    "web": "from handraise.desks.web import WebDesk; from handraise.pages import SecretPage",
+    "terminal": "from handraise.desks.terminal.app import DeskApp",
+    "oauth": "from handraise.pages.oauth import Account",
+    "keyring": "from handraise.vault import SystemKeyring; import keyring",
+    "postgres": "from handraise.stores.postgres import PostgresStore; import psycopg",
+    "sql": "from handraise.guards.sql import SqlGuard",
+}
+"""What each extra has to make possible."""
+MISSING = {
+    "web": "import handraise.desks.web",
+    "postgres": "from handraise.stores.postgres import PostgresStore",
+    "sql": "import handraise.guards.sql",
+}
+"""What tells which extra is missing."""
+
+
+def install(wheel: Path, folder: Path) -> Path:
+    """The interpreter of a fresh environment with nothing but the wheel and what it brings."""
+    python = folder / "environment" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(python.parents[1])], check=True)
+    _pip(python, str(wheel))
+    return python
+
+
+def add(bare: Path, folder: Path, wheel: Path, extra: str) -> Path:
+    """The interpreter of a copy of the bare environment that has one extra, and no other."""
+    copied = folder / "environment"
+    shutil.copytree(bare.parents[1], copied, symlinks=True, copy_function=os.link)
+    python = copied / "bin" / "python"
+    _pip(python, f"{wheel}[{extra}]")
+    return python
+
+
+def _pip(python: Path, wanted: str) -> None:
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-compile"]
+    constraints = ["--disable-pip-version-check", "--constraint", str(ROOT / "constraints.txt")]
+    subprocess.run([*pip, *constraints, wanted], check=True, capture_output=True)
+
+
+def run(python: Path, source: str) -> subprocess.CompletedProcess[str]:
+    """Run a program where neither our checkout nor our environment can be seen."""
+    clean = {
+        name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))
+    }
+    command = [str(python), "-W", "error", "-c", source]
+    return subprocess.run(
+        command, cwd=python.parents[2], env=clean, capture_output=True, text=True, timeout=60
+    )
+
+
+@pytest.fixture(scope="module")
+def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return install(wheel, tmp_path_factory.mktemp("bare"))
+
+
+def test_the_wheel_has_every_file_of_the_package(wheel: Path) -> None:
+    source = ROOT / "src"
+    wanted = {
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and ".egg-info" not in path.as_posix()
+    }
+    assert wanted <= set(zipfile.ZipFile(wheel).namelist())
+
+
+def test_the_sdist_has_what_the_wheel_is_built_from(built: Path) -> None:
+    [sdist] = built.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"pyproject.toml", "README.md", "LICENSE", "src/handraise/py.typed"} <= names
+    assert not [name for name in names if "node_modules" in name or ".venv" in name]
+
+
+def test_the_base_install_asks_on_every_revision(bare: Path) -> None:
+    done = run(bare, ASKS)
+    assert done.stdout.splitlines() == ["2025-06-18 deleted", "2025-11-25 deleted", "2026-07-28 deleted"], (
+        done
+    )
+
+
+def test_the_command_helps_in_the_base_install(bare: Path) -> None:
+    done = subprocess.run([bare.parent / "handraise", "--help"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "gateway" in done.stdout
+
+
+@pytest.mark.parametrize("extra", MISSING)
+def test_what_is_missing_is_named(extra: str, bare: Path) -> None:
+    done = run(bare, MISSING[extra])
+    assert f"handraise[{extra}]" in done.stderr
+
+
+def test_every_extra_is_tried() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["optional-dependencies"].keys() - {"all", "dev"} == USES.keys()
+
+
+@pytest.mark.parametrize("extra", USES)
+def test_an_extra_brings_what_it_needs(extra: str, bare: Path, wheel: Path, tmp_path: Path) -> None:
+    done = run(add(bare, tmp_path, wheel, extra), USES[extra])
+    assert done.returncode == 0, done.stderr
