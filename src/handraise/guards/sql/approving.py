@@ -54,16 +54,17 @@ class SqlGuard:
         self._reader: Reader | None = None
         self._until = 0.0
 
-    async def approve(self, statement: str) -> str:
+    async def approve(self, statement: str, *, also: str | None = None) -> str:
         """Return the very statement when it may run; run that, and nothing else.
 
-        Ends the call with `user_declined`, `user_cancelled`, or a refusal when it cannot be read, estimated or asked
-        about. A yes is for this statement and this call only.
+        `also` says in a sentence what else the call does (a file is replaced, say): that is always asked about, in
+        the same question. Ends the call with `user_declined`, `user_cancelled`, or a refusal when it cannot be read,
+        estimated or asked about. A yes is for this statement and this call only.
         """
         try:
             verdict = await self.judge(statement)
-            while verdict.asks:
-                question = FormQuestion(message(verdict, statement), _FORM)
+            while verdict.asks or also:
+                question = FormQuestion(message(verdict, statement, also), _FORM)
                 answer = await put(question, declined_when=lambda content: content["confirm"] is not True)
                 require_accepted(answer, "this statement")
                 later = await self.judge(statement, fresh=True)

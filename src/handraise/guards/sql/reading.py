@@ -155,7 +155,7 @@ def _parse(text: str, dialect: str) -> _Parsed:
     return parsed
 
 
-@lru_cache(256)
+@lru_cache(32)
 def _parsed(text: str, dialect: str) -> _Parsed:
     speaks = Dialect.get_or_raise(dialect)
     try:

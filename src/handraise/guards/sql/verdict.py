@@ -91,9 +91,9 @@ def _names(path: Path, schema: Schema) -> set[str]:
     return {fold(each[-1]) for each in (path, *parts_of)}
 
 
-def message(verdict: Verdict, text: str) -> str:
+def message(verdict: Verdict, text: str, also: str | None = None) -> str:
     """What the person is asked: what the statement does, with numbers and names, and the statement itself."""
-    told = "\n".join(f"- {reason}" for reason in reasons(verdict))
+    told = "\n".join(f"- {reason}" for reason in (*([also] if also else []), *reasons(verdict)))
     length = f"{len(text):,} characters"
     return (
         f"Run this SQL?\n\n{told}\n\nThe statement ({length}):\n{inert(text, limit=_STATEMENT)}\n\n"
