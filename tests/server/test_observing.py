@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
+import time
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +15,18 @@ from mcp import Client
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ElicitResult
 from tests.client.hosts import host
+from tests.ledger.examples import an_event
 from tests.server.peers import REVISIONS, connect, text_of
 from tests.server.rounds import Rounds, accepted, by_hand
 from tests.server.shop import Effects, make_shop
 
-from handraise import Handraise, SqliteStore, ask, complete
+from handraise import Handraise, SqliteStore, ask, complete, replayable
+from handraise.conversation.records import Outcome, Unfinished
 from handraise.desks.scripted import Line
-from handraise.ledger import Event, Ledger
+from handraise.errors import StoreError
+from handraise.ledger import Event, Kind, Ledger
 from handraise.ledger.audit import verify
+from handraise.ledger.ledger import Fate
 from handraise.pages import About as PageAbout
 from handraise.pages import Pages, SecretField, SecretPage
 from handraise.pages.secret_page import ONE
@@ -27,6 +34,7 @@ from handraise.questions import Person
 from handraise.revisions import Revision
 from handraise.server.install import _RUNTIMES
 from handraise.server.observing import question_id, stem_of, stem_of_question
+from handraise.server.recording import _fate
 
 ADA = {"customer": "Ada"}
 ANSWERED = ["asked", "decided", "used"]
@@ -143,6 +151,150 @@ async def test_what_another_process_can_go_on_with_is_not_ambiguous(path: Path, 
     (ambiguous,) = [event for event in events if event.kind == "ambiguous"]
     assert ambiguous.about.request is not None
     assert ambiguous.about.request.target == "forgetful"
+
+
+@pytest.mark.shows("G5", "C6")
+async def test_an_answer_that_another_process_can_go_on_with_is_not_ambiguous(path: Path) -> None:
+    reached, goes_on = asyncio.Event(), asyncio.Event()
+
+    def made(store: Any, ledger: Any) -> MCPServer:
+        handraise = Handraise(store=store, ledger=ledger)
+        handraise._terms = dataclasses.replace(handraise._terms, lease=0.05)
+        server = handraise.install(MCPServer("shop"))
+
+        @server.tool()
+        @replayable
+        async def order(customer: str) -> str:
+            item = (await ask.text("What shall it be?")).or_stop()
+            reached.set()
+            await goes_on.wait()
+            return str(item)
+
+        return server
+
+    store = SqliteStore(path)
+    async with by_hand(made(store, Ledger(store, keys=Ledger.at(path).keys))) as rounds:
+        first = await rounds.call("order", ADA)
+        retry = asyncio.ensure_future(go_on(rounds, first, answer="tea"))
+        await asyncio.wait_for(reached.wait(), 5)
+        _die(store)
+        async with by_hand(made(path, True)) as there:
+            assert by_question(await events_in(path)) == [ANSWERED[:2]]
+            goes_on.set()
+            await go_on(there, first, answer="tea")
+        await retry
+    assert by_question(await events_in(path)) == [ANSWERED]
+
+
+@pytest.mark.shows("G1")
+async def test_a_question_that_was_parked_and_that_nobody_returns_to_expires(
+    path: Path, effects: Effects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = Ledger.at(path).keys
+    for _ in range(2):
+        store = SqliteStore(path)
+        async with by_hand(make_shop(store, effects, ledger=Ledger(store, keys=keys))) as rounds:
+            if not effects():
+                await rounds.call("order", ADA)
+        await store.aclose()
+        assert by_question(await events_in(path)) == [["asked"]]
+    later, days = SqliteStore(path), 4 * 86_400
+    monkeypatch.setattr(later, "now", lambda: time.time() + days)
+    ledger = Ledger(later, keys=keys, clock=lambda: time.time() + days)
+    async with by_hand(make_shop(later, effects, ledger=ledger)):
+        events = await events_in(path)
+    assert by_question(events) == [["asked", "expired"]]
+    assert events[-1].latency is not None
+    assert events[-1].latency >= days * 1000
+    await later.aclose()
+
+
+@pytest.mark.parametrize(
+    ("kind", "handler", "deadline", "fate"),
+    [
+        ("asked", "replayed", 101, "waits"),
+        ("asked", "replayed", 100, "expired"),
+        ("decided", "replayed", 100, "waits"),
+        ("opened", "replayed", 101, "waits"),
+        ("asked", None, 101, "ambiguous"),
+        ("decided", "gone from the code", 101, "ambiguous"),
+    ],
+)
+def test_what_became_of_a_question_is_told_by_its_round(
+    monkeypatch: pytest.MonkeyPatch, kind: Kind, handler: str | None, deadline: float, fate: Fate
+) -> None:
+    monkeypatch.setattr("handraise.server.replay._DECLARED", {"replayed"})
+    assert _fate(an_event(kind), Unfinished("c", handler, deadline), 100) == fate
+    assert _fate(an_event(kind), None, 100) == "ambiguous"
+
+
+@pytest.mark.shows("G1", "G5")
+@pytest.mark.parametrize("apart", [False, True], ids=["in the store", "in a file of its own"])
+async def test_an_end_that_is_told_again_after_a_crash_is_recorded_once(
+    path: Path, effects: Effects, apart: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = path.with_name("ledger.db") if apart else path
+    store = SqliteStore(path)
+    settle = store.settle
+
+    async def fail(token: str, outcome: Outcome, **more: Any) -> None:
+        if outcome.kind != "round":
+            raise StoreError("the process ends here")
+        await settle(token, outcome, **more)
+
+    monkeypatch.setattr(store, "settle", fail)
+    ledger = Ledger.at(kept) if apart else Ledger(store, keys=Ledger.at(path).keys)
+    async with by_hand(make_shop(store, effects, ledger=ledger)) as rounds:
+        second = await go_on(rounds, await rounds.call("order", ADA), answer="tea")
+        await go_on(rounds, second, confirm=True)
+    await ledger.aclose()
+    assert by_question(await events_in(kept)) == [ANSWERED, ANSWERED]
+    again = make_shop(path, effects, ledger=str(kept) if apart else True, lease=0.05)
+    async with by_hand(again) as rounds:
+        await go_on(rounds, second, confirm=True)
+    assert effects().count("run") == 2
+    assert by_question(await events_in(kept)) == [ANSWERED, ANSWERED]
+
+
+@pytest.mark.shows("G1")
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_two_links_under_one_key_are_two_questions(path: Path, restarts: bool) -> None:
+    def made() -> MCPServer:
+        server = Handraise(store=path, ledger=True).install(MCPServer("notes"))
+
+        @server.tool()
+        @replayable
+        async def visit() -> str:
+            for page in ("one", "two"):
+                await ask.open("Look", f"https://mcp.example.com/{page}", key="link", wait=False)
+            return "seen"
+
+        return server
+
+    async with AsyncExitStack() as stack:
+        rounds = await stack.enter_async_context(by_hand(made()))
+        result = await rounds.call("visit", {})
+        while "requestState" in result:
+            if restarts:
+                await stack.aclose()
+                rounds = await stack.enter_async_context(by_hand(made()))
+            answer = {"link": {"action": "accept"}}
+            result = await rounds.call("visit", {}, state=result["requestState"], responses=answer)
+    steps = ["asked", "decided", "opened", "used"]
+    assert by_question(await events_in(path)) == [steps, steps]
+
+
+@pytest.mark.shows("G1")
+async def test_a_parked_question_is_withdrawn_when_its_server_stops(tmp_path: Path) -> None:
+    server = Handraise(ledger=tmp_path / "ledger.db").install(MCPServer("notes"))
+
+    @server.tool()
+    async def greet() -> str:
+        return str((await ask.text("Who?")).or_stop())
+
+    async with by_hand(server) as rounds:
+        await rounds.call("greet", {})
+    assert by_question(await events_in(tmp_path / "ledger.db")) == [["asked", "withdrawn"]]
 
 
 def _die(store: SqliteStore) -> None:
