@@ -13,6 +13,7 @@ from handraise.cli import (
     check_url,
     demo,
     design,
+    doctor,
     gateway,
     gateway_doctor,
     gateway_install,
@@ -47,6 +48,7 @@ gateway.app.add_typer(gateway_people.app, name="people")
 app.add_typer(gateway.app, name="gateway")
 app.command(epilog=inbox.EXAMPLES)(inbox.inbox)
 app.command(epilog=demo.EXAMPLES)(demo.demo)
+app.command(epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command(epilog=call.EXAMPLES)(call.call)
 app.command()(call.tools)
 app.command(epilog=trace.EXAMPLES)(trace.trace)

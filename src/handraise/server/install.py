@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import anyio
@@ -32,7 +31,7 @@ from handraise.server.hosted_at import Hosting, mount_pages, require_public_url
 from handraise.server.middleware import AskingMiddleware, Carrier, OwnBoundary
 from handraise.server.registered import Registered
 from handraise.stores import MemoryStore
-from handraise.stores.named import VARIABLE, is_postgres, named_store
+from handraise.stores.named import VARIABLE, named_store
 from handraise.wire import dump_input_required
 
 if TYPE_CHECKING:
@@ -149,8 +148,8 @@ class Handraise:
     - `public_url`: where browsers reach this server; pages are served below it. A stdio server needs none.
     - `pages`: how pages are hosted: sign-in, brand, the vault's keys.
     - `node_url`: where the other nodes of a server on several reach this one, for `routed`; HANDRAISE_NODE_URL too.
-    - `ledger`: where questions and decisions are recorded: a path, a `Ledger`, or True for the store's file, else the
-      user's own. HANDRAISE_LEDGER names one too. None by default: a library writes no files unasked.
+    - `ledger`: where questions and decisions are recorded: a path, a `Ledger`, or True for the store's tables, or the
+      user's own file when the store is memory. HANDRAISE_LEDGER names one too. None by default: a library writes no files unasked.
     """
 
     def __init__(
@@ -174,7 +173,6 @@ class Handraise:
     ) -> None:
         if store is None:
             store = os.environ.get(VARIABLE) or None
-        path = store if isinstance(store, str | os.PathLike) and not is_postgres(store) else None
         if isinstance(store, str | os.PathLike):
             store = named_store(store, keys=keys)
         elif keys is not None:
@@ -190,7 +188,7 @@ class Handraise:
         self._public_url = None if public_url is None else require_public_url(public_url)
         self._pages = pages
         self._node_url = node_url or os.environ.get("HANDRAISE_NODE_URL") or None
-        self._ledger, self._own_ledger = _ledger(ledger, self.store, path)
+        self._ledger, self._own_ledger = _ledger(ledger, self.store)
         self._terms = Terms(
             linger=linger,
             retry_window=retry_window,
@@ -200,7 +198,7 @@ class Handraise:
 
     def install(self, server: S) -> S:
         """Make `ask` work inside a server's tools, prompts and resource templates; the server itself."""
-        _require_sdk()
+        require_sdk()
         low, tool_error = lowlevel_server(server)
         if any(isinstance(middleware, AskingMiddleware) for middleware in low.middleware):
             raise SetupError("Handraise is installed on this server already")
@@ -211,7 +209,15 @@ class Handraise:
 
             recorder = Recorder(self._ledger, low.name, self.store, own=self._own_ledger)
         runtime = Runtime(
-            low, self._options, self.store, self._terms, tool_error, self._id_key, hosting, Registered(server), recorder
+            low,
+            self._options,
+            self.store,
+            self._terms,
+            tool_error,
+            self._id_key,
+            hosting,
+            Registered(server),
+            recorder,
         )
         if tool_error is not None and tool_error is not ToolError:
             from handraise.server.fastmcp import carry_request
@@ -244,7 +250,9 @@ class Handraise:
         from handraise.server.routing import RoutedApp, require_node_url
 
         if not isinstance(self.store, SharedStore):
-            raise SetupError("this store keeps no sessions; nodes share an SQLite file or a PostgreSQL database")
+            raise SetupError(
+                "this store keeps no sessions; nodes share an SQLite file or a PostgreSQL database"
+            )
         return RoutedApp(app, self.store, self._node_url and require_node_url(self._node_url))
 
 
@@ -290,26 +298,25 @@ def lowlevel_server(server: object) -> tuple[Server[Any], type[Exception] | None
 
 
 def _ledger(
-    wanted: Ledger | str | os.PathLike[str] | bool | None, store: Store, path: str | os.PathLike[str] | None
+    wanted: Ledger | str | os.PathLike[str] | bool | None, store: Store
 ) -> tuple[Ledger | None, bool]:
     """The ledger to keep, and whether it has a store of its own, to be let go of with it."""
     named = os.environ.get("HANDRAISE_LEDGER")
     if wanted is False or (wanted is None and not named):
         return None, False
     from handraise.ledger import Ledger
-    from handraise.ledger.checkpoints import Keys
     from handraise.ledger.home import ledger_path
 
     if isinstance(wanted, Ledger):
         return wanted, False
     if isinstance(wanted, str | os.PathLike):
         return Ledger.at(wanted), True
-    if path is not None and not named:
-        return Ledger(store, keys=lambda: Keys.beside(Path(path))), False
+    if store.durable and not named:
+        return Ledger.of(store), False
     return Ledger.at(ledger_path()), True
 
 
-def _require_sdk() -> None:
+def require_sdk() -> None:
     """Refuse an SDK that is too old, before anything breaks in a stranger way."""
     found = importlib.metadata.version("mcp")
     if tuple(int(part) for part in found.split(".")[:2]) < _NEEDED:
