@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import httpcore2
@@ -22,25 +23,38 @@ class Events:
     """Makes events of the bytes of a stream, however they are cut."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest: list[bytes] = []
+        self._size = 0
+        """Bytes of the event that is not complete yet."""
         self._data: list[bytes] = []
         self._id: str | None = None
         self._retry: float | None = None
 
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that this chunk completes."""
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
-        if len(self._rest) + sum(map(len, self._data)) > LONGEST:
-            raise httpcore2.RemoteProtocolError(f"an event is longer than {LONGEST // 2**20} MiB")
         events = []
-        for line in lines:
+        for line in self._lines(chunk):
             line = line.removesuffix(b"\r")
             if line:
                 self._take(line)
-            elif self._data or self._id is not None:
+                continue
+            if self._data or self._id is not None:
                 events.append(Event(b"\n".join(self._data), self._id, self._retry))
                 self._data, self._id, self._retry = [], None, None
+            self._size = 0
+        if self._size > LONGEST:
+            raise httpcore2.RemoteProtocolError(f"an event is longer than {LONGEST // 2**20} MiB")
         return events
+
+    def _lines(self, chunk: bytes) -> Iterator[bytes]:
+        """The lines that this chunk completes. What is left over is joined once, however many chunks it takes."""
+        *lines, rest = chunk.split(b"\n")
+        for line in lines:
+            self._size += len(line)
+            yield b"".join((*self._rest, line))
+            self._rest = []
+        self._rest.append(rest)
+        self._size += len(rest)
 
     def _take(self, line: bytes) -> None:
         name, _, value = line.partition(b":")

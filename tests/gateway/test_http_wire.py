@@ -1,0 +1,78 @@
+"""Connections to servers over TLS: the same calls pass, and whoever nobody vouches for is not called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.gateway.notes import make_notes
+from tests.gateway.peers import connect
+from tests.gateway.test_http import gateway_to
+from tests.issuers.tls import Vouched, served_by_tls, vouch
+from tests.server.peers import REVISIONS, Person, accept, text_of
+
+from handraise.gateway.upstreams import Upstream
+from handraise.revisions import Revision
+
+pytestmark = [pytest.mark.anyio, pytest.mark.shows("W1")]
+
+
+@pytest.fixture(scope="module")
+def vouched(tmp_path_factory: pytest.TempPathFactory) -> Vouched:
+    return vouch(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.mark.parametrize("revision", REVISIONS, ids=str)
+async def test_calls_and_questions_pass_over_tls(
+    revision: str, vouched: Vouched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(vouched.authority))
+    async with (
+        served_by_tls(_own_name(make_notes()), vouched, "on") as url,
+        gateway_to(Upstream("my notes", url=f"{url}/mcp"), []) as gateway,
+        connect(gateway, Revision(revision), Person(accept(answer="old"))) as client,
+    ):
+        assert text_of(await client.call_tool("echo", {"text": "x" * 200_000})) == "x" * 200_000
+        assert text_of(await client.call_tool("delete", {"title": "plans"})) == "deleted plans: old"
+
+
+@pytest.mark.parametrize("how", ["nobody vouches for it", "it has another name", "it speaks no TLS"])
+async def test_a_server_that_is_not_who_it_should_be_gets_nothing(
+    how: str, vouched: Vouched, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import httpx2
+    from tests.gateway.shared.test_shared import HELLO
+    from tests.gateway.test_http import served
+
+    came: list[Any] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        came.append(scope)
+
+    trusted = vouch(tmp_path) if how == "nobody vouches for it" else vouched
+    monkeypatch.setenv("SSL_CERT_FILE", str(trusted.authority))
+    opened: Any = served(app, "off") if how == "it speaks no TLS" else served_by_tls(app, vouched)
+    async with opened as url:
+        url = url.replace("http://", "https://")
+        if how == "it has another name":
+            url = url.replace("localhost", "localhost.localdomain")
+            monkeypatch.setattr("asyncio.base_events.BaseEventLoop.getaddrinfo", _this_computer)
+        async with gateway_to(Upstream("x", url=url), []) as gateway, httpx2.AsyncClient() as http:
+            told = (await http.post(gateway, json=HELLO)).json()
+    assert "could not be reached" in told["error"]["message"]
+    assert not came
+
+
+async def _this_computer(self: Any, host: str, port: int, **more: Any) -> Any:
+    import socket
+
+    return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
+
+
+def _own_name(server: Any) -> Any:
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    return server.streamable_http_app(
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    )
