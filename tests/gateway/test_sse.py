@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +24,6 @@ EVENTS = [Event(b"{\n}", "1"), Event(b"", "2", 0.5), Event(b'{"a":\n1}')]
 def test_events_are_the_same_however_they_are_cut(cuts: list[int]) -> None:
     events, seen = Events(), []
     places = [0, *sorted(cuts), len(STREAM)]
-    for start, end in zip(places, places[1:], strict=False):
+    for start, end in pairwise(places):
         seen += events.feed(STREAM[start:end])
     assert seen == EVENTS
