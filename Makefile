@@ -41,7 +41,7 @@ check: $(READY) lint types ## the inner loop: style, types, tests without strang
 	$(BIN)/python -m pytest -n 2 -m 'not stranger and not slow'
 
 soak: $(READY) ## ten minutes of killed nodes and database restarts; SEED=n SECONDS=n
-	HANDRAISE_SOAK=$(or $(SECONDS),600) HANDRAISE_SEED=$(or $(SEED),1) $(BIN)/python -m pytest tests/stores/test_two_nodes.py -k campaign
+	HANDRAISE_SOAK=$(or $(SECONDS),600) HANDRAISE_SEED=$(or $(SEED),1) $(BIN)/python -m pytest tests/stores/test_two_nodes_campaign.py
 
 fmt: $(READY) ## format the code
 	$(BIN)/ruff format src tests bench examples docs/make

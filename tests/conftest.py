@@ -39,5 +39,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(summary.requirements())
     for line in summary.scenarios((report.nodeid, report.outcome) for report in reports):
         terminalreporter.write_line(line)
+    for name, text in (pair for report in reports for pair in report.user_properties):
+        if name == "numbers":
+            terminalreporter.write_line(str(text))
     if any("stranger" in report.keywords for report in reports):
         terminalreporter.write_line(summary.strangers())

@@ -14,11 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from tests.stores.cluster import Cluster, Node, Program, answer, asked, running_cluster, text_of
-from tests.stores.node import open_ledger, open_store
-
-from handraise.ledger.audit import verify
-from handraise.ledger.ledger import Ledger
-from handraise.ledger.verify import Report
+from tests.stores.told import Told, read_ledger
 
 pytestmark = pytest.mark.slow
 
@@ -55,9 +51,7 @@ class Lives(NamedTuple):
     of: dict[tuple[str, str], Life]
     used: Counter[str]
     """How often each job used its answer."""
-    told: dict[str, list[list[str]]]
-    """The kinds of the events of each question of a job, in the ledger."""
-    report: Report
+    told: Told
 
 
 async def live(cluster: Cluster, tool: str, step: str, dying: Node, other: Node) -> Life:
@@ -87,27 +81,9 @@ async def live_all(cluster: Cluster, cases: list[tuple[str, str]]) -> Lives:
         *(live(cluster, *case, node, other) for case, node in zip(cases, dying, strict=True))
     )
     await cluster.call("parked", "last", cluster.start(options)[0])  # it ended what the dead left behind
-    store = open_store(cluster.where)
-    told, report = await read_ledger(open_ledger(store, cluster.ledger), cases, [life.job for life in lives])
-    await store.aclose()
+    told = await read_ledger(cluster, {life.job: tool for (tool, _), life in zip(cases, lives, strict=True)})
     used = Counter(line.split(" ")[0] for line in cluster.done() if " used " in line)
-    return Lives(dict(zip(cases, lives, strict=True)), used, told, report)
-
-
-async def read_ledger(
-    ledger: Ledger, cases: list[tuple[str, str]], jobs: list[str]
-) -> tuple[dict[str, list[list[str]]], Report]:
-    """The events of each job, question by question, and whether the whole is sound."""
-    calls = {
-        ledger.request("tools/call", tool, {"job": job}): job
-        for (tool, _), job in zip(cases, jobs, strict=True)
-    }
-    told: dict[str, dict[str, list[str]]] = {job: {} for job in jobs}
-    async for _, event in ledger.events():
-        if event.about.request in calls:
-            told[calls[event.about.request]].setdefault(event.question, []).append(event.kind)
-    await ledger.place()
-    return {job: list(questions.values()) for job, questions in told.items()}, await verify(ledger)
+    return Lives(dict(zip(cases, lives, strict=True)), used, told)
 
 
 @pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.stranger)])
@@ -163,8 +139,8 @@ def test_the_answer_is_used_once_where_the_call_went_on_and_else_never(
 @pytest.mark.shows("X2", "G5")
 def test_the_answer_is_in_the_ledger_once_with_what_became_of_it(lives: Lives, case: tuple[str, str]) -> None:
     life = lives.of[case]
-    answered = [kinds for kinds in lives.told[life.job] if "decided" in kinds]
-    assert len(answered) == 1, lives.told[life.job]
+    answered = [kinds for kinds in lives.told.of[life.job] if "decided" in kinds]
+    assert len(answered) == 1, lives.told.of[life.job]
     assert answered[0].count("decided") == 1
     ending = "used" if " Ada on " in text_of(life.ends[0]) else "ambiguous"
     assert [kind for kind in answered[0] if kind in ("used", "ambiguous")] == [ending]
@@ -172,5 +148,5 @@ def test_the_answer_is_in_the_ledger_once_with_what_became_of_it(lives: Lives, c
 
 @pytest.mark.shows("X2", "G3")
 def test_the_ledger_is_sound_after_all_these_deaths(lives: Lives) -> None:
-    assert lives.report.sound
-    assert lives.report.records
+    assert lives.told.report.sound
+    assert lives.told.report.records
