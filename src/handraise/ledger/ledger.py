@@ -198,7 +198,7 @@ class Ledger:
             await self.checkpoint()
 
     def _ending(self, last: Event, judge: Callable[[Event], Fate]) -> Record | None:
-        trail = self.trail(last.question, last.about, None)
+        trail = self.trail(last.question, last.about, None, again=True)  # a retry may come to the same end
         trail.asked_at = last.time if last.kind == "asked" else None
         match judge(last):
             case "waits":
