@@ -213,6 +213,21 @@ async def test_while_the_database_restarts_callers_wait_and_bodies_go_on_afterwa
     assert second["requestState"] in here.lot.live
 
 
+@pytest.mark.shows("X2")
+@pytest.mark.slow
+async def test_a_database_that_was_away_for_longer_than_a_lease_leaves_every_body_to_its_node(
+    node: Nodes, park: type[Parking], postgres: PostgresServer
+) -> None:
+    """Nobody could say that they live meanwhile: taken for dead, they would lose their calls, or share them."""
+    here, there = (park(two_questions(Log()), node(lease=0.6, poll=60.0)) for _ in range(2))
+    first = await within(here.call())
+    await asyncio.to_thread(postgres.stop)
+    await asyncio.sleep(0.7)
+    await asyncio.to_thread(postgres.start)
+    second = await within(there.retry(first, {"name": "Ada"}))
+    assert second["requestState"] in here.lot.live
+
+
 @pytest.mark.slow
 async def test_a_database_that_stays_away_is_a_clear_error_and_what_was_kept_is_there_afterwards(
     node: Nodes, postgres: PostgresServer

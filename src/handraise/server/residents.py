@@ -14,12 +14,13 @@ from handraise.errors import StoreError
 
 logger = logging.getLogger(__name__)
 
-_LEASE = 15.0
-"""For how long a node that was not heard of is still taken to be there."""
+_LEASE = 60.0
+"""For how long a node that was not heard of is still taken to be there; most deaths show at once, by its address."""
 _KEPT = 86_400.0
 """For how long a session is known to which no request came."""
 _LOOK = 0.25
 """How often a node that the others cannot reach looks for letters."""
+_TICK = 1.0
 
 
 @runtime_checkable
@@ -107,7 +108,7 @@ class Residents:
     async def _be_present(self) -> None:
         loop = asyncio.get_running_loop()
         announced = loop.time()
-        pause = _LEASE / 3 if self.address is not None else _LOOK
+        pause = _LOOK if self.address is None else _TICK
         while True:
             await asyncio.sleep(pause)
             with _told_if_away():

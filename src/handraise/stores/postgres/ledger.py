@@ -13,6 +13,7 @@ from handraise.conversation.recorded import Grow, Kept, Leaf, Record, Row, Settl
 from handraise.errors import StoreError
 from handraise.stores.postgres.along import Along
 from handraise.stores.postgres.database import Connection, Database
+from handraise.stores.postgres.nodes import PRESENT
 
 _NUMBER: LiteralString = """
     WITH new AS (
@@ -23,6 +24,7 @@ _NUMBER: LiteralString = """
         RETURNING 1
     )
     UPDATE tree SET numbered = numbered + (SELECT count(*) FROM numbered)"""
+_GONE: LiteralString = f"SELECT name FROM nodes WHERE NOT {PRESENT}"  # noqa: S608
 _LEFT_OPEN: LiteralString = """
     SELECT body FROM (
         SELECT DISTINCT ON (question) body, open, writer FROM events WHERE arrival > %s
@@ -45,7 +47,7 @@ class PostgresLedger:
 
     async def settle_orphans(self, settle: Settle) -> int:
         settled = 0
-        for (name,) in await self._database.all("SELECT name FROM nodes WHERE until <= clock_timestamp()"):
+        for (name,) in await self._database.all(_GONE):
             settled += await self._settle_node(name, settle)
         return settled
 
@@ -54,7 +56,7 @@ class PostgresLedger:
 
         async def work(db: Connection) -> int:
             async with db.transaction():
-                gone = "SELECT first FROM nodes WHERE name = %s AND until <= clock_timestamp() FOR UPDATE"
+                gone = f"SELECT first FROM nodes WHERE name = %s AND NOT {PRESENT} FOR UPDATE"  # noqa: S608
                 row = await (await db.execute(gone, (name,))).fetchone()
                 if row is None:
                     return 0

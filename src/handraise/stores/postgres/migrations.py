@@ -112,6 +112,7 @@ STEPS: tuple[LiteralString, ...] = (
         posted bigint GENERATED ALWAYS AS IDENTITY
     );
     CREATE INDEX letters_by_node ON letters (node);
+    ALTER TABLE nodes ADD COLUMN lease interval NOT NULL DEFAULT '15 seconds';
     """,
 )
 

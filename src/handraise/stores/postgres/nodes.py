@@ -6,14 +6,17 @@ from typing import LiteralString
 
 from handraise.stores.postgres.database import Connection, Database
 
-LIVES: LiteralString = """EXISTS (
-        SELECT FROM nodes WHERE nodes.name = owner AND nodes.until > clock_timestamp())"""
+PRESENT: LiteralString = """(
+        nodes.until > '-infinity'
+        AND greatest(nodes.until, pg_postmaster_start_time() + nodes.lease) > clock_timestamp())"""
+"""Whether a node lives. While the database was away nobody could say so: from its start on each has a lease anew."""
+LIVES: LiteralString = f"""EXISTS (SELECT FROM nodes WHERE nodes.name = owner AND {PRESENT})"""
 """Whether the `owner` of a round lives."""
 
 _BEAT: LiteralString = """
-    INSERT INTO nodes
-    VALUES (%(name)s, clock_timestamp() + make_interval(secs => %(lease)s),
-        (SELECT coalesce(max(arrival), 0) FROM events))
+    INSERT INTO nodes (name, until, lease, first)
+    SELECT %(name)s, clock_timestamp() + lease, lease, (SELECT coalesce(max(arrival), 0) FROM events)
+    FROM make_interval(secs => %(lease)s) AS lease
     ON CONFLICT (name) DO UPDATE SET until = excluded.until"""
 
 
@@ -36,7 +39,7 @@ class Node:
 
     async def others(self) -> int:
         """How many other nodes live."""
-        query = "SELECT count(*) FROM nodes WHERE until > clock_timestamp() AND name <> %s"
+        query = f"SELECT count(*) FROM nodes WHERE {PRESENT} AND name <> %s"  # noqa: S608
         row = await self._database.one(query, (self.name,))
         return 0 if row is None else int(row[0])
 
