@@ -16,12 +16,21 @@ from tests.gateway.test_stdio import HANDRAISE
 pytestmark = [pytest.mark.anyio, pytest.mark.stranger, pytest.mark.slow]
 
 KNOCK = """
-import json, os, pathlib, socket
+import json, os, pathlib, socket, sys
 for door in pathlib.Path(os.environ['XDG_RUNTIME_DIR'], 'handraise').glob('*.desk'):
     with socket.socket(socket.AF_UNIX) as visit:
         visit.connect(str(door))
-        visit.sendall(json.dumps({'do': 'sign in'}).encode() + b'\\n')
+        visit.sendall(json.dumps(json.loads(sys.argv[1])).encode() + b'\\n')
         print(visit.makefile().readline())
+"""
+SIGN_IN = """
+import sys, urllib.error, urllib.request
+origin = sys.argv[1].partition('/sign-in/')[0]
+post = urllib.request.Request(sys.argv[1], b'', {'Origin': origin})
+try:
+    print(urllib.request.urlopen(post).geturl())
+except urllib.error.HTTPError as refused:
+    print(refused.code, refused.read().decode())
 """
 ANSWER = "the blue folder"
 
@@ -43,21 +52,30 @@ async def test_a_person_answers_at_the_desk_what_the_model_could_not(
         assert found is not None, parked
 
         assert "needs you at a terminal" in side.shell(inbox)
-        assert "person at a terminal only" in side.shell(f'{sys.executable} -c "{KNOCK}"')
+        for request in ("sign in", "read", "decide"):
+            knock = f"""{sys.executable} -c "{KNOCK}" '{{"do": "{request}"}}'"""
+            assert "person at a terminal only" in side.shell(knock)
         assert "does not open to what the client started" in side.shell(f'script -qec "{inbox}" /dev/null')
         pending = side.shell(inbox.replace("inbox", "pending") + " --json")
         question = json.loads(pending)[0]["id"]
         answer = inbox.replace("inbox", f"answer {question}") + " --decline --credential-file /dev/stdin"
         assert "not the code" in side.shell(f"echo 0000-0000 | {answer}")
-        side.shell(f"cat {errors} /proc/self/environ; find {home['XDG_RUNTIME_DIR']} {home['XDG_DATA_HOME']}")
+        everything = f"{errors} $(find {home['XDG_RUNTIME_DIR']} {home['XDG_DATA_HOME']} -type f)"
+        side.shell(
+            f"cat /proc/*/environ /proc/*/cmdline; cat {everything}; ls -l /proc/*/fd; cat /proc/net/unix"
+        )
         assert "sign-in/" not in side.saw
 
         shown = at_a_terminal([*HANDRAISE, "inbox"], home)
         assert "Opened the desk where my notes asks you" in shown
         assert "sign-in/" not in shown
+        link = (tmp_path / "opened").read_text()  # the arguments of programs can be seen by everybody
+        refused = side.shell(f'{sys.executable} -c "{SIGN_IN}" {link}')
+        assert refused.startswith("403")
+        assert "does not open to a program that your client started" in refused
         async with open_browser() as browser:
             person = Person(await browser.new_page())
-            await person.page.goto((tmp_path / "opened").read_text())
+            await person.page.goto(link)
             await person.press("main button")
             await person.page.locator("#inbox").wait_for()
             code = await person.page.locator(".code").text_content(timeout=5_000)

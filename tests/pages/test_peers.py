@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from handraise.pages.peers import can_tell_peers, find_user, user_of_peer
+from handraise.pages.peers import Owner, can_tell_peers, find_owner, user_of_peer
 
 TABLE = """\
   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
@@ -21,8 +21,8 @@ TABLE = """\
 
 def test_the_row_is_the_clients_not_the_servers() -> None:
     lines = TABLE.splitlines()
-    assert find_user(lines, "0100007F:C350", "0100007F:1F90") == 1001
-    assert find_user(lines, "0100007F:C351", "0100007F:1F90") is None
+    assert find_owner(lines, "0100007F:C350", "0100007F:1F90") == Owner(1001, 2)
+    assert find_owner(lines, "0100007F:C351", "0100007F:1F90") is None
 
 
 @pytest.mark.shows("L10")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +28,19 @@ def descends_from(pid: int, ancestor: int) -> bool:
             return True
         pid = int(status[1])
     return True
+
+
+def holders_of(inode: int) -> set[int]:
+    """The processes that hold a socket, as far as this user may look."""
+    wanted = f"socket:[{inode}]"
+    found = set()
+    for process in _PROCESSES.glob("[0-9]*"):
+        try:
+            if any(os.readlink(each) == wanted for each in (process / "fd").iterdir()):
+                found.add(int(process.name))
+        except OSError:  # gone, or not ours to look at
+            continue
+    return found
 
 
 def started_at(pid: int) -> str | None:

@@ -24,7 +24,8 @@ from handraise.desks import Queue
 from handraise.desks.counter.place import counter_directory, require_private
 from handraise.desks.counter.serving import is_same_user
 from handraise.desks.distant import reply_to
-from handraise.gateway.ancestry import descends_from, has_terminal
+from handraise.gateway.ancestry import has_terminal
+from handraise.gateway.shield import Shield
 
 logger = logging.getLogger(__name__)
 
@@ -46,12 +47,12 @@ class Door:
         queue: Queue,
         sign_in_url: Callable[[], Awaitable[str]],
         *,
-        shielded: bool,
+        shield: Shield,
         directory: Path | None = None,
     ) -> None:
         self._queue = queue
         self._sign_in_url = sign_in_url
-        self._client = os.getppid() if shielded else None
+        self._shield = shield
         self._directory = directory or counter_directory(os.environ)
         self._entry = self._directory / f"{os.getpid()}-{secrets.token_hex(4)}{DOOR}"
         self._server: asyncio.Server | None = None
@@ -106,9 +107,7 @@ class Door:
             return None  # the system does not tell; the directory keeps other users out
         if not has_terminal(pid):
             return NO_TERMINAL
-        if self._client is not None and descends_from(pid, self._client):
-            return OWN_CHILD
-        return None
+        return OWN_CHILD if self._shield.keeps_out(pid) else None
 
 
 def _known(reply: dict[str, Any] | None) -> dict[str, Any]:

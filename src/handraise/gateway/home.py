@@ -133,6 +133,9 @@ def _own_guards() -> tuple[Rule, ...]:
 async def _open_asking(options: Options, shielded: bool) -> Asking:
     import importlib
 
+    from handraise.gateway.shield import keep_memory_private
+
     reception = await asyncio.to_thread(importlib.import_module, "handraise.gateway.reception")
+    keep_memory_private()
     asking: Asking = await reception.open_asking(options, shielded=shielded)
     return asking

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from handraise.gateway.asking import Asking
 from handraise.gateway.door import Door
 from handraise.gateway.notify import notify
 from handraise.gateway.options import Options
+from handraise.gateway.shield import Shield
 from handraise.gateway.taking_over import Keeper
 from handraise.ledger.earlier import earlier
 from handraise.ledger.home import own_ledger, policy_version
@@ -40,7 +42,9 @@ class Reception:
         options: Options,
         opened: AsyncExitStack,
         ledger: Ledger | None,
+        shield: Shield | None = None,
     ) -> None:
+        self._shield = shield or Shield(None)
         self._queue = queue
         self._gate = gate
         self._earlier = None if ledger is None else earlier(ledger)
@@ -58,7 +62,13 @@ class Reception:
 
         async with self._opening:
             if self._desk is None:
-                desk = WebDesk(self._queue, gate=self._gate, code=self.code, earlier=self._earlier)
+                desk = WebDesk(
+                    self._queue,
+                    gate=self._gate,
+                    code=self.code,
+                    earlier=self._earlier,
+                    may_sign_in=self._shield.lets_sign_in,
+                )
                 self._desk = await self._opened.enter_async_context(desk)
         return self._desk.sign_in_url()
 
@@ -86,10 +96,11 @@ async def open_asking(options: Options, *, shielded: bool) -> Asking:
         opened.push_async_callback(ledger.aclose)
     store = own_or_named_store(options.store)
     opened.push_async_callback(store.aclose)
-    reception = Reception(queue, gate, options, opened, ledger)
+    shield = Shield(os.getppid() if shielded else None)
+    reception = Reception(queue, gate, options, opened, ledger, shield)
     try:
         await opened.enter_async_context(Counter(queue, reception.code))
-        await opened.enter_async_context(Door(queue, reception.sign_in_url, shielded=shielded))
+        await opened.enter_async_context(Door(queue, reception.sign_in_url, shield=shield))
     except (SetupError, OSError) as error:  # a socket's path may be too long for the system
         logger.warning("questions cannot be answered from a terminal here: %s", error)
     return Asking(

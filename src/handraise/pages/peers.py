@@ -10,7 +10,7 @@ import socket
 import struct
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 Address = tuple[str, int]
 
@@ -28,13 +28,27 @@ def can_tell_peers() -> bool:
         return False
 
 
+class Owner(NamedTuple):
+    """Whose one end of a connection is."""
+
+    user: int
+    inode: int
+    """The system's number for the socket."""
+
+
 def user_of_peer(client: Address, server: Address) -> int | None:
     """The user id behind a connection from `client` to `server`; None when nothing tells."""
+    owner = owner_of_peer(client, server)
+    return None if owner is None else owner.user
+
+
+def owner_of_peer(client: Address, server: Address) -> Owner | None:
+    """Whose the client's end of a connection from `client` to `server` is; None when nothing tells."""
     for path, family in _TABLES:
         try:
             wanted = (_written(client, family), _written(server, family))
             with path.open() as table:
-                found = find_user(table, *wanted)
+                found = find_owner(table, *wanted)
         except (OSError, ValueError):
             continue
         if found is not None:
@@ -42,12 +56,12 @@ def user_of_peer(client: Address, server: Address) -> int | None:
     return None
 
 
-def find_user(table: Iterable[str], client: str, server: str) -> int | None:
+def find_owner(table: Iterable[str], client: str, server: str) -> Owner | None:
     """The owner of the row in which `client` talks to `server`."""
     for line in table:
         columns = line.split()
-        if columns[1:3] == [client, server] and len(columns) > 7:
-            return int(columns[7])
+        if columns[1:3] == [client, server] and len(columns) > 9:
+            return Owner(int(columns[7]), int(columns[9]))
     return None
 
 

@@ -11,7 +11,7 @@ from handraise.desks.gate import PolicyGate
 from handraise.desks.past import Earlier
 from handraise.desks.queue import Queue
 from handraise.desks.web.sessions import Sessions
-from handraise.desks.web.site import Site
+from handraise.desks.web.site import MaySignIn, Site
 from handraise.questions import Person
 from handraise.site.gate import Gate
 from handraise.site.listener import Listener
@@ -38,15 +38,25 @@ class WebDesk:
         code: Code | None = None,
         earlier: Earlier | None = None,
         now: Callable[[], float] = time.time,
+        may_sign_in: MaySignIn | None = None,
     ) -> None:
         """`port` 0 takes a free one. `clock` measures, `now` tells the time of day.
 
         With a `gate` the desk has a page for servers and rules; with a `code` it says how to answer from a terminal;
-        with `earlier` its history goes back to before this run.
+        with `earlier` its history goes back to before this run. `may_sign_in` has the last word on who signs in.
         """
         self._listener = Listener("The web desk", host, port)
         self._sessions = Sessions(clock)
-        self._site = Site(queue, self._sessions, gate=gate, code=code, earlier=earlier, clock=clock, now=now)
+        self._site = Site(
+            queue,
+            self._sessions,
+            gate=gate,
+            code=code,
+            earlier=earlier,
+            clock=clock,
+            now=now,
+            may_sign_in=may_sign_in,
+        )
         self.app = Gate(self._site.app, lambda: self.hosts)
         """The ASGI application, as it is served."""
 

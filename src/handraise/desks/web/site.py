@@ -32,6 +32,13 @@ from handraise.errors import HandraiseError
 from handraise.site.posted import read_posted
 from handraise.site.rendering import StaticFiles
 
+MaySignIn = Callable[[tuple[str, int], tuple[str, int]], bool]
+"""Whether whoever is at the first end of a connection may sign in at the second one."""
+_STRANGER = (
+    "This desk does not open to a program that your client started. Use a browser of your own, or run "
+    "`handraise inbox --terminal` in a terminal of your own."
+)
+
 
 class Site:
     """Everything a browser can ask for, once it is past the gate."""
@@ -46,8 +53,10 @@ class Site:
         earlier: Earlier | None = None,
         clock: Callable[[], float],
         now: Callable[[], float],
+        may_sign_in: MaySignIn | None = None,
     ) -> None:
         self._queue = queue
+        self._may_sign_in = may_sign_in
         self._sessions = sessions
         self._now = now
         self._code = code
@@ -100,6 +109,12 @@ class Site:
 
     async def _sign_in(self, request: Request) -> Response:
         await read_posted(request)
+        if self._may_sign_in is not None:
+            ends = (tuple(request.scope["client"]), tuple(request.scope["server"]))
+            if not await asyncio.to_thread(self._may_sign_in, *ends):
+                return self._pages.render(
+                    "note.html", 403, heading="You cannot sign in from here", text=_STRANGER
+                )
         session = self._sessions.admit(request.path_params["ticket"])
         if session is None:
             return self._used_up()
