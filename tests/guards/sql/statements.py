@@ -112,7 +112,7 @@ class Statements:
             sources.known[name] = columns
             return f"({query}) AS {name}"
         tables = {**TABLES, **self._ctes}
-        table = self._chance.choice([*tables, "people", "people"])
+        table = self._chance.choice([*tables, *["people", "orders", "nested"] * 3])
         name = self._chance.choice((table, self._fresh(), self._fresh(), "orders", "total", "name"))
         columns = tables[table]
         shown = self._chance.choice((table, f'"{table}"', table.upper()))
@@ -194,7 +194,7 @@ class Statements:
             return table
         harmless = [c for c in around.known[table] if c in ("id", "city", "person_id", "total")]
         column = self._chance.choice(harmless or around.known[table] or ("id",))
-        if self._chance.random() < 0.35:
+        if self._chance.random() < 0.12:
             column = self._chance.choice(around.known[table] or ("id",))
         if self._chance.random() < 0.1:
             column = column.upper() if self._chance.random() < 0.5 else f'"{column}"'.replace('""', '"')
