@@ -1,0 +1,223 @@
+"""Gateways that are killed: what waited goes on in the next one, or ends as ambiguous, and nothing happens twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.gateway.test_stdio import HANDRAISE, ROOT
+from tests.gateway.visiting import answer, door, until, waiting
+
+from handraise.gateway.peers import CAPABILITIES_KEY, CLIENT_KEY, MODERN, NOVEMBER, VERSION_KEY
+
+pytestmark = [pytest.mark.slow, pytest.mark.shows("W6")]
+
+CLIENT = {"name": "c", "version": "1"}
+ENVELOPE = {VERSION_KEY: MODERN, CAPABILITIES_KEY: {}, CLIENT_KEY: CLIENT}
+HOST = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
+"""What starts a gateway: the desk opens to nothing that the same program started."""
+
+
+def child_of(pid: int) -> int:
+    """The process that another one started, once it did."""
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    return int(until(lambda: children.read_text().split())[0])
+
+
+class Host:
+    """A client that cannot ask, and the gateway that it started."""
+
+    def __init__(self, process: subprocess.Popen[str], *, modern: bool) -> None:
+        self._process = process
+        self._modern = modern
+        self._id = 0
+        self.gateway = child_of(process.pid)
+
+    def begin(self) -> Host:
+        if self._modern:
+            self.ask("server/discover")
+        else:
+            hello = {"protocolVersion": NOVEMBER, "capabilities": {}, "clientInfo": CLIENT}
+            self.ask("initialize", **hello)
+            self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        return self
+
+    def call(self, tool: str, **arguments: str) -> str:
+        result = self.ask("tools/call", name=tool, arguments=arguments)["result"]
+        return "".join(each["text"] for each in result["content"])
+
+    def ask(self, method: str, **params: Any) -> Any:
+        self._id += 1
+        meta = {"_meta": ENVELOPE} if self._modern else {}
+        self._send({"jsonrpc": "2.0", "id": self._id, "method": method, "params": {**params, **meta}})
+        assert self._process.stdout is not None
+        while (said := json.loads(self._process.stdout.readline())).get("id") != self._id:
+            pass
+        return said
+
+    def kill(self) -> None:
+        """From one moment to the next."""
+        os.kill(self.gateway, signal.SIGKILL)
+        self.wait()
+
+    def wait(self) -> int:
+        return self._process.wait(20)
+
+    def _send(self, message: Any) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(message) + "\n")
+        self._process.stdin.flush()
+
+
+class Place:
+    """A user's own folders, and the book in which the server writes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.runtime = folder / "run"
+        for name in ("run", "data"):
+            (folder / name).mkdir(mode=0o700)
+
+    @property
+    def book(self) -> list[str]:
+        return (self._folder / "book").read_text().split("\n")[:-1]
+
+    @contextmanager
+    def gateway(self, server: str, *, modern: bool = False, dies: str | None = None) -> Iterator[Host]:
+        program = HANDRAISE if dies is None else [sys.executable, "-m", "tests.gateway.dying", dies]
+        till = [sys.executable, "-m", "tests.gateway.till", str(self._folder / "book"), server]
+        command = [*program, "gateway", "--name", "till", "--hold", "1", "--", *till]
+        around = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "HOME": str(self._folder),
+            "XDG_RUNTIME_DIR": str(self.runtime),
+            "XDG_DATA_HOME": str(self._folder / "data"),
+            "HANDRAISE_LEDGER": str(self._folder / "ledger.db"),
+        }
+        with subprocess.Popen(
+            [sys.executable, "-c", HOST, *command],
+            cwd=ROOT,
+            env=around,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process:
+            host = Host(process, modern=modern)
+            bound = threading.Timer(60, os.kill, (host.gateway, signal.SIGKILL))
+            bound.start()
+            try:
+                yield host.begin()
+                assert process.stdin is not None
+                process.stdin.close()
+                process.wait(20)
+            finally:
+                bound.cancel()
+
+    def answer(self, host: Host, text: str) -> None:
+        """Answer what waits at a gateway's desk."""
+        at = door(self.runtime, host.gateway)
+        until(lambda: waiting(at))
+        answer(at, f0=text)
+
+    def endings(self) -> list[str]:
+        """How the questions in the ledger ended so far."""
+        shown = subprocess.run(
+            [*HANDRAISE, "ledger", "show", "--json", "--ledger", str(self._folder / "ledger.db")],
+            capture_output=True,
+            check=True,
+        )
+        kinds = [json.loads(line)["kind"] for line in shown.stdout.splitlines()]
+        return [kind for kind in kinds if kind not in ("asked", "shown")]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def ticket_in(told: str) -> str:
+    found = re.search(r"ticket '([\w-]+)'", told)
+    assert found is not None, told
+    return found[1]
+
+
+@pytest.mark.shows("W2")
+@pytest.mark.parametrize("modern", [False, True], ids=["legacy-client", "modern-client"])
+def test_a_parked_question_is_answered_at_the_next_gateways_desk(place: Place, modern: bool) -> None:
+    with place.gateway("modern", modern=modern) as host:
+        ticket = ticket_in(host.call("pay", to="ann"))
+        host.kill()
+    with place.gateway("modern", modern=modern) as host:
+        place.answer(host, "7")  # it is there before anybody calls anything
+        assert host.call("handraise_resume", ticket=ticket) == "paid"
+        assert place.book == ["looked", "paid 7"]
+        assert host.call("handraise_resume", ticket=ticket) == "paid"
+    assert place.book == ["looked", "paid 7"]
+
+
+def test_an_answer_that_was_not_sent_is_asked_for_again(place: Place) -> None:
+    with place.gateway("modern", dies="accepted") as host:
+        ticket = ticket_in(host.call("pay", to="ann"))
+        place.answer(host, "7")
+        host.wait()
+    assert place.book == ["looked"]
+    with place.gateway("modern") as host:
+        assert ticket_in(host.call("pay", to="ann")) == ticket
+        place.answer(host, "8")
+        assert host.call("handraise_resume", ticket=ticket) == "paid"
+    assert place.book == ["looked", "paid 8"]
+
+
+def test_an_answer_that_may_have_been_sent_is_never_sent_again(place: Place) -> None:
+    with place.gateway("modern", dies="sent") as host:
+        ticket = ticket_in(host.call("pay", to="ann"))
+        place.answer(host, "7")
+        host.wait()
+    with place.gateway("modern") as host:
+        assert "Whether it had done anything" in host.call("handraise_resume", ticket=ticket)
+    assert place.book == ["looked"]
+
+
+def test_a_call_whose_server_has_the_answer_and_no_reply_is_not_made_again(place: Place) -> None:
+    with place.gateway("modern") as host:
+        ticket = ticket_in(host.call("pay_and_stay_silent", to="ann"))
+        place.answer(host, "7")
+        until(lambda: "paid 7" in place.book)
+        host.kill()
+    with place.gateway("modern") as host:
+        assert "Whether it had done anything" in host.call("handraise_resume", ticket=ticket)
+    assert place.book == ["looked", "paid 7"]
+
+
+@pytest.mark.shows("G1")
+def test_a_call_of_an_older_server_ends_as_ambiguous_and_the_same_call_is_told_so(place: Place) -> None:
+    with place.gateway("legacy") as host:
+        ticket_in(host.call("pay", to="ann"))
+        host.kill()
+    with place.gateway("legacy") as host:
+        assert "Whether it had done anything" in host.call("pay", to="ann")
+        assert place.book == ["looked"]
+    assert place.endings() == ["ambiguous"]
+
+
+@pytest.mark.shows("G1")
+def test_a_server_that_is_killed_while_asked_leaves_an_ambiguous_call(place: Place) -> None:
+    with place.gateway("modern") as host:
+        ticket = ticket_in(host.call("pay", to="ann"))
+        os.kill(child_of(host.gateway), signal.SIGKILL)
+        assert host.wait() == 128 + signal.SIGKILL
+    with place.gateway("modern") as host:
+        assert "ended while the user was being asked" in host.call("handraise_resume", ticket=ticket)
+    assert place.book == ["looked"]
+    assert place.endings() == ["ambiguous"]
