@@ -8,13 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-import httpcore2
-
 from handraise.gateway.accounts.challenge import Challenge, parse_challenge
 from handraise.gateway.accounts.entry import Entry
 from handraise.gateway.accounts.own import OwnAccount
 from handraise.gateway.http_headers import headers_for, mirrored_headers
-from handraise.gateway.http_wire import Wires
+from handraise.gateway.http_wire import Broken, Reply, Wires
 from handraise.gateway.links import Place
 from handraise.gateway.messages import LONGEST, Id, Message, fault, known, read
 from handraise.gateway.sse import Event, Events
@@ -34,17 +32,12 @@ _ABOUT_US: Final = (401, 403, 407)
 class HttpLink:
     """The link to a URL. Every message is a request of its own; what comes back says what it belongs to."""
 
-    def __init__(
-        self, source: Source, own: OwnAccount | None = None, pool: httpcore2.AsyncConnectionPool | None = None
-    ) -> None:
+    def __init__(self, source: Source, own: OwnAccount | None = None) -> None:
         """`own` is the account of the client's person, for a server that wants one."""
         self.on_message: Callable[[Message], None] = lambda message: None
         self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
         self.source = source
-        self._url = httpcore2.URL(source.upstream.url or "")
-        self._pool = pool or httpcore2.AsyncConnectionPool(
-            max_connections=None, max_keepalive_connections=50, network_backend=Wires()
-        )
+        self._wires = Wires(source.upstream.url or "")
         self._entry = None if own is None else Entry(own, lambda message: self.on_message(message), self.send)
         self._session: str | None = None
         self._version: str | None = None
@@ -92,10 +85,11 @@ class HttpLink:
         if self._session is not None:
             try:
                 async with asyncio.timeout(2):
-                    await self._pool.request(b"DELETE", self._url, headers=await self._headers(None))
-            except (TimeoutError, httpcore2.NetworkError, httpcore2.ProtocolError):
+                    async with self._wires.exchange("DELETE", await self._headers(None)):
+                        pass
+            except (TimeoutError, Broken):
                 logger.debug("the session could not be ended")
-        await self._pool.aclose()
+        await self._wires.aclose()
 
     async def _headers(self, message: Message | None) -> list[tuple[bytes, bytes]]:
         headers = headers_for(
@@ -109,12 +103,7 @@ class HttpLink:
         answered = not message.is_request
         try:
             answered = await self._exchange(message) or answered
-        except (
-            httpcore2.NetworkError,
-            httpcore2.ProtocolError,
-            httpcore2.TimeoutException,
-            OSError,
-        ) as error:
+        except Broken as error:
             logger.warning("%s cannot be reached: %r", self.source.upstream.name, error)
         finally:
             if message.id is not None and message.is_request:
@@ -128,7 +117,7 @@ class HttpLink:
         """Post a message until it is let in; whether the request was answered."""
         for again in range(_WAYS_IN, -1, -1):
             headers = await self._headers(message)
-            async with self._pool.stream(b"POST", self._url, headers=headers, content=message.raw) as reply:
+            async with self._wires.exchange("POST", headers, message.raw) as reply:
                 challenge = parse_challenge(reply.status, reply.headers) if self._entry and again else None
                 if challenge is None:
                     return await self._take(reply, message)
@@ -159,7 +148,7 @@ class HttpLink:
         finally:
             self._outside.discard(id)
 
-    async def _take(self, reply: httpcore2.Response, message: Message) -> bool:
+    async def _take(self, reply: Reply, message: Message) -> bool:
         """Hand on what a response holds; whether the request was answered."""
         headers = {name.lower(): value.decode("latin-1") for name, value in reply.headers}
         if message.id is not None and message.id == self._hello and b"mcp-session-id" in headers:
@@ -179,11 +168,11 @@ class HttpLink:
             self._deliver(told, message)
         return True
 
-    async def _take_stream(self, reply: httpcore2.Response, message: Message) -> bool:
+    async def _take_stream(self, reply: Reply, message: Message) -> bool:
         """Hand on the events of a stream; where a server ends one early, go on where it ended."""
         events, last = Events(), Event(b"")
         answered = False
-        async for chunk in reply.aiter_stream():
+        async for chunk in reply.parts():
             for event in events.feed(chunk):
                 last = Event(b"", event.id or last.id, event.retry or last.retry)
                 answered = self._take_event(event, message) or answered
@@ -200,11 +189,11 @@ class HttpLink:
         if last.id is not None:
             headers.append((b"last-event-id", last.id.encode()))
         answered = False
-        async with self._pool.stream(b"GET", self._url, headers=headers) as reply:
+        async with self._wires.exchange("GET", headers) as reply:
             if reply.status != 200:
                 return Event(b""), False
             events = Events()
-            async for chunk in reply.aiter_stream():
+            async for chunk in reply.parts():
                 for event in events.feed(chunk):
                     last = Event(b"", event.id or last.id, event.retry or last.retry)
                     answered = self._take_event(event, message) or answered
@@ -223,7 +212,7 @@ class HttpLink:
         for _ in range(_RETRIES):
             try:
                 last, _ = await self._go_on(last, None)
-            except (httpcore2.NetworkError, httpcore2.ProtocolError, OSError):
+            except Broken:
                 last = Event(b"again", last.id)
             if not last.data:
                 return
@@ -249,16 +238,16 @@ class HttpLink:
         return task
 
 
-def _status(reply: httpcore2.Response) -> int | None:
+def _status(reply: Reply) -> int | None:
     return None if reply.status in _ABOUT_US else reply.status
 
 
-async def _whole(reply: httpcore2.Response) -> bytes:
+async def _whole(reply: Reply) -> bytes:
     """The body of a response. One that is too long counts as a server that does not keep to the protocol."""
     parts, size = [], 0
-    async for chunk in reply.aiter_stream():
+    async for chunk in reply.parts():
         parts.append(chunk)
         size += len(chunk)
         if size > LONGEST:
-            raise httpcore2.RemoteProtocolError(f"the response is longer than {LONGEST // 2**20} MiB")
+            raise Broken(f"the response is longer than {LONGEST // 2**20} MiB")
     return b"".join(parts)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import httpcore2
-
+from handraise.gateway.http_wire import Broken
 from handraise.gateway.messages import LONGEST
 
 
@@ -43,7 +42,7 @@ class Events:
                 self._data, self._id, self._retry = [], None, None
             self._size = 0
         if self._size > LONGEST:
-            raise httpcore2.RemoteProtocolError(f"an event is longer than {LONGEST // 2**20} MiB")
+            raise Broken(f"an event is longer than {LONGEST // 2**20} MiB")
         return events
 
     def _lines(self, chunk: bytes) -> Iterator[bytes]:
