@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handraise.errors import LedgerError, SetupError
+from handraise.ledger import Ledger
 from handraise.ledger.checkpoints import Checkpoint, Keys, parse_notes
 from handraise.ledger.tree import leaf_hash
+from handraise.stores import MemoryStore
 
 KEYS, OTHERS = Keys(b"k" * 32), Keys(b"o" * 32)
 CHECKPOINT = Checkpoint(KEYS.verifier.origin, 5, leaf_hash(b"root"), 1_700_000_000_000)
@@ -73,11 +75,24 @@ def test_what_is_no_checkpoint_is_refused(text: str) -> None:
 
 
 def test_the_key_lies_beside_the_ledger_and_is_private(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.db"
-    keys = Keys.beside(path)
-    assert Keys.beside(path).verifier.public == keys.verifier.public
-    assert stat.S_IMODE((tmp_path / "ledger.db.signing.key").stat().st_mode) == 0o600
-    assert Keys.beside(tmp_path / "other.db").verifier.public != keys.verifier.public
+    path = tmp_path / "new" / "ledger.db"
+    public = Ledger.at(path).keys.verifier.public
+    assert Ledger.at(path).keys.verifier.public == public
+    assert stat.S_IMODE((tmp_path / "new" / "ledger.db.signing.key").stat().st_mode) == 0o600
+    assert Ledger.at(tmp_path / "other.db").keys.verifier.public != public
+
+
+def test_what_was_signed_before_keys_were_rotated_is_still_the_ledgers() -> None:
+    old, new = b"o" * 32, b"n" * 32
+    (note,) = parse_notes(OTHERS.sign(replace(CHECKPOINT, origin=OTHERS.verifier.origin)))
+    assert Keys(new, old).verifier.signed(note)
+    assert not Keys(new).verifier.signed(note)
+    assert Keys(new, old).verifier.origin == Keys(new).verifier.origin
+
+
+def test_a_store_without_a_key_for_a_ledger_says_what_to_do() -> None:
+    with pytest.raises(SetupError, match="give it one"):
+        Ledger.of(MemoryStore())
 
 
 def test_a_key_that_is_too_short_is_refused() -> None:

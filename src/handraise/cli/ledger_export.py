@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
@@ -32,7 +33,6 @@ REPORT_EXAMPLES = """Examples:
   handraise ledger report -o report.html
   handraise ledger report --since 2026-07-01 --until 2026-08-01 -o july.html
 """
-_PAGE = 1000
 
 
 def export(
@@ -63,8 +63,10 @@ def export(
 
     async def work() -> int:
         async with opened(ledger) as found:
-            chosen = await _chosen(found, wanted)
-            _write(FORMATS[to](chosen, found.keys.verifier.origin), out)
+            lines = FORMATS[to](_chosen(found, wanted), found.keys.verifier.origin)
+            with written(out) as file:
+                async for line in lines:
+                    file.write(f"{line}\n")
         return 0
 
     run(work())
@@ -88,7 +90,7 @@ def report(
 
         async with opened(ledger) as found:
             checked = await verify(found)
-            chosen = await _chosen(found, Filter(since=start, until=end))
+            chosen = [event async for _, event in _chosen(found, Filter(since=start, until=end))]
             name = found.keys.verifier.origin
         standing = Standing(
             name,
@@ -98,26 +100,37 @@ def report(
             tuple(finding.sentence for finding in checked.findings),
         )
         now = datetime.now().astimezone()
-        page = render_report(
-            (event for _, event in chosen), now=now, since=_when(start), until=_when(end), standing=standing
-        )
-        _write([page], out)
+        page = render_report(chosen, now=now, since=_when(start), until=_when(end), standing=standing)
+        with written(out) as file:
+            file.write(f"{page}\n")
         return 0
 
     run(work())
 
 
-async def _chosen(ledger: Ledger, wanted: Filter) -> list[tuple[int, Event]]:
-    return [(number, event) async for number, event in ledger.events() if wanted.matches(event)]
+async def _chosen(ledger: Ledger, wanted: Filter) -> AsyncIterator[tuple[int, Event]]:
+    async for number, event in ledger.events():
+        if wanted.matches(event):
+            yield number, event
 
 
-def _write(lines: Iterable[str], out: Path | None) -> None:
+@contextmanager
+def written(out: Path | None) -> Iterator[TextIO]:
+    """Where to write: standard output, or a file that is there when all of it is, and else as it was."""
     if out is None:
-        for line in lines:
-            sys.stdout.write(f"{line}\n")
+        yield sys.stdout
         return
-    with out.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(f"{line}\n" for line in lines)
+    if out.exists() and not out.is_file():  # a device or a pipe
+        with out.open("w", encoding="utf-8", newline="\n") as file:
+            yield file
+        return
+    part = out.with_name(f".{out.name}.part")
+    try:
+        with part.open("w", encoding="utf-8", newline="\n") as file:
+            yield file
+        part.replace(out)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _when(milliseconds: int | None) -> datetime | None:

@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from handraise.policy import Settings
 
 Where: TypeAlias = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         "--ledger",
         envvar="HANDRAISE_LEDGER",
-        help="The ledger's file; without it, the one in your data directory.",
+        metavar="FILE",
+        help="The ledger's file, or postgresql://… with its keys in HANDRAISE_STORE_KEYS; without it, the file in "
+        "your data directory.",
         show_default=False,
     ),
 ]
@@ -41,7 +43,7 @@ async def recorded(settings: Settings) -> AsyncIterator[Ledger | None]:
 
 
 @asynccontextmanager
-async def opened(where: Path | None) -> AsyncIterator[Ledger]:
+async def opened(where: str | None) -> AsyncIterator[Ledger]:
     """A ledger that is there already, for a command that looks at it. Nothing is signed when it is let go of."""
     from handraise.ledger import Ledger
     from handraise.ledger.home import places
@@ -54,10 +56,13 @@ async def opened(where: Path | None) -> AsyncIterator[Ledger]:
         await ledger.store.aclose()
 
 
-def _existing(where: Path | None) -> Path:
+def _existing(where: str | None) -> Path | str:
     from handraise.ledger.home import ledger_path
+    from handraise.stores.named import is_postgres
 
-    path = ledger_path() if where is None else where.expanduser()
+    if where is not None and is_postgres(where):
+        return where
+    path = ledger_path() if where is None else Path(where).expanduser()
     if not path.is_file():
         raise typer.BadParameter(f"there is no ledger at {path}; name another one with --ledger")
     return path

@@ -135,10 +135,9 @@ _HEADINGS = f"{'no.':>6}  {'when':14}  {'what':9}  {'server':10}  {'tool':10}  h
 
 def _print(number: int, event: Event, as_json: bool) -> None:
     if as_json:
-        from handraise.ledger.export import FORMATS
+        from handraise.ledger.export import json_line
 
-        for line in FORMATS["jsonl"]([(number, event)], ""):
-            typer.echo(line)
+        typer.echo(json_line(number, event))
         return
     when = datetime.fromtimestamp(event.time / 1000).astimezone()
     request = event.about.request

@@ -14,12 +14,10 @@ import hmac
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from handraise.errors import LedgerError, SetupError
 from handraise.ledger.tree import HASH
-from handraise.stores.seal import key_beside
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -62,21 +60,23 @@ class Note:
 
 
 class Keys:
-    """What a ledger signs with, and what it makes digests of arguments with."""
+    """What a ledger signs with, and what it makes digests of arguments with.
 
-    def __init__(self, secret: bytes) -> None:
+    Notes that were signed with `older` secrets, before keys were rotated, are still its own.
+    """
+
+    def __init__(self, secret: bytes, *older: bytes) -> None:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
         if len(secret) < HASH:
             raise SetupError(f"the key of a ledger needs {HASH} bytes of randomness")
-        self._private = Ed25519PrivateKey.from_private_bytes(_derived(secret, b"handraise/ledger/sign"))
+        signers = [
+            Ed25519PrivateKey.from_private_bytes(_derived(each, b"handraise/ledger/sign"))
+            for each in (secret, *older)
+        ]
+        self._private = signers[0]
         self._digests = _derived(secret, b"handraise/ledger/arguments")
-        self.verifier = Verifier(self._private.public_key().public_bytes_raw())
-
-    @classmethod
-    def beside(cls, path: Path) -> Keys:
-        """The key in a private file beside the ledger, made when there is none."""
-        return cls(key_beside(path.with_name(f"{path.name}.signing")))
+        self.verifier = Verifier(*(signer.public_key().public_bytes_raw() for signer in signers))
 
     def sign(self, checkpoint: Checkpoint) -> str:
         """The checkpoint as a signed note."""
@@ -90,19 +90,20 @@ class Keys:
 
 
 class Verifier:
-    """What tells whether a note was signed by one ledger."""
+    """What tells whether a note was signed by one ledger, with its key or with one that it had before."""
 
-    def __init__(self, public: bytes) -> None:
+    def __init__(self, public: bytes, *older: bytes) -> None:
         self.public = public
         self.origin = f"handraise-ledger-{hashlib.sha256(public).hexdigest()[:16]}"
         self.name = hashlib.sha256(self.origin.encode() + b"\n" + _ED25519 + public).digest()[:4]
+        self._older = tuple(map(Verifier, older))
 
     def signed(self, note: Note) -> bool:
         """Whether this ledger signed the note."""
         from cryptography.exceptions import InvalidSignature
 
         if note.key != self.name or note.checkpoint.origin != self.origin:
-            return False
+            return any(verifier.signed(note) for verifier in self._older)
         try:
             self._key().verify(note.signature, note.checkpoint.text.encode())
         except InvalidSignature:

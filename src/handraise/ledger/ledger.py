@@ -8,12 +8,12 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 from handraise.conversation.digest import canonical
 from handraise.conversation.recorded import LedgerTables, Record
 from handraise.conversation.store import Store
-from handraise.errors import LedgerError, StoreError
+from handraise.errors import LedgerError, SetupError, StoreError
 from handraise.ledger.checkpoints import Checkpoint, Keys, Note, parse_notes
 from handraise.ledger.contents import Keeping
 from handraise.ledger.elsewhere import Elsewhere, send
@@ -22,6 +22,7 @@ from handraise.ledger.sequencer import Later, place_all
 from handraise.ledger.trail import Shown, Trail, new_id
 from handraise.ledger.tree import Tree
 from handraise.stores import SqliteStore
+from handraise.stores.named import is_postgres, named_store
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +32,15 @@ _PAGE: Final = 500
 
 Fate = Literal["waits", "expired", "ambiguous"]
 """What became of a question whose process ended: somebody can still go on with it, or how it ended."""
+
+
+@runtime_checkable
+class Signing(Protocol):
+    """A store that has a key for its ledger."""
+
+    def signing_secrets(self) -> Sequence[bytes]:
+        """What the ledger signs with, and behind it what it signed with before."""
+        ...
 
 
 class Ledger:
@@ -58,15 +68,19 @@ class Ledger:
         self._soon: set[asyncio.Future[None]] = set()
 
     @classmethod
-    def at(cls, path: str | os.PathLike[str], **options: Any) -> Ledger:
-        """The ledger in a file of its own, with its key in a private file beside it."""
-        file = Path(path).expanduser()
+    def at(cls, where: str | os.PathLike[str], **options: Any) -> Ledger:
+        """The ledger in a file of its own, with its key in a private file beside it; or at `postgresql://…`."""
+        store = named_store(where) if is_postgres(where) else SqliteStore(Path(where).expanduser())
+        return cls.of(store, **options)
 
-        def keys() -> Keys:
-            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            return Keys.beside(file)
-
-        return cls(SqliteStore(file), keys=keys, **options)
+    @classmethod
+    def of(cls, store: Store, **options: Any) -> Ledger:
+        """The ledger in the tables of a store, signed with a key that the store has for it."""
+        if not isinstance(store, Signing):
+            raise SetupError(
+                f"a {type(store).__name__} has no key for a ledger; give it one: Ledger(store, keys=Keys(secret))"
+            )
+        return cls(store, keys=lambda: Keys(*store.signing_secrets()), **options)
 
     @property
     def keys(self) -> Keys:
@@ -92,9 +106,7 @@ class Ledger:
         again: bool = False,
     ) -> Trail:
         """The events of a question; see `Trail`."""
-        return Trail(
-            question, about, shown, clock=self.clock, keeping=self.keeping, until=until, again=again
-        )
+        return Trail(question, about, shown, clock=self.clock, keeping=self.keeping, until=until, again=again)
 
     def new_question(self) -> str:
         """An id for a question that has none."""

@@ -149,7 +149,8 @@ class Handraise:
     - `pages`: how pages are hosted: sign-in, brand, the vault's keys.
     - `node_url`: where the other nodes of a server on several reach this one, for `routed`; HANDRAISE_NODE_URL too.
     - `ledger`: where questions and decisions are recorded: a path, a `Ledger`, or True for the store's tables, or the
-      user's own file when the store is memory. HANDRAISE_LEDGER names one too. None by default: a library writes no files unasked.
+      user's own file when the store is memory. HANDRAISE_LEDGER names one too. None by default: a library writes no
+      files unasked.
     """
 
     def __init__(

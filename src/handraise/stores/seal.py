@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import hmac
 import os
 import stat
 import tempfile
@@ -38,6 +39,11 @@ class Sealer:
             name = hashlib.sha256(b"handraise/name" + key).digest()[:_NAME]
             self._ring.setdefault(name, AESGCM(hashlib.sha256(b"handraise/seal" + key).digest()))
         self._first = next(iter(self._ring))
+        self._roots = [hashlib.sha256(b"handraise/derive" + key).digest() for key in material]
+
+    def derived(self, purpose: str) -> list[bytes]:
+        """Secrets for a purpose of their own, one from each key of the ring, in its order."""
+        return [hmac.digest(root, purpose.encode(), "sha256") for root in self._roots]
 
     def seal(self, plain: bytes, place: str) -> bytes:
         """The sealed bytes, bound to their place."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator
 
 from handraise.ledger.events import Event, dump_event
 from handraise.ledger.export.tables import time_of
 
 
-def dump_cloudevents(events: Iterable[tuple[int, Event]], origin: str) -> Iterator[str]:
+async def dump_cloudevents(events: AsyncIterable[tuple[int, Event]], origin: str) -> AsyncIterator[str]:
     """One CloudEvent a line; its type names the kind, its subject the question, its data the whole event."""
-    for number, event in events:
+    async for number, event in events:
         cloud_event = {
             "specversion": "1.0",
             "id": event.id,

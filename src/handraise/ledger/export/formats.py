@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from types import MappingProxyType
 from typing import Final, Protocol
 
@@ -13,9 +13,9 @@ from handraise.ledger.export.tables import dump_csv, dump_jsonl
 
 
 class Exporter(Protocol):
-    """Writes events, with their numbers, as lines of text; `origin` is the name of the ledger."""
+    """Writes events, with their numbers, as lines of text, as they come; `origin` is the name of the ledger."""
 
-    def __call__(self, events: Iterable[tuple[int, Event]], origin: str) -> Iterator[str]: ...
+    def __call__(self, events: AsyncIterable[tuple[int, Event]], origin: str) -> AsyncIterator[str]: ...
 
 
 FORMATS: Final[Mapping[str, Exporter]] = MappingProxyType(

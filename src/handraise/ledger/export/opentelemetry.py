@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import AsyncIterable, AsyncIterator, Iterator
 from typing import Any, Final
 
 from handraise.ledger.events import Event, dump_event
@@ -16,25 +15,23 @@ _SEVERITY: Final = {"refused": _WARN, "failed": _WARN, "ambiguous": _WARN, "expi
 _TRACE: Final = re.compile(r"[0-9a-f]{32}")
 
 
-def dump_logs(events: Iterable[tuple[int, Event]], origin: str) -> Iterator[str]:
+async def dump_logs(events: AsyncIterable[tuple[int, Event]], origin: str) -> AsyncIterator[str]:
     """One `LogsData` a line, each with up to a hundred log records."""
-    remaining = iter(events)
-    while batch := list(islice(remaining, _BATCH)):
-        resource = [_attribute("service.name", "handraise"), _attribute("handraise.ledger", origin)]
-        logs = {
-            "resourceLogs": [
-                {
-                    "resource": {"attributes": resource},
-                    "scopeLogs": [
-                        {
-                            "scope": {"name": "handraise.ledger"},
-                            "logRecords": [_record(*each) for each in batch],
-                        }
-                    ],
-                }
-            ]
-        }
-        yield json.dumps(logs, ensure_ascii=False, separators=(",", ":"))
+    batch: list[dict[str, Any]] = []
+    async for number, event in events:
+        batch.append(_record(number, event))
+        if len(batch) == _BATCH:
+            yield _logs(batch, origin)
+            batch = []
+    if batch:
+        yield _logs(batch, origin)
+
+
+def _logs(records: list[dict[str, Any]], origin: str) -> str:
+    resource = [_attribute("service.name", "handraise"), _attribute("handraise.ledger", origin)]
+    scope = {"scope": {"name": "handraise.ledger"}, "logRecords": records}
+    logs = {"resourceLogs": [{"resource": {"attributes": resource}, "scopeLogs": [scope]}]}
+    return json.dumps(logs, ensure_ascii=False, separators=(",", ":"))
 
 
 def _record(number: int, event: Event) -> dict[str, Any]:

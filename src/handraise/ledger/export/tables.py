@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Final
@@ -13,12 +13,16 @@ from typing import Final
 from handraise.ledger.events import Event, dump_event
 
 
-def dump_jsonl(events: Iterable[tuple[int, Event]], origin: str) -> Iterator[str]:
+async def dump_jsonl(events: AsyncIterable[tuple[int, Event]], origin: str) -> AsyncIterator[str]:
     """One JSON object a line: the event exactly as it is in the ledger, with its number."""
-    for number, event in events:
-        yield json.dumps(
-            {"number": number, **json.loads(dump_event(event))}, ensure_ascii=False, separators=(",", ":")
-        )
+    async for number, event in events:
+        yield json_line(number, event)
+
+
+def json_line(number: int, event: Event) -> str:
+    """One event as a JSON object."""
+    said = {"number": number, **json.loads(dump_event(event))}
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
 
 
 def time_of(event: Event) -> str:
@@ -71,10 +75,10 @@ _COLUMNS: Final[Mapping[str, Callable[[Event], object]]] = MappingProxyType(
 )
 
 
-def dump_csv(events: Iterable[tuple[int, Event]], origin: str) -> Iterator[str]:
+async def dump_csv(events: AsyncIterable[tuple[int, Event]], origin: str) -> AsyncIterator[str]:
     """A table with one row an event and a line of headings (RFC 4180)."""
     yield _line(["number", *_COLUMNS])
-    for number, event in events:
+    async for number, event in events:
         yield _line([number, *(_cell(column(event)) for column in _COLUMNS.values())])
 
 

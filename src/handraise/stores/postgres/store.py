@@ -69,6 +69,10 @@ class PostgresStore:
     async def open(self) -> None:
         await self.database.one("SELECT 1")  # the first connection makes the tables and sets the clock
 
+    def signing_secrets(self) -> list[bytes]:
+        """What its ledger signs with, the same on every node: from the first of its keys. The others verify."""
+        return self.database.sealer.derived("handraise/ledger")
+
     def now(self) -> float:
         return self.database.now()
 

@@ -18,7 +18,7 @@ from handraise.conversation.records import (
     Unfinished,
 )
 from handraise.stores.alone import Alone
-from handraise.stores.seal import Sealer
+from handraise.stores.seal import Sealer, key_beside
 from handraise.stores.sqlite import flows, ledger, rounds, secrets, sessions, tickets
 from handraise.stores.sqlite.file import SqliteFile
 
@@ -40,6 +40,12 @@ class SqliteStore(Alone):
         """The gateway's parked calls."""
         self.sessions = sessions.SqliteSessions(self._file)
         """Which node has which legacy session."""
+
+    def signing_secrets(self) -> list[bytes]:
+        """What its ledger signs with: a private file of its own beside the store."""
+        path = self._file.path
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return [key_beside(path.with_name(f"{path.name}.signing"))]
 
     async def open_round(self, record: RoundRecord, *, events: Sequence[Record] = ()) -> None:
         def open_round(db: sqlite3.Connection, sealer: Sealer) -> None:
