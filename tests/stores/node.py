@@ -34,6 +34,7 @@ from handraise.ledger.checkpoints import Keys
 from handraise.stores import SqliteStore
 from handraise.stores.named import is_postgres
 from handraise.stores.postgres import PostgresStore
+from handraise.stores.seal import key_beside
 
 LEASE = 1.5
 """Short, so that the tests need not wait for it long."""
@@ -49,7 +50,7 @@ def open_store(where: str, keys: list[bytes] = KEYS) -> PostgresStore | SqliteSt
 
 def open_ledger(store: Store, file: str) -> Ledger:
     """The ledger in that store."""
-    return Ledger(store, keys=lambda: Keys.beside(Path(file)))
+    return Ledger(store, keys=lambda: Keys(key_beside(Path(file))))
 
 
 def make_server(handraise: Handraise, log: str, dying: Dying) -> MCPServer:
