@@ -76,6 +76,9 @@ async def test_a_form_that_breaks_the_rules_is_refused_and_not_shown(
     await asks(client, {"message": "Deep?", "requestedSchema": nested})
     assert await ending(ledger) == "refused"
     assert not client.queue.waiting()
+    (about,) = [event.about async for _, event in ledger.events()]
+    assert about.gateway is not None
+    assert about.gateway.startswith("handraise@")
 
 
 @either_client

@@ -146,13 +146,28 @@ class InLedger:
 
 
 async def record_unreadable(
-    ledger: Ledger, origin: Origin, person: Person, revision: Revision, reason: str
+    ledger: Ledger,
+    origin: Origin,
+    person: Person,
+    revision: Revision,
+    reason: str,
+    *,
+    client: Client | None = None,
+    policy: str | None = None,
+    gateway: str | None = None,
 ) -> None:
     """Record a question that could not even be read, or that nobody here can be asked."""
     from handraise.ledger.events import About
     from handraise.ledger.parties import principal_of, server_of
 
-    about = About(server_of(origin), principal_of(person), revision=revision.value)
+    about = About(
+        server_of(origin),
+        principal_of(person),
+        client=client,
+        revision=revision.value,
+        gateway=gateway,
+        policy=policy,
+    )
     await ledger.record(ledger.trail(ledger.new_question(), about, None).refused((reason,)))
 
 

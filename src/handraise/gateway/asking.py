@@ -23,12 +23,14 @@ from handraise.errors import WireError
 from handraise.gateway.calls import Call
 from handraise.gateway.peers import Peer
 from handraise.gateway.upstreams import Upstream
+from handraise.ledger.earlier import earlier
 from handraise.ledger.events import Client
 from handraise.questions import Accepted, Cancelled, Declined, Origin, Person, Question
 from handraise.revisions import Revision
 from handraise.wire import WireAnswer, dump_answer, dump_question, parse_question
 
 if TYPE_CHECKING:
+    from handraise.desks.past import Earlier
     from handraise.gateway.taking_over import Keeper
     from handraise.ledger import Ledger
 
@@ -92,6 +94,11 @@ class Asking:
         self._opened = opened
         self._calling: set[asyncio.Task[None]] = set()
 
+    @property
+    def earlier(self) -> Earlier | None:
+        """Tells a desk what was decided before this run, where that is recorded."""
+        return None if self._ledger is None else earlier(self._ledger)
+
     async def aclose(self) -> None:
         """Close the desks and the ledger."""
         for task in self._calling:
@@ -125,7 +132,16 @@ class Asking:
         logger.warning("%s asked against the rule %r: %s", asker.upstream.name, error.rule, error)
         if self._ledger is not None:
             reason = f"it breaks the rule {error.rule}"
-            await record_unreadable(self._ledger, asker.origin, asker.person, _known(revision), reason)
+            await record_unreadable(
+                self._ledger,
+                asker.origin,
+                asker.person,
+                _known(revision),
+                reason,
+                client=asker.client,
+                policy=self._policy_version,
+                gateway=self._name,
+            )
 
     def _call(self, server: str) -> None:
         if self._call_person is not None:

@@ -32,6 +32,7 @@ from handraise.gateway.shared.invitations import make_invitation
 from handraise.gateway.shared.people_file import PeopleFile
 from handraise.gateway.shared.serving import SharedGateway, Sharing
 from handraise.gateway.shared.tokens import Tokens
+from handraise.ledger import Ledger
 from handraise.revisions import Revision
 
 
@@ -120,6 +121,7 @@ async def team(
     desk_client: str | None = None,
     open_upstream: OpenLink | None = None,
     hold: float = 0.05,
+    ledger: Ledger | None = None,
 ) -> AsyncIterator[Team]:
     """A gateway that several people share."""
     queue, port = Queue(), free_port()
@@ -134,11 +136,12 @@ async def team(
         await link.open()
         return EraLink(link)
 
-    home = Home(Options(hold=hold, where="at the desk"), opening(Asking(queue, OpenGate(), timeout=30)))
+    asking = Asking(queue, OpenGate(), timeout=30, ledger=ledger)
+    home = Home(Options(hold=hold, where="at the desk"), opening(asking))
     sharing = Sharing(
         url, people if issuer is None else None, issuer, desk_client, THIS_COMPUTER.unsafe_networks
     )
-    gateway = SharedGateway(home, queue, open_upstream or open_link, sharing, tokens)
+    gateway = SharedGateway(home, asking, open_upstream or open_link, sharing, tokens)
     async with served(gateway.app, "off", port):
         yield made
         await gateway.aclose()

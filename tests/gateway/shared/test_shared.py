@@ -15,7 +15,8 @@ from handraise.desks import Decision
 from handraise.errors import SetupError
 from handraise.gateway.shared.admission import require_loopback
 from handraise.gateway.shared.serving import Sharing
-from handraise.questions import Accepted
+from handraise.ledger import Ledger
+from handraise.questions import Accepted, Declined
 from handraise.revisions import Revision
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W7")]
@@ -70,6 +71,30 @@ async def _cannot_be_answered_by(other: Browser, question: str) -> None:
     for path in (question, own):
         assert (await other.get(path)).status_code in (403, 404)
         assert (await other.post(path, do="accept", answer="x")).status_code in (403, 404)
+
+
+async def test_the_history_at_the_desk_is_everybodys_own_also_from_before(tmp_path: Path) -> None:
+    """Decided in one run of the gateway, and looked at in the next."""
+    ledger = Ledger.at(tmp_path / "ledger.db")
+    async with (
+        team(tmp_path, ledger=ledger) as shared,
+        shared.client(Revision.JULY_2026, shared.people.add("ann")) as anns,
+    ):
+        await anns.call_tool("delete", {"title": "plans"})
+        (waiting,) = await questions(shared.queue, 1)
+        shared.queue.decide(waiting.id, Decision(Declined()))
+        await questions(shared.queue, 0)
+    async with team(tmp_path, ledger=ledger) as shared:
+        shared.people.add("bob")
+        seen = {}
+        for name in ("ann", "bob"):
+            browser = Browser(shared)
+            await browser.sign_in(shared.invitation(name))
+            seen[name] = (await browser.get(f"{browser.inbox}history")).text
+            await browser.aclose()
+        assert "A person declined it" in seen["ann"]
+        assert "A person declined it" not in seen["bob"]
+    await ledger.aclose()
 
 
 async def test_the_same_call_of_two_people_is_two_questions(revision: Revision, tmp_path: Path) -> None:

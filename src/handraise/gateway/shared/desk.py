@@ -13,6 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from handraise.desks import Queue
+from handraise.desks.past import Earlier
 from handraise.desks.web.sessions import Sessions
 from handraise.desks.web.site import Site
 from handraise.gateway.shared.invitations import Invitations
@@ -23,9 +24,25 @@ from handraise.site.gate import Gate
 class SharedDesk:
     """The site, and the ways to sign in to it. There is no page for rules: those are the operator's."""
 
-    def __init__(self, queue: Queue, public_url: str, *, people: PeopleFile | None = None) -> None:
+    def __init__(
+        self,
+        queue: Queue,
+        public_url: str,
+        *,
+        people: PeopleFile | None = None,
+        earlier: Earlier | None = None,
+    ) -> None:
+        """`earlier` tells what was decided before this run; everybody sees their own only."""
         self.sessions = Sessions(time.monotonic)
-        self._site = Site(queue, self.sessions, gate=None, code=None, clock=time.monotonic, now=time.time)
+        self._site = Site(
+            queue,
+            self.sessions,
+            gate=None,
+            code=None,
+            earlier=earlier,
+            clock=time.monotonic,
+            now=time.time,
+        )
         self._invitations = None if people is None else Invitations(people)
         self._public = urlsplit(public_url)
         self.routes: list[BaseRoute] = [Route("/enter/{word}", self._enter)]

@@ -89,9 +89,14 @@ class SharedGateway:
     """The whole application: the gateway behind its admission, the desk, and the pages for people's accounts."""
 
     def __init__(
-        self, home: Home, queue: Queue, open_link: OpenLink, sharing: Sharing, tokens: Tokens | None = None
+        self,
+        home: Home,
+        asking: Asking,
+        open_link: OpenLink,
+        sharing: Sharing,
+        tokens: Tokens | None = None,
     ) -> None:
-        desk = SharedDesk(queue, sharing.public_url, people=sharing.people)
+        desk = SharedDesk(asking.queue, sharing.public_url, people=sharing.people, earlier=asking.earlier)
         url = sharing.public_url
         self._accounts = Accounts(home, public_url=url, reach=sharing.reach)
         pages = SharedPages(self._accounts.settle, url + ACCOUNTS, desk.sessions)
@@ -136,7 +141,7 @@ async def serve_shared(open_link: OpenLink, options: Options, host: str, port: i
         return asking
 
     home = Home(replace(options, where=where), opened)
-    shared = SharedGateway(home, asking.queue, open_link, sharing)
+    shared = SharedGateway(home, asking, open_link, sharing)
     config = uvicorn.Config(
         shared.app,
         host=host,
