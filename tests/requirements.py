@@ -7,6 +7,7 @@ own words; "own" is ours. Revisions: A = 2025-06-18, B = 2025-11-25, C = 2026-07
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
@@ -408,7 +409,12 @@ DONE_PARTS: frozenset[str] = frozenset(
 
 def claims_in(source: str) -> Iterator[tuple[int, str]]:
     """Each id that a `pytest.mark.shows(...)` names, with its line, wherever the mark stands."""
-    for node in ast.walk(ast.parse(source)):
+    return claims_below(ast.parse(source))
+
+
+def claims_below(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """The same, for a part of a module."""
+    for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or getattr(node.func, "attr", "") != "shows":
             continue
         if ast.unparse(node.func) == "pytest.mark.shows":
@@ -418,13 +424,20 @@ def claims_in(source: str) -> Iterator[tuple[int, str]]:
                 yield argument.lineno, argument.value
 
 
+def own_files(tests: Path = Path(__file__).parent) -> list[Path]:
+    """The modules of our own tests, without what strangers brought along."""
+    found = []
+    for folder, folders, files in os.walk(tests):
+        folders[:] = [name for name in folders if not name.startswith((".", "node_modules"))]
+        found += [Path(folder, name) for name in files if name.endswith(".py")]
+    return sorted(found)
+
+
 @cache
 def claims(tests: Path = Path(__file__).parent) -> dict[str, list[str]]:
     """Where each id is claimed to be shown, as `path:line`."""
     found: dict[str, list[str]] = {}
-    for path in sorted(tests.rglob("*.py")):
-        if any(part.startswith((".", "node_modules")) for part in path.relative_to(tests).parts):
-            continue
+    for path in own_files(tests):
         with suppress(SyntaxError):  # pytest says so itself
             for line, id_ in claims_in(path.read_text(encoding="utf-8")):
                 found.setdefault(id_, []).append(f"{path.relative_to(tests)}:{line}")

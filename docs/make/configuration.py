@@ -18,6 +18,7 @@ from handraise.policy.settings import SETTINGS
 SOURCE: Final = Path(__file__).parents[2] / "src" / "handraise"
 
 VARIABLES: Final = {
+    "HANDRAISE_CLIENT_SECRET": "The secret to the gateway's `--client-id`.",
     "HANDRAISE_CONFIG": "The configuration file to read, instead of the one in your configuration directory.",
     "HANDRAISE_DESK_SECRET": "The client secret with which a shared gateway signs people in at its desk.",
     "HANDRAISE_GATEWAY_HOLD": "What `gateway.hold` says in the file; every key of `[gateway]` has a variable.",

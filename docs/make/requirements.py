@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from docs.make.markdown import NOTICE, code
-from tests.requirements import PARTS, claims_in
+from tests.requirements import PARTS, claims_below, own_files
 
 TESTS = Path(__file__).parents[2] / "tests"
 
@@ -36,9 +36,7 @@ def _page() -> Iterator[str]:
 def shown_by(tests: Path = TESTS) -> dict[str, list[str]]:
     """The tests that show each requirement, as sentences with their files."""
     found: dict[str, list[str]] = {}
-    for path in sorted(tests.rglob("test_*.py")):
-        if any(part.startswith((".", "node_modules")) for part in path.relative_to(tests).parts):
-            continue  # what strangers brought along
+    for path in own_files(tests):
         for sentence, id_ in _claims(path.read_text(encoding="utf-8")):
             line = f"{sentence} ({code(path.relative_to(tests).as_posix())})"
             if line not in found.setdefault(id_, []):
@@ -51,5 +49,5 @@ def _claims(source: str) -> Iterator[tuple[str, str]]:
     for node in ast.parse(source).body:
         name = getattr(node, "name", "every test of this file")
         sentence = name.removeprefix("test_").replace("_", " ")
-        for _, id_ in claims_in(ast.unparse(node)):
+        for _, id_ in claims_below(node):
             yield sentence, id_

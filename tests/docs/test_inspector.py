@@ -1,4 +1,4 @@
-"""The walkthrough with the Inspector's command line goes as its page says, in both eras."""
+"""The walkthrough with the Inspector's command line goes as its page says."""
 
 from __future__ import annotations
 
@@ -46,12 +46,10 @@ def shell() -> Iterator[Shell]:
         shell.run("mcpdo daemon stop")
 
 
-@pytest.mark.parametrize("era", ["modern", "legacy"])
-def test_mcpdo_goes_through_the_walk(era: str, shell: Shell) -> None:
+def test_mcpdo_goes_through_the_walk(shell: Shell) -> None:
     [named, *_] = ID.findall(WALK.text)
     asked = named
     for command, expected in commands(WALK):
-        shown = shell.run(command.replace(named, asked).replace("--era modern", f"--era {era}"))
+        shown = shell.run(command.replace(named, asked))
         asked = next(iter(ID.findall(shown)), asked)
-        expected = expected.replace("Era: modern", f"Era: {era}")
         assert same_output(shown.replace(asked, named), expected), f"{command} prints:\n{shown}"
