@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
+from handraise.compact import compact_encoder
 from handraise.errors import WireError
 
 
@@ -71,13 +72,13 @@ def _require_depth(value: object, limits: Limits) -> None:
     raise WireError("depth", f"The JSON is nested more than {limits.depth} deep.")
 
 
-_compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_write = compact_encoder(ascii_only=False, sort_keys=False, allow_nan=False)
 
 
 def measure(value: object) -> int:
     """The bytes that a JSON value takes, written compactly; WireError if it cannot be written."""
     try:
-        return len(_compact(value).encode())
+        return len(_write(value).encode())
     except UnicodeEncodeError:
         raise WireError("unicode", "The text contains half a surrogate pair.") from None
     except (TypeError, ValueError, RecursionError):
