@@ -113,10 +113,9 @@ def _construct(
     """How to read an answer into a type that has its own defaults for the optional names."""
 
     def read(content: Content) -> object:
-        values = _values(parts, content)
-        given = {name: value for name, value in values.items() if name in content or name not in optional}
+        values = _values(parts, content, optional)
         try:
-            return make(given)
+            return make(values)
         except ValueError as error:
             raise _refused(error, content) from None
 
@@ -134,14 +133,18 @@ def _hints(source: Any) -> dict[str, Any]:
         raise FormError(f"{source.__name__} has an annotation that cannot be resolved: {error}") from None
 
 
-def _values(parts: Iterable[Part], content: Content) -> dict[str, object]:
-    """The answers as the author's own values, all problems at once."""
+def _values(parts: Iterable[Part], content: Content, optional: Collection[str] = ()) -> dict[str, object]:
+    """The answers as the author's own values, all problems at once; an optional name without one is left out."""
     values: dict[str, object] = {}
     problems: list[Problem] = []
     for part in parts:
         name = part.field.name
+        if name not in content:
+            if name not in optional:
+                values[name] = part.otherwise
+            continue
         try:
-            values[name] = part.convert(content[name]) if name in content else part.otherwise
+            values[name] = part.convert(content[name])
         except ValueError as error:
             problems += _refused(error, content, name).problems
     if problems:
