@@ -9,13 +9,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from handraise.conversation import Binding, Conversation, Lot, RoundRecord, Store, Terms
+from handraise.conversation import Binding, Body, Conversation, Lot, RoundRecord, Store, Terms
 from handraise.conversation.journal import Journal
 from handraise.errors import Expired, NotReplayable, StoreError, Withdrawn
 from handraise.stores import MemoryStore
 
 T = TypeVar("T")
-Body = Callable[[Conversation], Awaitable[Any]]
+Tool = Callable[[Conversation], Awaitable[Any]]
 
 ALICE = Binding("alice", "tools/call", "transfer", "arguments")
 MALLORY = ALICE._replace(person="mallory")
@@ -73,7 +73,7 @@ class Log(list[str]):
     """What bodies did, in order."""
 
 
-def two_questions(log: Log) -> Body:
+def two_questions(log: Log) -> Tool:
     """A body with an effect before, between and after its questions."""
 
     async def body(conversation: Conversation) -> Any:
@@ -87,7 +87,7 @@ def two_questions(log: Log) -> Body:
     return body
 
 
-def one_question(log: Log, **how: Any) -> Body:
+def one_question(log: Log, **how: Any) -> Tool:
     """A body that writes down how its question ended."""
 
     async def body(conversation: Conversation) -> Any:
@@ -104,11 +104,27 @@ def one_question(log: Log, **how: Any) -> Body:
     return body
 
 
+class Run(Body):
+    """One run of a tool."""
+
+    def __init__(self, lot: Lot, binding: Binding) -> None:
+        self._lot = lot
+        self._bound = binding
+
+    @property
+    def lot(self) -> Lot:
+        return self._lot
+
+    @property
+    def binding(self) -> Binding:
+        return self._bound
+
+
 class Parking:
     """One server process: its lot, and the body of the only tool that it has."""
 
     def __init__(
-        self, body: Body, store: Store | None = None, *, replayable: bool = False, **terms: Any
+        self, body: Tool, store: Store | None = None, *, replayable: bool = False, **terms: Any
     ) -> None:
         self.body = body
         self.store: Store = store if store is not None else MemoryStore()
@@ -123,10 +139,10 @@ class Parking:
 
     async def call(self, binding: Binding = ALICE) -> Any:
         """What the call itself gets."""
-        conversation = Conversation(self.lot, binding)
+        run = Run(self.lot, binding)
         if self._replayable:
-            conversation.handler, conversation.journal = "tool", Journal()
-        return await self._begin(conversation).wait(conversation.current)
+            run.conversation.handler, run.conversation.journal = "tool", Journal()
+        return await run.run(self._work(run), contextvars.copy_context())
 
     async def retry(self, round_: Any, answers: Mapping[str, Any], binding: Binding = ALICE) -> Any:
         """What a retry gets that brings answers to a round."""
@@ -144,13 +160,13 @@ class Parking:
     def _replay(self, record: RoundRecord) -> Conversation:
         if not self._replayable or record.handler is None:
             raise NotReplayable
-        conversation = Conversation(self.lot, record.binding)
-        conversation.handler, conversation.journal = record.handler, Journal(record.journal)
-        return self._begin(conversation)
+        run = Run(self.lot, record.binding)
+        run.conversation.handler, run.conversation.journal = record.handler, Journal(record.journal)
+        run.begin(self._work(run), contextvars.copy_context())
+        return run.conversation
 
-    def _begin(self, conversation: Conversation) -> Conversation:
-        conversation.begin(self.body(conversation), contextvars.copy_context())
-        return conversation
+    async def _work(self, run: Run) -> Any:
+        return await self.body(run.conversation)
 
 
 class Gate:

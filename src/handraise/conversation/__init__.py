@@ -1,6 +1,7 @@
 """Pause and resume: park, replay, once, single use. Knows no SDK and no transport."""
 
-from handraise.conversation.body import Conversation
+from handraise.conversation.body import Body
+from handraise.conversation.conversation import Conversation
 from handraise.conversation.lot import Lot, SettledError
 from handraise.conversation.records import Binding, Consumption, Entry, Flow, Outcome, RoundRecord
 from handraise.conversation.rounds import TOKEN_PREFIX, Terms
@@ -9,6 +10,7 @@ from handraise.conversation.store import Store
 __all__ = [
     "TOKEN_PREFIX",
     "Binding",
+    "Body",
     "Consumption",
     "Conversation",
     "Entry",

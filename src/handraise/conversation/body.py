@@ -1,379 +1,82 @@
-"""A body that can be suspended at a question: one client request across all its rounds.
+"""The body of a client request: what runs in a task of its own, and can be suspended there at a question.
 
-Knows neither the SDK nor a transport. The body is any coroutine; it runs in a task of its own, because
-cancel scopes, time limits, locks and child tasks of the author must outlive the request that
-started it.
+Knows neither the SDK nor a transport. The body is any coroutine. It has its own task, because cancel scopes, time
+limits, locks and child tasks of the author must outlive the request that began it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
-import logging
-import secrets
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
-from handraise.conversation.digest import digest
+from handraise.conversation.conversation import Conversation
 from handraise.conversation.eagerness import run_now
-from handraise.conversation.journal import Journal
-from handraise.conversation.records import Binding, Entry, Json, Outcome, RoundRecord
-from handraise.conversation.rounds import TOKEN_PREFIX, Asked, Round
-from handraise.conversation.states import State, step
-from handraise.errors import Expired, StoreError, UsageError, Withdrawn
+from handraise.conversation.records import Binding, Json, Outcome
+from handraise.errors import Withdrawn
 
 if TYPE_CHECKING:
     from handraise.conversation.lot import Lot
 
-logger = logging.getLogger(__name__)
 
-_NAME = "handraise body"
-_NO_PINS: dict[str, str] = {}
-_FORGOTTEN = "handraise: let go at its question, to be replayed"
-_ELSEWHERE = "the question was answered, and the call goes on in another process"
+class Body:
+    """What a request runs. Most bodies never ask: a conversation is made for one that does, or has to be waited for."""
 
+    context: contextvars.Context | None = None
+    task: asyncio.Task[Json] | None = None
+    _conversation: Conversation | None = None
 
-class Conversation:
-    """One client request with all its questions, across rounds."""
-
-    __slots__ = (
-        "_binding",
-        "_leaving",
-        "_lot",
-        "_open",
-        "_sending",
-        "_steps",
-        "_task",
-        "context",
-        "current",
-        "handler",
-        "id",
-        "journal",
-        "seed",
-        "state",
-    )
-
-    def __init__(self, lot: Lot, binding: Binding | Callable[[], Binding]) -> None:
-        self._lot = lot
-        self._binding: Binding | Callable[[], Binding] | None = binding
-        self._open: dict[str, Asked] = {}
-        self._sending = False
-        self._steps = 0
-        self._leaving = False
-        self._task: asyncio.Task[None] | None = None
-        self.context: contextvars.Context | None = None
-        self.id = ""
-        self.journal: Journal | None = None
-        self.handler: str | None = None
-        self.current = Round(0)
-        self.state: State = "working"
-        self.seed = ""
+    @property
+    def lot(self) -> Lot:
+        """Where it is parked."""
+        raise NotImplementedError
 
     @property
     def binding(self) -> Binding:
-        """What every round of this conversation is bound to."""
-        if not isinstance(self._binding, Binding):
-            assert self._binding is not None
-            self._binding = self._binding()
-        return self._binding
+        """What every round of its conversation is bound to."""
+        raise NotImplementedError
 
-    def identify(self) -> str:
-        """What its rounds have in common in the store, from before the first one."""
-        self.id = self.id or TOKEN_PREFIX + secrets.token_hex(6)
-        return self.id
+    def paused(self) -> None:
+        """It is suspended at its question: let go of what belonged to the round."""
 
-    # The body's side.
+    @property
+    def conversation(self) -> Conversation:
+        """Its questions, across rounds."""
+        if self._conversation is None:
+            self._conversation = Conversation(self)
+        return self._conversation
 
-    async def exchange(self, key: str, request: Json, timeout: float) -> Json:
-        """Send an input request and wait for what the client answers to it.
-
-        Requests that sibling tasks send in the same breath share a round. Raises `Expired` when nobody
-        answered in time and `Withdrawn` when the asker goes away.
-        """
-        journal = self.journal
-        if journal is not None and (known := journal.recall(key, digest(request))) is not None:
-            if known.kind == "expired":
-                raise Expired
-            return known.value
-        asked = self._ask(key, request, timeout)
-        deadline = self._lot.deadlines.add(timeout, self._expire, asked)
-        try:
-            if not self._sending and self.state != "asking":
-                await self._send_round()
-            answer = await asked.future
-        except Expired:
-            await self._require_unanswered()
-            if journal is not None:
-                journal.expired(key, digest(request))
-            self._send_rest()
-            raise
-        finally:
-            asked.drop()
-            self._lot.deadlines.drop(deadline)
-            del self._open[key]
-        if journal is not None:
-            journal.answered(key, digest(request), answer)
-        return answer
-
-    async def write(self, entry: Entry) -> None:
-        """Make a step of the journal safe before the body goes on."""
-        if self.id:
-            # What was done is written down even if whoever did it is stopped now.
-            await asyncio.shield(self._lot.spawn(self._write(entry)))
-
-    @contextmanager
-    def step(self) -> Iterator[None]:
-        """While a step runs that must not run again, the body is not let go."""
-        self._steps += 1
-        try:
-            yield
-        finally:
-            self._steps -= 1
-            if self._leaving:
-                self._let_go()
-
-    def _let_go(self) -> None:
-        """Forget the body at its question, when no task of it is in the middle of a step."""
-        self._leaving = self.state == "asking"
-        if self._leaving and not self._steps:
-            self.forget()
-
-    async def _write(self, entry: Entry) -> None:
-        await self._lot.store.append(self.id, (entry,))
-
-    def _ask(self, key: str, request: Json, timeout: float) -> Asked:
-        if self.state == "over":
-            raise Withdrawn("the call is over; nobody waits for this question")
-        if key in self._open:
-            raise UsageError(f"the question {key!r} is being asked already; give each its own key")
-        asked = self._open[key] = Asked(
-            request, asyncio.get_running_loop().create_future(), self._lot.store.now() + timeout
-        )
-        return asked
-
-    def _expire(self, asked: Asked) -> None:
-        if self.current.taking and asked.waiting:  # a retry is at the store, which may still take it
-            self._lot.deadlines.add(0, self._expire, asked)
-        else:
-            self._give_up(asked, Expired())
-
-    def _give_up(self, asked: Asked, error: Exception) -> None:
-        asked.fail(error)
-        if self.state == "asking" and not self._is_awaited():
-            self.state = step(self.state, "give up")
-
-    def _is_awaited(self) -> bool:
-        """Whether somebody waits for an answer that the round which is out can bring."""
-        return any(asked.waiting for key, asked in self._open.items() if key in self.current.shown)
-
-    async def _require_unanswered(self) -> None:
-        """Our time is over; but another process may have taken the answer, and then the call is its."""
-        store, token = self._lot.store, self.current.token
-        if not store.durable or not token or self._is_awaited():
-            return
-        if not await store.close_round(token):
-            self.hand_over()
-            raise asyncio.CancelledError(_FORGOTTEN) if self.handler is not None else Withdrawn(_ELSEWHERE)
-
-    def _disown(self) -> None:
-        self._lot.live.pop(self.current.token, None)
-        self.id, self.current = "", Round(self.current.number)
-
-    def _send_round(self) -> Awaitable[None]:
-        """End the round with the open questions. While one is out or on its way, they wait for the next one."""
-        if asyncio.current_task() is self._task and not self._lot.store.durable:
-            return self._send()
-        return asyncio.shield(self._send_beside())
-
-    def _send_beside(self) -> asyncio.Task[None]:
-        """Send in a task of its own: questions that sibling tasks ask in the same breath share the round, and
-        whoever asks may be stopped without leaving a round half written."""
-        self._sending = True
-        return self._lot.spawn(self._send())
-
-    def _send_rest(self) -> None:
-        """Send what was asked while another round was out."""
-        if self.state == "working" and not self._sending and any(a.waiting for a in self._open.values()):
-            self._send_beside()
-
-    async def _send(self) -> None:
-        self._sending = True
-        questions = {key: asked.request for key, asked in self._open.items() if asked.waiting}
-        try:
-            if questions and self.state == "working":
-                await self._end_round(questions)
-        except Exception as error:  # noqa: BLE001 - it is raised where each question was asked
-            for asked in [self._open[key] for key in questions if key in self._open]:
-                asked.fail(error)
-        finally:
-            self._sending = False
-        self._send_rest()
-
-    async def _end_round(self, questions: dict[str, Json]) -> None:
-        lot, before = self._lot, self.current
-        lot.require_room()
-        token = TOKEN_PREFIX + secrets.token_hex(16)
-        after = Round(before.number + 1, token, questions)
-        self.id = self.id or token[:16]
-        record = self._record(after, questions)
-        told = () if lot.tell_asked is None else lot.tell_asked(self, questions)
-        await lot.store.open_round(record, events=told)
-        if self.journal is not None:
-            await self._write_missing(self.journal, record.journal)
-        if self.state == "over":  # the body was stopped meanwhile
-            await lot.store.end(self.id, until=lot.store.now() + lot.terms.retry_window)
-            return
-        self.current, self.state = after, step(self.state, "ask")
-        lot.live[token] = (self, after)
-        await self._finish(before, Outcome("round", lot.wire(questions, token)))
-        if lot.on_pause is not None and self.context is not None:
-            lot.on_pause(self.context)
-        if lot.terms.forget_bodies and self.handler is not None:
-            self._let_go()
-
-    async def _write_missing(self, journal: Journal, written: tuple[Entry, ...]) -> None:
-        """Steps of sibling tasks that ended while the round was written, with the journal as it was before."""
-        if len(journal.entries) != len(written):
-            known = set(map(id, written))
-            await self._lot.store.append(self.id, [e for e in journal.entries if id(e) not in known])
-
-    def _record(self, after: Round, questions: dict[str, Json]) -> RoundRecord:
-        return RoundRecord(
-            token=after.token,
-            conversation=self.id,
-            number=after.number,
-            binding=self.binding,
-            deadline=max([asked.until for asked in self._open.values()]),
-            questions=questions,
-            pins={key: digest(request) for key, request in questions.items()} if self.handler else _NO_PINS,
-            journal=tuple(self.journal.entries) if self.journal is not None else (),
-            handler=self.handler,
-            seed=self.seed,
-        )
-
-    async def _finish(self, done: Round, outcome: Outcome, error: BaseException | None = None) -> None:
-        try:
-            if done.token:
-                window = self._lot.terms.retry_window
-                await self._lot.store.settle(done.token, outcome, until=self._lot.store.now() + window)
-        finally:
-            self._lot.live.pop(done.token, None)
-            done.finish(outcome, error)
-
-    # The task.
-
-    def begin(self, body: Awaitable[Json], context: contextvars.Context) -> None:
-        """Run the body in a task of its own."""
+    def begin(self, work: Awaitable[Json], context: contextvars.Context) -> asyncio.Task[Json]:
+        """Run in a task of its own, from the next turn of the event loop on."""
         self.context = context
-        loop = asyncio.get_running_loop()
-        self._task = loop.create_task(self._run(body), name=_NAME, context=context)
-        self._lot.bodies[self._task] = self
+        self.task = asyncio.get_running_loop().create_task(self._run(work), name=_NAME, context=context)
+        return self.task
 
-    async def _run(self, body: Awaitable[Json]) -> None:
-        error: BaseException | None = None
+    def run(self, work: Awaitable[Json], context: contextvars.Context) -> Awaitable[Json]:
+        """Run in a task of its own, at once until it waits for something; what the request gets that began it."""
+        task = self.begin(work, context)
+        run_now(task)
+        if task.done() and self._conversation is None:
+            return task
+        return self.conversation.begun()
+
+    async def _run(self, work: Awaitable[Json]) -> Json:
         try:
-            outcome = Outcome("result", await body)
-        except asyncio.CancelledError as cancelled:
-            if cancelled.args == (_FORGOTTEN,):
-                self._disown()
-            error = Withdrawn()
-            outcome = Outcome("error", self._lot.describe(error))
-        except Exception as failure:  # noqa: BLE001 - the outermost handler of a body
-            error = failure
-            outcome = Outcome("error", self._lot.describe(failure))
-        self.state = step(self.state, "end")
-        for asked in self._open.values():  # of tasks that the body left behind
-            asked.drop()
-        try:
-            if not self.id:  # it never asked, or the call is another process's: there is nothing to keep
-                self.current.finish(outcome, error)
+            result = await work
+        except (Exception, asyncio.CancelledError) as error:
+            if self._conversation is not None:
+                await self._conversation.fail(error)
+            elif isinstance(error, asyncio.CancelledError):
+                raise Withdrawn from error
             else:
-                await self._finish(self.current, outcome, error)
-                await self._lot.store.end(self.id, until=self._lot.store.now() + self._lot.terms.retry_window)
-                self._lot.prune_later()
-        except StoreError as failure:
-            logger.error("the end of a call could not be kept: %s", failure)
-        finally:
-            self._lot.bodies.pop(self._task, None)  # type: ignore[arg-type]
-            self._task = self.context = self._binding = None
-
-    def forget(self) -> None:
-        """Let the body go, so that the next retry replays it."""
-        self._disown()
-        if self._task is not None:
-            self._task.cancel(msg=_FORGOTTEN)
-
-    def hand_over(self) -> None:
-        """The answer was taken by another process, and the call is its. The body ends here, at its question."""
-        if self.handler is not None:
-            self.forget()
-        else:
-            self._disown()
-            for asked in self._open.values():
-                self._give_up(asked, Withdrawn(_ELSEWHERE))
-
-    def withdraw(self) -> None:
-        """Tell the body, at its question, that the asker went away; cancel it if it is not at one, nor in a step.
-
-        A replayable body in a store that outlives the process is let go instead: its questions stay open.
-        """
-        waiting = [asked for asked in self._open.values() if asked.waiting]
-        if self.handler is not None and self._lot.store.durable and self.state == "asking":
-            self._let_go()
-        elif waiting:
-            for asked in waiting:
-                self._give_up(asked, Withdrawn())
-        elif not self._steps:
-            self._cancel()
-
-    # The requests' side.
-
-    def waits_at(self, round_: Round) -> bool:
-        """Whether the body is suspended at this round and has not been given its answers."""
-        return self.state == "asking" and self.current is round_
-
-    def take(self, answers: Mapping[str, Json]) -> None:
-        """Hand the answers of a retry to the questions that wait for them."""
-        self.state, self._leaving = step(self.state, "answer"), False
-        for key, answer in answers.items():
-            if (asked := self._open.get(key)) is not None:
-                asked.answer(answer)
-        self._send_rest()
-
-    def go_on(self) -> None:
-        """Let the body run at once, until it waits, when it is its turn."""
-        if self._task is not None:
-            run_now(self._task)
-
-    async def wait(self, round_: Round) -> Json:
-        """Wait until the round goes on, and give its wire result. Raises what the body raised."""
-        if round_.outcome is None:
-            self.go_on()
-        if round_.outcome is None:
-            waiter = asyncio.get_running_loop().create_future()
-            round_.waiters += (waiter,)
-            try:
-                await waiter
-            except asyncio.CancelledError:
-                round_.waiters = tuple(other for other in round_.waiters if other is not waiter)
-                self._abandoned(round_)
                 raise
-        return round_.result()
-
-    def _abandoned(self, round_: Round) -> None:
-        """The caller left. A body that used no answer yet ends with it; otherwise it lingers."""
-        if round_.waiters or round_ is not self.current or self.state == "over":
-            return
-        if round_.number == 0:
-            self._cancel()
         else:
-            self._lot.deadlines.add(self._lot.terms.linger, self._end_if_alone, round_)
+            if self._conversation is not None:
+                await self._conversation.end(Outcome("result", result))
+            return result
+        finally:
+            self.context = self.task = None
 
-    def _end_if_alone(self, round_: Round) -> None:
-        if round_ is self.current and not round_.waiters and self.state != "over":
-            self._cancel()
 
-    def _cancel(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
+_NAME = "handraise body"

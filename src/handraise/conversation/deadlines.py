@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import heapq
+import math
 from collections.abc import Callable
 from itertools import count
 from typing import Any, TypeVarTuple, Unpack
@@ -38,6 +39,8 @@ class Deadlines:
         self._dropped = 0
         self._numbers = count()
         self._timer: asyncio.TimerHandle | None = None
+        self._rings = math.inf
+        """When the timer does."""
 
     def __len__(self) -> int:
         return len(self._heap)
@@ -48,7 +51,7 @@ class Deadlines:
         when = loop.time() + seconds + _SLACK
         deadline = Deadline(call, about)
         heapq.heappush(self._heap, (when, next(self._numbers), deadline))
-        if self._timer is None or when < self._timer.when():
+        if when < self._rings:
             self._set_timer(loop, when)
         return deadline
 
@@ -69,16 +72,17 @@ class Deadlines:
         self._dropped = 0
         if self._timer is not None:
             self._timer.cancel()
-            self._timer = None
+            self._timer, self._rings = None, math.inf
 
     def _set_timer(self, loop: asyncio.AbstractEventLoop, when: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
         # In a context of its own: a timer keeps the one it was set in, and with it the call that was served there.
         self._timer = loop.call_at(when, self._ring, loop, context=contextvars.Context())
+        self._rings = when
 
     def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._timer = None
+        self._timer, self._rings = None, math.inf
         now = loop.time()
         while self._heap and self._heap[0][0] <= now:
             deadline = heapq.heappop(self._heap)[2]

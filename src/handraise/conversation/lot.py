@@ -7,7 +7,8 @@ import contextvars
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from handraise.conversation.body import Conversation
+from handraise.conversation.body import Body
+from handraise.conversation.conversation import Conversation
 from handraise.conversation.deadlines import Deadlines
 from handraise.conversation.digest import digest
 from handraise.conversation.recorded import Record
@@ -51,17 +52,16 @@ class Lot:
         """Makes the wire result of a round from its questions and its token."""
         self.describe = describe
         """Makes the JSON-RPC error object of what a body raised."""
-        self.on_pause: Callable[[contextvars.Context], None] | None = None
-        """Told when a body is suspended at its question, with the context that it runs in."""
         self.tell_asked: Callable[[Conversation, Mapping[str, Json]], Sequence[Record]] | None = None
         """Makes the events that commit with a round, if there is a ledger in the store."""
         self.live: dict[str, tuple[Conversation, Round]] = {}
         """The bodies that are here, by the token of the round they wait at or work on."""
-        self.bodies: dict[asyncio.Task[None], Conversation] = {}
+        self.bodies: set[Body] = set()
+        """Those that ask, or are waited for."""
         self.deadlines = Deadlines()
         self._chores: set[asyncio.Task[Any]] = set()
         self._pruning: asyncio.TimerHandle | None = None
-        self._busy_until = 0.0
+        self._stirred = False
         store.attend(self._answered_elsewhere)
 
     async def resume(
@@ -102,30 +102,25 @@ class Lot:
                 return _reply(taken.outcome)
             if live is not None and not live[0].waits_at(live[1]):
                 break
-            if (since := await self._claim(token, taken, ours, live)) is not None:
-                live = await self._go_on(token, since, answers, rebind, replay, tell_lost)
+            here = live is not None and (taken.verdict == "first" or taken.since in live[1].tried)
+            since = taken.since if here else await self._claim(token, taken, ours)
+            if since is not None:
+                live = self.live.get(token)
+                if live is None:
+                    live = await self._revive(token, since, replay, tell_lost)
+                elif live[0].waits_at(live[1]):
+                    rebind(live[0])
+                    self._go_on(token, since, live[0], answers)
                 break
             await self.store.changed(token)
         return await live[0].wait(live[1])
 
-    async def _go_on(
-        self,
-        token: str,
-        since: float,
-        answers: dict[str, Json],
-        rebind: Callable[[Conversation], None],
-        replay: Callable[[RoundRecord], Conversation],
-        tell_lost: TellLost,
-    ) -> tuple[Conversation, Round]:
-        """Give the answers to the body that waits for them, or run it again."""
-        live = self.live.get(token)
-        if live is not None and live[0].waits_at(live[1]):
-            rebind(live[0])
-            self._hold(token, since)
-            live[0].take(answers)
-        elif live is None:
-            live = await self._revive(token, since, replay, tell_lost)
-        return live
+    def _go_on(
+        self, token: str, since: float, conversation: Conversation, answers: Mapping[str, Json]
+    ) -> None:
+        """Give the answers to the body that waits for them."""
+        self._hold(token, since)
+        conversation.take(answers)
 
     def _answered_elsewhere(self, token: str) -> bool:
         """Another node took the answers to a round; whether its body is here."""
@@ -142,8 +137,7 @@ class Lot:
         except StoreError:
             return  # we are told again
         if answers is not None and live[0].waits_at(live[1]):
-            self._hold(token, now)
-            live[0].take(answers)
+            self._go_on(token, now, live[0], answers)
 
     async def _find(self, token: str) -> RoundRecord:
         record = await self.store.find_round(token)
@@ -184,15 +178,11 @@ class Lot:
             raise StateRefused("expired, or bound to another person or call")
         return self.wire(record.questions, token)
 
-    async def _claim(
-        self, token: str, taken: Consumption, ours: float | None, live: tuple[Conversation, Round] | None
-    ) -> float | None:
+    async def _claim(self, token: str, taken: Consumption, ours: float | None) -> float | None:
         """Since when it is ours to go on with a round that was taken; None while it is somebody else's.
 
         A process that took it has its time; of all who wait for it in vain, one goes on. `ours` is when we took it.
         """
-        if live is not None and (taken.verdict == "first" or taken.since in live[1].tried):
-            return taken.since
         now = self.store.now()
         if taken.elsewhere or (taken.since != ours and now < taken.since + self.terms.lease):
             return None
@@ -253,32 +243,30 @@ class Lot:
 
     def prune_later(self) -> None:
         """See to it that the store forgets what is over, now and when the retry windows are over too."""
-        loop, window = asyncio.get_running_loop(), self.terms.retry_window
-        self._busy_until = loop.time() + 2 * window
+        self._stirred = True
         if self._pruning is None:
-            self._pruning = self._prune_in(loop, window)
+            self._pruning = self._prune_in(self.terms.retry_window)
 
-    def _prune_in(self, loop: asyncio.AbstractEventLoop, seconds: float) -> asyncio.TimerHandle:
+    def _prune_in(self, seconds: float) -> asyncio.TimerHandle:
         # In a context of its own, so that nothing is kept of the call that set the timer.
-        context = contextvars.Context()
+        loop, context = asyncio.get_running_loop(), contextvars.Context()
         return loop.call_later(seconds, lambda: self.spawn(self._prune()), context=context)
 
     async def _prune(self) -> None:
-        self._pruning = None
+        stirred, self._stirred = self._stirred, False
         await self.store.prune(self.store.now())
-        loop = asyncio.get_running_loop()
-        if self.live or loop.time() < self._busy_until:
-            self._pruning = self._prune_in(loop, self.terms.retry_window)
+        again = stirred or self._stirred or self.live
+        self._pruning = self._prune_in(self.terms.retry_window) if again else None
 
     async def close(self) -> None:
         """Withdraw every question, let the bodies tidy up, then end them."""
         if self._pruning is not None:
             self._pruning.cancel()
             self._pruning = None
-        for conversation in list(self.bodies.values()):
-            conversation.withdraw()
+        for body in list(self.bodies):
+            body.conversation.withdraw()
         await self._let_go(self.terms.grace)
-        for task in list(self.bodies):
+        for task in self._tasks():
             task.cancel()
         await self._let_go(self.terms.grace)
         self.deadlines.clear()
@@ -286,9 +274,12 @@ class Lot:
             chore.cancel()
         await self.store.prune(self.store.now())
 
+    def _tasks(self) -> list[asyncio.Task[Json]]:
+        return [body.task for body in self.bodies if body.task is not None]
+
     async def _let_go(self, seconds: float) -> None:
-        if self.bodies:
-            await asyncio.wait(list(self.bodies), timeout=seconds)
+        if tasks := self._tasks():
+            await asyncio.wait(tasks, timeout=seconds)
 
 
 def _reply(outcome: Outcome) -> Json:

@@ -315,12 +315,11 @@ def _manner(usual: Usual, fallback: Any, unsafe_preanswer: bool = False) -> Mann
 
 
 def _composed(message: str, usual: Usual) -> str:
-    parts = [message]
     if because := usual.get("because"):
-        parts.append(f"Why: {because}")
+        message += f"\n\nWhy: {because}"
     if if_declined := usual.get("if_declined"):
-        parts.append(f"If you decline: {if_declined}")
-    return "\n\n".join(parts)
+        message += f"\n\nIf you decline: {if_declined}"
+    return message
 
 
 async def _with_a_thread_more(asking: Awaitable[T]) -> T:

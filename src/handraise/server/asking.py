@@ -77,8 +77,8 @@ class Asking(Generic[R]):
         return current_call() if session is None else call_on(session)
 
     def _ask(self, name: str | None = None) -> Coroutine[Any, Any, R]:
-        inquiry, manner = self.use()
-        return pose(self._call(), inquiry, manner, name)
+        self._used = True
+        return pose(self._call(), self._inquiry, self._manner, name)
 
 
 class Prepared(Generic[R]):

@@ -20,7 +20,7 @@ from handraise.server.endings import describe, error_result, escaped
 from handraise.server.legacy import LegacyCall
 from handraise.server.modern import ModernCall, binding_of
 from handraise.server.person import person_of
-from handraise.server.rebind import attach_round, carry_variables, detach_round, private_copy
+from handraise.server.rebind import attach_round, carry_variables, private_copy
 from handraise.server.replay import is_declared
 from handraise.wire import parse_input_responses
 
@@ -43,7 +43,6 @@ class AskingMiddleware:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        runtime.lot.on_pause = lambda context: detach_round(context[CURRENT].ctx)
 
     def __call__(self, ctx: Context, call_next: CallNext) -> Any:
         """A plain function, so that what cannot ask passes without a frame of ours."""
@@ -73,20 +72,10 @@ class AskingMiddleware:
         try:
             if fresh and ctx.params is not None and ctx.params.get("inputResponses"):
                 call.answered_before = parse_input_responses(ctx.params["inputResponses"])
-            conversation, first = call.conversation, call.conversation.current
-            self._begin(call, call_next)
-            conversation.go_on()
-            result: HandlerResult = first.result() if first.outcome else await conversation.wait(first)
+            result: HandlerResult = await call.run(_ended_well(call, call_next), _context_of(call))
         except HandraiseError as error:
             raise _protocol_error(error, revision) from error
         return result
-
-    def _begin(self, call: ModernCall, call_next: CallNext) -> Conversation:
-        context = contextvars.copy_context()
-        context.run(CURRENT.set, call)
-        conversation = call.conversation
-        conversation.begin(_ended_well(call, call_next), context)
-        return conversation
 
     async def _resume(
         self, ctx: Context, token: str, call_next: CallNext, revision: Revision
@@ -102,7 +91,8 @@ class AskingMiddleware:
             call = ModernCall(self._runtime, own, revision)
             call.begin_again(record)
             call.brought = frozenset(responses)
-            return self._begin(call, call_next)
+            call.begin(_ended_well(call, call_next), _context_of(call))
+            return call.conversation
 
         try:
             responses = parse_input_responses(params.get("inputResponses"))
@@ -143,10 +133,15 @@ class OwnBoundary(RequestStateBoundary):
             return call_next(ctx)
         return super().__call__(ctx, call_next)
 
-    def _seal_result(self, ctx: Context, result: HandlerResult, binding: Any) -> HandlerResult:
-        if isinstance(result, dict) and is_ours(result.get("requestState")):
-            return result
-        return super()._seal_result(ctx, result, binding)
+    def _seal(self, ctx: Context, state: str, binding: Any = None) -> str:
+        return state if is_ours(state) else super()._seal(ctx, state, binding)
+
+
+def _context_of(call: Call) -> contextvars.Context:
+    """What a body runs in: the variables of the request that began it, and its own call."""
+    context = contextvars.copy_context()
+    context.run(CURRENT.set, call)
+    return context
 
 
 def _telling(runtime: Runtime, ctx: Context, revision: Revision) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from handraise.conversation import Binding, Conversation, RoundRecord
+from handraise.conversation import Binding, Body, Lot, RoundRecord
 from handraise.conversation.digest import digest, keyed_id
 from handraise.conversation.journal import Journal
 from handraise.errors import NotReplayable
@@ -17,33 +17,40 @@ from handraise.revisions import Revision
 from handraise.server.calls import Call, Context, Wire
 from handraise.server.clocks import start_clocks, stop_clocks
 from handraise.server.person import client_of_token, person_of
+from handraise.server.rebind import detach_round
 
 if TYPE_CHECKING:
     from handraise.server.install import Runtime
     from handraise.server.recording import Recorder
 
 
-class ModernCall(Call):
+class ModernCall(Call, Body):
     """One request across all its rounds, on a body that can be suspended."""
 
     _person: Person | None = None
+    _bound: Binding | None = None
     _replays: str | None = None
 
     def __init__(self, runtime: Runtime, ctx: Context, revision: Revision) -> None:
         super().__init__(runtime, ctx, revision)
         self._arguments = pin_arguments(ctx)
         self._request_id = ctx.request_id
-        self.conversation = Conversation(runtime.lot, self._binding)
 
     def begin_again(self, record: RoundRecord) -> None:
         """Be the call that a body which is gone was serving."""
-        self.conversation = Conversation(self.runtime.lot, record.binding)
+        self._bound, self._replays = record.binding, record.handler
         self.conversation.seed = record.seed
-        self._replays = record.handler
         self.journal = self.conversation.journal = Journal(record.journal)
 
-    def _binding(self) -> Binding:
-        return binding_of(self.ctx, self.person, self._arguments)
+    @property
+    def lot(self) -> Lot:
+        return self.runtime.lot
+
+    @property
+    def binding(self) -> Binding:
+        if self._bound is None:
+            self._bound = binding_of(self.ctx, self.person, self._arguments)
+        return self._bound
 
     @property
     def person(self) -> Person:
@@ -61,7 +68,12 @@ class ModernCall(Call):
 
     def next_key(self, content: object) -> str:
         self._numbered += 1
-        return keyed_id(self.seed.encode(), self._numbered, content)
+        if self.replayable:
+            return keyed_id(self.seed.encode(), self._numbered, content)
+        return keyed_id(self.runtime.id_key, self.person.key, self._request_id, self._numbered, content)
+
+    def paused(self) -> None:
+        detach_round(self.ctx)
 
     def exchange(self, key: str, request: Wire, timeout: float) -> Awaitable[Any]:
         recorder = self.runtime.recorder
@@ -117,7 +129,7 @@ class ModernCall(Call):
     async def remember(self, key: str, value: Any) -> None:
         self.journal = self.journal or Journal()
         entry = self.journal.done(key, value)
-        if self.conversation.handler is not None:
+        if self.replayable:
             await self.conversation.write(entry)
 
 
