@@ -34,7 +34,7 @@ class Exchange:
         self.message = message
         self._out: deque[Message] = deque()
         self._size = 0
-        self._wanted: asyncio.Future[Message] | None = None
+        self._wanted: asyncio.Future[Message | None] | None = None
 
     def send(self, message: Message) -> None:
         if self._wanted is not None and not self._wanted.done():
@@ -45,14 +45,29 @@ class Exchange:
         else:
             logger.warning("a client reads nothing: %s was dropped", message.method)
 
+    async def soon(self, seconds: float) -> Message | None:
+        """What is to be sent next, if it comes within some seconds."""
+        if self._out:
+            return self._first_out()
+        self._wanted = asyncio.get_running_loop().create_future()
+        timer = asyncio.get_running_loop().call_later(seconds, _give_up, self._wanted)
+        try:
+            return await self._wanted
+        finally:
+            timer.cancel()
+
     def next(self) -> asyncio.Future[Message]:
         """What is to be sent next."""
-        self._wanted = asyncio.get_running_loop().create_future()
+        wanted: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._wanted = wanted
         if self._out:
-            message = self._out.popleft()
-            self._size -= len(message.raw)
-            self._wanted.set_result(message)
-        return self._wanted
+            wanted.set_result(self._first_out())
+        return wanted
+
+    def _first_out(self) -> Message:
+        message = self._out.popleft()
+        self._size -= len(message.raw)
+        return message
 
     def is_end(self, message: Message) -> bool:
         """Whether a message is the response, after which nothing comes."""
@@ -63,16 +78,27 @@ async def answer(
     exchange: Exchange, receive: Receive, send: Send, *, modern: bool, session: str | None
 ) -> bool:
     """Answer a POST: plainly when the response comes first, else with a stream; False when the client left before."""
-    first = exchange.next()
-    await asyncio.wait((first,), timeout=MOMENT)
-    if first.done() and exchange.is_end(first.result()):
-        await _reply_with(first.result(), send, modern=modern, session=session)
+    early = await exchange.soon(MOMENT)
+    if early is not None and exchange.is_end(early):
+        await _reply_with(early, send, modern=modern, session=session)
         return True
     gone = asyncio.ensure_future(disconnected(receive))
+    first = exchange.next() if early is None else _known(early)
     try:
         return await _answer_later(exchange, first, send, gone, modern=modern, session=session)
     finally:
         gone.cancel()
+
+
+def _give_up(wanted: asyncio.Future[Message | None]) -> None:
+    if not wanted.done():
+        wanted.set_result(None)
+
+
+def _known(message: Message) -> asyncio.Future[Message]:
+    known: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+    known.set_result(message)
+    return known
 
 
 async def _answer_later(

@@ -14,6 +14,10 @@ class WholeResponses(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(cast(asyncio.Transport, _Transport(transport)))
 
+    def on_response_complete(self) -> None:
+        cast(_Transport, self.transport).flush()
+        super().on_response_complete()
+
 
 class _Transport:
     """A transport that writes when whoever is at work now has had their turn."""
@@ -27,14 +31,15 @@ class _Transport:
 
     def write(self, data: bytes) -> None:
         if not self._parts:
-            asyncio.get_running_loop().call_soon(self._flush)
+            asyncio.get_running_loop().call_soon(self.flush)
         self._parts.append(data)
 
     def close(self) -> None:
-        self._flush()
+        self.flush()
         self._transport.close()
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Write what waits."""
         whole, self._parts = b"".join(self._parts), []
         if whole:
             self._transport.write(whole)

@@ -88,6 +88,7 @@ async def serve_http(open_link: OpenLink, options: Options, host: str, port: int
         log_level="warning",
         access_log=False,
         lifespan="off",
+        proxy_headers=False,
         timeout_graceful_shutdown=2,
     )
     try:
