@@ -18,6 +18,7 @@ TARGETS = set(re.findall(r"(?m)^([a-z]+):", (ROOT / "Makefile").read_text(encodi
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
     "optional-dependencies"
 ]
+TYPED = re.compile(r"(handraise|make|pip install) ")
 NAMED = re.compile(r"`((?:handraise|make|pip install) [^`\n]+)`")
 
 
@@ -27,6 +28,9 @@ def named_commands(page: Page) -> Iterator[str]:
     yield from NAMED.findall(re.sub(r"(?ms)^```.*?^```$", "", text))
     yield from idle_commands(page)
     for block in page.blocks:
+        if block.language == "text":
+            typed = block.text.replace("\\\n", " ").splitlines()
+            yield from (re.split(r" {2,}", line)[0] for line in typed if TYPED.match(line))
         if block.language == "json" and not block.mark:
             yield from _configured(json.loads(block.text))
 
@@ -41,7 +45,9 @@ def _configured(value: Any) -> Iterator[str]:
 
 def problem_with(command: str) -> str | None:
     """Why a command cannot be right."""
-    words = shlex.split(command.replace("…", "..."), comments=True)
+    if command.count("'") % 2:  # an argument that goes on in the next line
+        command = command.partition("'")[0]
+    words = shlex.split(command, comments=True)
     match words:
         case ["make", target, *_]:
             return None if target in TARGETS else f"the Makefile has no {target}"
