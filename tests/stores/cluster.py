@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -69,6 +70,13 @@ class Node(NamedTuple):
             os.close(handle)
 
 
+class Use(NamedTuple):
+    """An answer was used."""
+
+    pid: int
+    when: float
+
+
 class Cluster:
     """Nodes that share one store, behind one load balancer."""
 
@@ -77,6 +85,8 @@ class Cluster:
         self.ledger = str(folder / "ledger")
         """What the key of the nodes' ledger lies beside."""
         self.nodes: list[Node] = []
+        self.killed: dict[int, float] = {}
+        """When each process that is no more was killed."""
         self._nursery = nursery
         self._log = folder / "log"
         self._balancer = Program("tests.stores.round_robin")
@@ -100,6 +110,7 @@ class Cluster:
     def kill(self, node: Node) -> None:
         """Kill -9."""
         node.kill()
+        self.killed[node.pid] = time.monotonic()
         self.nodes.remove(node)
         self._tell_balancer()
 
@@ -110,8 +121,20 @@ class Cluster:
 
     def done(self, job: str = "") -> list[str]:
         """What the tools did, on all nodes; for one job, or for all."""
+        return [line for line, _ in self._lines() if not job or line.split(" ")[0] == job]
+
+    def uses(self) -> dict[str, list[Use]]:
+        """Who used the answer of each job, in order."""
+        uses: dict[str, list[Use]] = {}
+        for line, use in self._lines():
+            if " used " in line:
+                uses.setdefault(line.split(" ")[0], []).append(use)
+        return uses
+
+    def _lines(self) -> list[tuple[str, Use]]:
         lines = self._log.read_text().splitlines() if self._log.exists() else []
-        return [line for line in lines if not job or line.split(" ")[0] == job]
+        parts = [line.split("\t") for line in lines]
+        return [(what, Use(int(pid), float(when))) for what, pid, when in parts]
 
     async def call(self, tool: str, job: str, at: Node | None = None, **more: Any) -> dict[str, Any]:
         """One request; the same again when a node is gone in the middle of it, or the database is away."""

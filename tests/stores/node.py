@@ -2,7 +2,8 @@
 
 One process imports everything once, and makes a node of a copy of itself for each line that it reads: a JSON list of
 the store, a log and the node's options. Each prints its process id and its port. All end with the input.
-What the tools do is written to the log, one line each, so that anything that is done twice can be seen. Options:
+What the tools do, in which process and when, is written to the log, so that anything that is done twice can be seen.
+Options:
 
 - `sessions=routed`: legacy sessions, brought to their node; without it there are none.
 - `ledger=FILE`: a ledger in the store, signed with the key beside that file.
@@ -60,7 +61,7 @@ def make_server(handraise: Handraise, log: str, dying: Dying) -> MCPServer:
 
     def did(what: str) -> str:
         handle = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-        os.write(handle, f"{what}\n".encode())
+        os.write(handle, f"{what}\t{os.getpid()}\t{time.monotonic()}\n".encode())
         os.close(handle)
         return what
 

@@ -12,7 +12,7 @@ from tests.postgres import PostgresServer
 
 from handraise.conversation import Conversation
 from handraise.errors import NotReplayable, StateRefused, StoreError
-from handraise.stores.postgres import PostgresStore
+from handraise.stores.postgres import PostgresStore, migrations
 from handraise.testing.stores import a_round, consume
 
 pytestmark = [pytest.mark.stranger, pytest.mark.anyio]
@@ -26,9 +26,8 @@ async def node(postgres: PostgresServer) -> AsyncIterator[Nodes]:
     url, made = postgres.new_database(), []
 
     def node(**options: Any) -> PostgresStore:
-        store = PostgresStore(
-            url, keys=[b"k" * 32], **{"lease": 5.0, "poll": 0.2, "patience": 10.0, **options}
-        )
+        usual = {"keys": [b"k" * 32], "lease": 5.0, "poll": 0.2, "patience": 10.0}
+        store = PostgresStore(url, **{**usual, **options})
         made.append(store)
         return store
 
@@ -171,12 +170,44 @@ async def test_nodes_that_start_at_once_make_the_schema_once(node: Nodes) -> Non
     assert await asyncio.gather(*(store.pending() for store in nodes)) == [[]] * 8
 
 
+async def test_nodes_that_start_at_once_on_older_tables_bring_them_up_to_date_once(
+    node: Nodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr(migrations, "STEPS", migrations.STEPS[:1])
+        await node().pending()
+    nodes = [node() for _ in range(8)]
+    await asyncio.gather(*(store.open_round(a_round(f"hr1.{at}")) for at, store in enumerate(nodes)))
+    steps = await nodes[0].database.all("SELECT step FROM version ORDER BY step")
+    assert steps == [(at + 1,) for at in range(len(migrations.STEPS))]
+
+
 async def test_a_database_of_a_newer_version_is_refused_and_left_as_it_is(node: Nodes) -> None:
     store = node()
     await store.pending()
     await store.database.change("INSERT INTO version VALUES (99)")
     with pytest.raises(StoreError, match="newer version"):
         await node().pending()
+
+
+# The key is changed while nodes run.
+
+
+@pytest.mark.shows("X2")
+async def test_a_key_is_changed_node_by_node_and_every_node_understands_every_other_meanwhile(
+    node: Nodes,
+) -> None:
+    old, new = b"o" * 32, b"n" * 32
+    for number, rings in enumerate([([old], [old, new]), ([old, new], [new, old]), ([new, old], [new])]):
+        nodes = [node(keys=ring) for ring in rings]
+        for at, (one, other) in enumerate([nodes, nodes[::-1]]):
+            token = f"hr1.{number}.{at}"
+            await one.open_round(a_round(token, conversation=token))
+            assert (await consume(other, token)).verdict == "first"
+            assert (await consume(one, token)).verdict == "again"
+            assert await other.sessions.is_signed("hop", await one.sessions.sign("hop"))
+    with pytest.raises(StoreError, match="not in the ring"):
+        await nodes[1].find_round("hr1.0.0")
 
 
 # The database goes away.

@@ -11,6 +11,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple
 
 import pytest
@@ -102,11 +103,11 @@ async def test_a_campaign_of_kills_and_restarts_loses_nothing_and_uses_nothing_t
         cluster.start(options, options)
         went, faults = await campaign(cluster, postgres)
         await end_all(cluster)
-        used = Counter(line.split(" ")[0] for line in cluster.done() if " used " in line)
+        uses = cluster.uses()
         told = await read_ledger(cluster, {job: each.tool for job, each in went.items()})
 
     well = [job for job, each in went.items() if each.ended_well]
-    again = [job for job in used if used[job] > 1]
+    again = {job: each for job, each in uses.items() if len(each) > 1}
     answered = {job: [kinds for kinds in told.of[job] if "decided" in kinds] for job in went}
     record_property(
         "numbers",
@@ -115,7 +116,10 @@ async def test_a_campaign_of_kills_and_restarts_loses_nothing_and_uses_nothing_t
         f"{told.report.records} events in the ledger; {len(again)} `once` steps ran again",
     )
     assert not [job for job in again if went[job].tool == "parked"], "an answer was used twice"
-    assert all(went[job].text.startswith(f"{job} name-{job} on ") and used[job] for job in well)
+    for users in again.values():
+        for before, after in pairwise(users):
+            assert cluster.killed[before.pid] < after.when, "a step ran again though its node lived"
+    assert all(went[job].text.startswith(f"{job} name-{job} on ") and uses[job] for job in well)
     lost = [job for job, each in went.items() if each.tool == "replayed" and not each.ended_well]
     assert not lost, "an answer was lost"
     for job, each in went.items():

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -49,7 +48,7 @@ class Lives(NamedTuple):
     """All lives on one store, and what is left of them."""
 
     of: dict[tuple[str, str], Life]
-    used: Counter[str]
+    used: dict[str, int]
     """How often each job used its answer."""
     told: Told
 
@@ -82,7 +81,7 @@ async def live_all(cluster: Cluster, cases: list[tuple[str, str]]) -> Lives:
     )
     await cluster.call("parked", "last", cluster.start(options)[0])  # it ended what the dead left behind
     told = await read_ledger(cluster, {life.job: tool for (tool, _), life in zip(cases, lives, strict=True)})
-    used = Counter(line.split(" ")[0] for line in cluster.done() if " used " in line)
+    used = {job: len(each) for job, each in cluster.uses().items()}
     return Lives(dict(zip(cases, lives, strict=True)), used, told)
 
 
@@ -133,7 +132,7 @@ def test_the_answer_is_used_once_where_the_call_went_on_and_else_never(
     lives: Lives, case: tuple[str, str]
 ) -> None:
     life = lives.of[case]
-    assert lives.used[life.job] == (" Ada on " in text_of(life.ends[0]))
+    assert lives.used.get(life.job, 0) == (" Ada on " in text_of(life.ends[0]))
 
 
 @pytest.mark.shows("X2", "G5")

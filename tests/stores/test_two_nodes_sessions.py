@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -71,9 +70,9 @@ async def test_hundreds_of_legacy_conversations_ask_in_body_without_sticky_routi
                 assert ends[-1] == f"{number}.{at} p{number} p{number}"
 
     await asyncio.gather(*(converse(number) for number in range(CLIENTS)))
-    used = Counter(line.split(" used ")[0] for line in routed.done())
-    assert len(ends) == len(used) == CONVERSATIONS // CLIENTS * CLIENTS
-    assert set(used.values()) == {1}
+    uses = routed.uses()
+    assert len(ends) == len(uses) == CONVERSATIONS // CLIENTS * CLIENTS
+    assert {len(each) for each in uses.values()} == {1}
 
 
 @pytest.mark.shows("X2")
