@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from handraise.guards.sql import Catalogue, Relation, Schema
-from handraise.guards.sql.reading import Unreadable, read
+from handraise.guards.sql.parsing import Unreadable
+from handraise.guards.sql.reading import read
 from handraise.guards.sql.verdict import Verdict, judge
 
 pytestmark = pytest.mark.shows("U4")

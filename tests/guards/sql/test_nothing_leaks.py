@@ -17,7 +17,7 @@ from handraise.guards.sql.reading import Reader
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("U4")]
 
-MANY = 400
+MANY = 250
 
 
 def data(mark: str, factor: int, series: str) -> str:

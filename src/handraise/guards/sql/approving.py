@@ -12,7 +12,8 @@ from handraise.forms import Flag, Form
 from handraise.guards.consent import end_with, put, require_accepted
 from handraise.guards.sql.catalogue import Catalogue
 from handraise.guards.sql.engines import CannotEstimate, Engine
-from handraise.guards.sql.reading import Reader, Unreadable
+from handraise.guards.sql.parsing import Unreadable
+from handraise.guards.sql.reading import Reader
 from handraise.guards.sql.verdict import (
     DEFAULT_ROWS,
     Verdict,

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import zip_longest
 from typing import Final, Literal
 
 from sqlglot import exp
-from sqlglot.dialects.dialect import Dialect
-from sqlglot.errors import SqlglotError
-from sqlglot.tokenizer_core import Token, TokenType
 
 from handraise.guards.sql.catalogue import Catalogue
 from handraise.guards.sql.functions import unknown_functions
+from handraise.guards.sql.parsing import Parsed, Shape, Unreadable, parse, split
 from handraise.guards.sql.reach import Reach, Reached, Views
 from handraise.guards.sql.schema import Relation, Schema, fold
 from handraise.guards.sql.scopes import UnknownTable
 
 Kind = Literal["read", "write", "definition", "outside"]
-
-MAX_TEXT: Final = 100_000
 
 _READS: Final = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values, exp.Summarize, exp.Pivot)
 _WRITES: Final = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
@@ -31,15 +24,7 @@ _DEFINES: Final = (
 )  # fmt: skip
 _OUTSIDE: Final = (exp.Copy, exp.Attach, exp.Detach, exp.Pragma, exp.Set, exp.Use, exp.Install)
 _ALSO_WRITES: Final = (*_WRITES, exp.Into, exp.Lock)
-_SAYS_NOTHING: Final = frozenset(
-    each for each in TokenType if each.name.endswith("STRING") or each is TokenType.NUMBER
-)
-
-logging.getLogger("sqlglot").addFilter(lambda record: "unsupported syntax" not in record.getMessage())
-
-
-class Unreadable(Exception):
-    """A text of which nobody can say what it does. The message is a sentence for the model."""
+_MOST_KEPT: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +44,8 @@ class Reading:
         return len(self.kinds) == 1 and self.kinds[0] in ("read", "write") and not self.functions
 
 
-@dataclass(frozen=True, slots=True)
-class _Parsed:
-    """A text, taken apart. It is only looked at, so that the same text need not be parsed again."""
-
-    statements: tuple[tuple[exp.Expr, ...], ...]
-    """Each with all its nodes, itself first."""
-    words: frozenset[str]
-    """Every word of it, in one spelling."""
-    names: frozenset[str]
-    """Those of them that cannot be the name of a function."""
-
-
 class Reader:
-    """Reads texts over one schema. What was found out about its views is kept."""
+    """Reads texts over one schema. What was found out about them and its views is kept."""
 
     def __init__(self, dialect: str, schema: Schema, catalogue: Catalogue) -> None:
         self.schema = schema
@@ -81,16 +54,24 @@ class Reader:
         self._personal: dict[Relation, dict[str, tuple[str, ...]]] = {}
         self._views = Views(schema, self._wanted, self._definition)
         self._in_views: dict[Relation, list[str]] = {}
+        self._kept: dict[Shape, Reading] = {}
 
     def read(self, text: str) -> Reading:
         """Read a text. Raises `Unreadable` when it cannot be told for sure what it does."""
+        words = split(text, self._dialect)
+        shape = words.shape
+        if (kept := self._kept.get(shape)) is not None:
+            return kept
         try:
-            return self._read(text)
+            reading = self._read(parse(words))
         except UnknownTable as error:
             raise Unreadable(f"It names {error}, which is no table or view that the guard knows.") from None
+        if len(self._kept) >= _MOST_KEPT:
+            self._kept.clear()
+        self._kept[shape] = reading
+        return reading
 
-    def _read(self, text: str) -> Reading:
-        parsed = _parse(text, self._dialect)
+    def _read(self, parsed: Parsed) -> Reading:
         columns: dict[str, tuple[str, ...]] = {}
         kinds: list[Kind] = []
         relations: set[Relation] = set()
@@ -116,7 +97,7 @@ class Reader:
     def _strange(self, nodes: Sequence[exp.Expr], words: frozenset[str]) -> list[str]:
         return unknown_functions(nodes, words, self.schema.folded_functions)
 
-    def _unseen(self, parsed: _Parsed, relations: set[Relation]) -> Reached:
+    def _unseen(self, parsed: Parsed, relations: set[Relation]) -> Reached:
         """Personal columns that the text names and that the parser made something else of."""
         named = {(each, name) for each in relations for name in parsed.names.intersection(self._wanted(each))}
         if not named:
@@ -131,7 +112,7 @@ class Reader:
 
     def _definition(self, view: Relation) -> exp.Expr:
         assert view.definition is not None
-        parsed = _parse(view.definition, self._dialect)
+        parsed = parse(split(view.definition, self._dialect))
         made = parsed.statements[0][0]
         body = made.expression if isinstance(made, exp.Create) else made
         if not isinstance(body, exp.Expr):
@@ -144,44 +125,6 @@ class Reader:
 def read(text: str, dialect: str, schema: Schema, catalogue: Catalogue) -> Reading:
     """Read one text alone."""
     return Reader(dialect, schema, catalogue).read(text)
-
-
-def _parse(text: str, dialect: str) -> _Parsed:
-    if len(text) > MAX_TEXT:
-        raise Unreadable(f"It has more than {MAX_TEXT:,} characters.")
-    parsed = _parsed(text, dialect)
-    if not parsed.statements:
-        raise Unreadable("There is no statement in it.")
-    return parsed
-
-
-@lru_cache(32)
-def _parsed(text: str, dialect: str) -> _Parsed:
-    speaks = Dialect.get_or_raise(dialect)
-    try:
-        tokens = speaks.tokenize(text)
-        _require_plain_comments(text, tokens)
-        found = speaks.parser().parse(tokens, text)
-    except (SqlglotError, RecursionError, ValueError) as error:
-        where = str(error).partition("\n")[0][:120]
-        raise Unreadable(f"It cannot be parsed as {dialect} ({where}).") from None
-    statements = (each for each in found if each is not None and not isinstance(each, exp.Semicolon))
-    said = [token for token in tokens if token.token_type not in _SAYS_NOTHING]
-    return _Parsed(
-        tuple(tuple(each.walk()) for each in statements),
-        frozenset(fold(token.text) for token in said),
-        frozenset(
-            fold(token.text)
-            for token, after in zip_longest(said, said[1:])
-            if after is None or after.token_type is not TokenType.L_PAREN
-        ),
-    )
-
-
-def _require_plain_comments(text: str, tokens: list[Token]) -> None:
-    """Refuse comments that hide other things from an engine than from the parser."""
-    if "{#" in text or any("/*" in comment for token in tokens for comment in token.comments):
-        raise Unreadable("It has a comment within a comment, which engines read in different ways.")
 
 
 def _kind(nodes: Sequence[exp.Expr]) -> Kind:

@@ -1,0 +1,76 @@
+"""Reading a text over a schema: what is kept of it, and views of views."""
+
+from __future__ import annotations
+
+import pytest
+from tests.guards.sql.test_corpus import CATALOGUE, SCHEMA
+
+from handraise.guards.sql import Catalogue, Relation, Schema
+from handraise.guards.sql.parsing import Unreadable
+from handraise.guards.sql.reading import Reader
+
+pytestmark = pytest.mark.shows("U4")
+
+PEOPLE = Relation(("main", "people"), ("id", "email"))
+EMAIL = Catalogue({"people": {"email": ["contact"]}})
+
+
+def test_what_was_read_is_kept_for_texts_of_the_same_shape_only() -> None:
+    reader = Reader("duckdb", SCHEMA, CATALOGUE)
+    first = reader.read("SELECT id FROM people WHERE id > 1")
+    assert reader.read("SELECT id FROM people WHERE id > 2") is first
+    assert [name for name, _ in reader.read("SELECT email FROM people WHERE id > 2").columns] == [
+        "people.email"
+    ]
+    assert not reader.read("SELECT id FROM people WHERE id > 3").columns
+
+
+def test_views_of_views_are_looked_at_once_however_many_there_are() -> None:
+    names = [f"c{at}" for at in range(20)]
+    people = Relation(("main", "people"), (*names, "email"))
+    views = [
+        Relation(
+            ("main", f"v{at}"),
+            (*names, "email"),
+            f"SELECT {', '.join(names)}, email FROM {'people' if at == 0 else f'v{at - 1}'}",
+        )
+        for at in range(60)
+    ]
+    reader = Reader("postgres", Schema((people, *views)), EMAIL)
+    assert [name for name, _ in reader.read("SELECT * FROM v59").columns] == ["people.email"]
+    assert not reader.read("SELECT c1 FROM v59").columns
+
+
+def test_a_view_of_itself_is_refused() -> None:
+    turning = (
+        Relation(("main", "a"), ("id",), "SELECT id FROM b"),
+        Relation(("main", "b"), ("id",), "SELECT id FROM a"),
+    )
+    reader = Reader("postgres", Schema(turning), EMAIL)
+    for _ in range(2):
+        with pytest.raises(Unreadable, match="a view of itself"):
+            reader.read("SELECT id FROM a")
+
+
+def test_a_view_that_cannot_be_read_is_refused_and_those_beside_it_are_not() -> None:
+    odd = Relation(("main", "odd"), ("id",), "SELECT FROM WHERE (")
+    reader = Reader("duckdb", Schema((PEOPLE, odd)), EMAIL)
+    with pytest.raises(Unreadable):
+        reader.read("SELECT id FROM odd")
+    assert reader.read("SELECT id FROM people").kinds == ("read",)
+
+
+def test_a_function_in_a_view_is_one_of_the_statement() -> None:
+    view = Relation(("main", "v"), ("id",), "SELECT leak(id) AS id FROM people")
+    reader = Reader("postgres", Schema((PEOPLE, view), frozenset({"leak"})), EMAIL)
+    for _ in range(2):
+        assert reader.read("SELECT count(*) FROM v").functions == ("leak",)
+    assert reader.read("SELECT count(*) FROM people").functions == ()
+
+
+def test_tags_of_a_view_count_beside_those_behind_it() -> None:
+    view = Relation(("main", "v"), ("id", "mail"), "SELECT id, email FROM people")
+    reader = Reader(
+        "duckdb", Schema((PEOPLE, view)), Catalogue({"v": {"mail": ["x"]}, "people": {"email": []}})
+    )
+    assert reader.read("SELECT mail FROM v").columns == (("people.email", ()), ("v.mail", ("x",)))
