@@ -12,7 +12,7 @@ from tests.gateway.sides import make_home
 from handraise.desks import Queue
 from handraise.desks.gate import PolicyGate
 from handraise.gateway.options import Options
-from handraise.gateway.reception import Reception
+from handraise.gateway.reception import Reception, open_asking
 from handraise.policy import Policy, Settings
 
 pytestmark = pytest.mark.anyio
@@ -53,3 +53,16 @@ async def test_a_notice_names_the_server_and_can_be_switched_off(
     assert (
         tmp_path / "notices"
     ).read_text() == "notes asks you something. Open the desk with: handraise inbox"
+
+
+async def test_parked_calls_are_kept_in_the_store_that_was_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in make_home(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    asking = await open_asking(Options(store=str(tmp_path / "chosen.db")), shielded=False)
+    assert asking.keeper is not None
+    assert await asking.keeper.find("no such ticket", "nobody") is None
+    await asking.aclose()
+    assert (tmp_path / "chosen.db").exists()
+    assert not (tmp_path / "data/handraise/gateway.db").exists()
