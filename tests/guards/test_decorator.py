@@ -361,3 +361,24 @@ async def test_hints_are_seen_where_the_tool_is_registered(
             await client.call_tool(name, {})
     assert ran == ["read", "append"]
     assert len(person.asked) == 2
+
+
+@pytest.mark.parametrize("above", [True, False], ids=["guard above", "guard below"])
+async def test_tools_of_a_mounted_server_are_guarded(revision: Revision, above: bool) -> None:
+    child: FastMCP[Any] = FastMCP("child")
+    parent: FastMCP[Any] = Handraise().install(FastMCP("parent"))
+    ran: list[str] = []
+
+    async def remove() -> str:
+        ran.append("removed")
+        return "removed"
+
+    ask_first = guard("Really?", hint="destructive")
+    if above:
+        ask_first(child.tool(remove))
+    else:
+        child.tool(ask_first(remove))
+    parent.mount(child, namespace="files")
+    async with connect(parent._mcp_server, revision, Person(DECLINE)) as client:
+        result = await client.call_tool("files_remove", {})
+    assert ((result.meta or {})[CATEGORY], ran) == ("user_declined", [])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from mcp.server.mcpserver import MCPServer
@@ -31,7 +31,7 @@ class Registered:
 
     async def put_in_place(self) -> None:
         """Give the framework what stands in for bodies that it has."""
-        for tool in await self._tools():
+        for tool in await _own_tools(self._server()):
             instead = getattr(getattr(tool, "fn", None), _STANDS_IN, None)
             if instead is not None:
                 tool.fn = instead
@@ -40,17 +40,27 @@ class Registered:
 
     async def annotations(self, name: str) -> Mapping[str, Any] | None:
         """What a tool says about itself; None when it says nothing, or is not known."""
-        said = next((tool.annotations for tool in await self._tools() if tool.name == name), None)
-        if said is None:
+        server: Any = self._server()
+        tool = None
+        if isinstance(server, MCPServer):
+            tool = server._tool_manager.get_tool(name)
+        elif hasattr(server, "_mcp_server"):
+            tool = await server.get_tool(name)
+        if tool is None or tool.annotations is None:
             return None
-        plain: dict[str, Any] = to_jsonable_python(said, by_alias=True, exclude_none=True)
+        plain: dict[str, Any] = to_jsonable_python(tool.annotations, by_alias=True, exclude_none=True)
         return plain
 
-    async def _tools(self) -> Sequence[Any]:
-        server: Any = self._server()
-        if isinstance(server, MCPServer):
-            return server._tool_manager.list_tools()
-        if hasattr(server, "_mcp_server"):
-            tools: Sequence[Any] = await server.list_tools()
-            return tools
-        return ()
+
+async def _own_tools(server: Any) -> list[Any]:
+    """Those that were registered in this process, also with servers that are mounted; nobody else is asked for any."""
+    if isinstance(server, MCPServer):
+        return server._tool_manager.list_tools()
+    if not hasattr(server, "_mcp_server"):
+        return []
+    found = [*await server._local_provider._list_tools()]
+    for provider in server.providers:
+        while hasattr(provider, "_inner"):  # a namespace around it
+            provider = provider._inner
+        found += await _own_tools(getattr(provider, "server", None))
+    return found
