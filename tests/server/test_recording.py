@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp.server.mcpserver import MCPServer
+from mcp.shared.exceptions import MCPError
 from tests.client.hosts import host
 from tests.server.peers import REVISIONS, text_of
 
-from handraise import Accepted, Handraise, NotSupported, ask
+from handraise import Accepted, Handraise, NotSupported, SqliteStore, ask
 from handraise.desks.scripted import Line
 from handraise.forms import Form
 from handraise.ledger import Event, Ledger
@@ -120,6 +122,41 @@ async def test_a_call_that_failed_with_the_answer_is_recorded_so(revision: Revis
     last = (await events_of(ledger))[-1]
     assert last.used is not None
     assert last.used.ended == "error"
+
+
+@pytest.mark.shows("G5")
+@pytest.mark.parametrize("shared", [False, True], ids=["in a file of its own", "in the store"])
+async def test_an_answer_that_cannot_be_recorded_does_not_reach_the_body(
+    revision: Revision, tmp_path: Path, shared: bool
+) -> None:
+    path, given = tmp_path / "store.db", []
+    handraise = Handraise(store=path, ledger=True if shared else tmp_path / "ledger.db")
+    made = handraise.install(MCPServer("notes"))
+
+    @made.tool()
+    async def greet() -> str:
+        given.append(await ask.text("Who are you?"))
+        return "Hello"
+
+    async def refuse(writing: bool) -> None:
+        """The disk takes nothing any more, or again."""
+        assert handraise._ledger is not None
+        store = handraise._ledger.store
+        assert isinstance(store, SqliteStore)
+        await store._file.read(lambda db, _: db.execute(f"PRAGMA query_only = {writing}").fetchall())
+
+    async with host(made, revision, [Line("accept", {"answer": "Ada"})]) as here:
+        decide = here.consent._decide
+
+        async def decided(waiting: Any, recording: Any) -> Any:
+            await refuse(True)
+            return await decide(waiting, recording)
+
+        here.consent._decide = decided  # type: ignore[method-assign]
+        with suppress(MCPError):
+            assert (await here.client.call_tool("greet")).is_error
+        await refuse(False)
+    assert given == []
 
 
 @pytest.mark.shows("G1", "O2")
