@@ -24,6 +24,11 @@ def test_without_a_gateway_it_says_so(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (done.exit_code, done.output) == (0, "No gateway waits for you.\n")
 
 
+def test_it_can_stay_at_a_terminal_where_nothing_waits_yet(home: dict[str, str]) -> None:
+    shown = at_a_terminal([*HANDRAISE, "inbox", "--terminal", "--all"], home, [("Questions appear", "\x03")])
+    assert "Traceback" not in shown
+
+
 @pytest.mark.slow
 @pytest.mark.shows("W2", "W9")
 def test_a_person_answers_in_the_terminal_and_the_model_cannot(home: dict[str, str], tmp_path: Path) -> None:

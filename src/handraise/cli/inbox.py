@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -46,13 +47,14 @@ def inbox(
         typer.echo(json.dumps([seen for _, seen in desks]))
         return
     wanted = [(door, seen) for door, seen in desks if everything or seen.get("waiting")]
-    if not wanted:
+    stays = terminal and everything
+    if not wanted and not stays:
         typer.echo("Nothing waits." if desks else "No gateway waits for you.")
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise typer.BadParameter("this opens your desk, and needs you at a terminal")
     opened = not terminal and all(_open(door, seen) for door, seen in wanted)
-    raise typer.Exit(0 if opened or _sit([door for door, _ in wanted], stay=everything) else 1)
+    raise typer.Exit(0 if opened or _sit([door for door, _ in wanted], stays=stays) else 1)
 
 
 def _open(door: Path, seen: dict[str, Any]) -> bool:
@@ -74,7 +76,7 @@ def _open(door: Path, seen: dict[str, Any]) -> bool:
     return False
 
 
-def _sit(wanted: list[Path], *, stay: bool) -> bool:
+def _sit(wanted: list[Path], *, stays: bool) -> bool:
     """Answer at this terminal until nothing waits any more, or for as long as it is open."""
     import asyncio
 
@@ -83,11 +85,14 @@ def _sit(wanted: list[Path], *, stay: bool) -> bool:
     from handraise.gateway.visiting import doors, knock
 
     replies = [knock(door, {"do": "read", "known": []}) or {} for door in wanted]
-    if not any("waiting" in reply for reply in replies):
+    if stays:
+        typer.echo("Questions appear here. While there is none, Ctrl+C ends it.", err=True)
+    elif not any("waiting" in reply for reply in replies):
         why = next((str(reply["refused"]) for reply in replies if "refused" in reply), "Its gateway ended.")
         typer.echo(f"handraise: {for_line(why)}", err=True)
         return False
-    asyncio.run(_serve(DistantQueue(doors, knock), None if stay else _LINGER))
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_serve(DistantQueue(doors, knock), None if stays else _LINGER))
     return True
 
 
