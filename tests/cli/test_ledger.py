@@ -13,13 +13,16 @@ import textwrap
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.ledger.examples import ABOUT, a_trail, fill
+from tests.ledger.examples import ABOUT, DELETE, a_trail, an_event, fill
 from typer.testing import CliRunner, Result
 
 from handraise.cli.app import app
+from handraise.cli.ledger_show import how
 from handraise.ledger import Ledger, Principal, Server
+from handraise.ledger.events import Use
 
 runner = CliRunner()
 BOB = replace(ABOUT, server=Server("bank\x1b[31m"), principal=Principal("", "bob", "system"))
@@ -208,3 +211,12 @@ def test_follow_goes_on_with_new_events(path: Path) -> None:
 def test_the_help_of_every_command_teaches_by_example(command: str) -> None:
     told = handraise(command, "--help").output
     assert f"handraise ledger {command}" in told.partition("Examples:")[2]
+
+
+@pytest.mark.shows("G7")
+@pytest.mark.parametrize(
+    ("ended", "words"),
+    [("result", "call ended: result"), ("error", "call ended: error"), ("stopped", "call stopped by a no")],
+)
+def test_show_says_what_became_of_the_call(ended: Any, words: str) -> None:
+    assert how(an_event("used", used=Use(DELETE, ended))) == words

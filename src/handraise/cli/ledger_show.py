@@ -171,7 +171,7 @@ _ENDED = {
     "result": "call ended: result",
     "error": "call ended: error",
     "cancelled": "call ended: cancelled",
-    "stopped": "call ended: nothing done, the person said no",
+    "stopped": "call stopped by a no",
 }
 
 
