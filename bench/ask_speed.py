@@ -26,6 +26,9 @@ from mcp.client import ClientRequestContext
 from mcp_types import ElicitRequestParams, ElicitResult
 
 TRANSPORTS: Final = ("memory", "stdio", "http")
+PROCESSES: Final = {"memory": 1, "stdio": 5, "http": 5}
+"""How many servers each contender has. Two processes that run the same server differ by up to a tenth for as long as
+they live, by where their memory happens to lie; one of each would compare that."""
 
 
 class Case(NamedTuple):
@@ -73,7 +76,7 @@ class Connection(NamedTuple):
         return time.process_time() + theirs
 
 
-Connections = dict[tuple[str, str], Connection]
+Connections = dict[tuple[str, str], list[Connection]]
 Samples = dict[Case, list[Spent]]
 
 
@@ -83,22 +86,26 @@ async def measure_speed(bench: Bench, transport: str, *, rounds: int, calls: int
     order = random.Random(1)
     async with _connections(transport) as connections:
         for case in samples:
-            await _turn(connections, case, 5)
+            for connection in connections[case.server, case.revision]:
+                await _turn(connection, case, 5)
         gc.collect()
         gc.freeze()
         try:
             for number in range(rounds):
                 bench.progress(f"{transport}: round {number + 1} of {rounds}")
                 for case in order.sample(list(samples), len(samples)):
-                    samples[case].append(await _turn(connections, case, 1 if case in CHAINS else calls))
+                    open_ones = connections[case.server, case.revision]
+                    spent = await _turn(
+                        open_ones[number % len(open_ones)], case, 1 if case in CHAINS else calls
+                    )
+                    samples[case].append(spent)
         finally:
             gc.unfreeze()
     _report(bench, transport, samples)
 
 
-async def _turn(connections: Connections, case: Case, calls: int) -> Spent:
+async def _turn(connection: Connection, case: Case, calls: int) -> Spent:
     """What one call takes. One more is made before: the turn before left its own code in the caches."""
-    connection = connections[case.server, case.revision]
     call, arguments = connection.client.call_tool, {"trip": "Oslo"}
     await call(case.tool, arguments)
     passed = []
@@ -183,10 +190,10 @@ def _passed(spent: list[Spent]) -> list[float]:
 
 @asynccontextmanager
 async def _connections(transport: str) -> AsyncIterator[Connections]:
-    """A client for each server and revision, all open at the same time."""
+    """Clients for each server and revision, all open at the same time."""
+    connections: Connections = {}
     async with AsyncExitStack() as stack:
-        connections = {}
-        for server in ("sdk", "handraise"):
+        for server in ("sdk", "handraise") * PROCESSES[transport]:
             target: Any = SERVERS[server]()
             process = None
             if transport == "http":
@@ -208,7 +215,7 @@ async def _connections(transport: str) -> AsyncIterator[Connections]:
                 await stack.enter_async_context(client)
                 if transport == "stdio":
                     (process,) = _children() - before
-                connections[server, revision] = Connection(client, process)
+                connections.setdefault((server, revision), []).append(Connection(client, process))
         yield connections
 
 
