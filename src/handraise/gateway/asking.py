@@ -122,7 +122,7 @@ class Asking:
         consent = self._consent(asker, calls, desk)
         before = CALL.set(_told(calls[0])) if len(calls) == 1 else None
         try:
-            return await consent.ask(question, revision)
+            return await consent.ask(question, revision, ours=asker.upstream.itself)
         finally:
             if before is not None:
                 CALL.reset(before)

@@ -33,6 +33,8 @@ class Upstream:
     directory: str | None = None
     oauth: OwnClient | None = None
     """The gateway's own registration, where it was not to register by itself."""
+    itself: bool = False
+    """Whether it is no server but the gateway, which asks in words of its own."""
 
     @property
     def target(self) -> str:

@@ -37,6 +37,8 @@ class Provider:
     tokens: dict[str, AccessToken] = field(default_factory=dict)
     refreshing: dict[str, RefreshToken] = field(default_factory=dict)
     renewed: int = 0
+    lets_in: str | None = None
+    """Who agrees to everything without being asked, as somebody who is signed in there."""
 
     async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
         return self.clients.get(client_id)
@@ -49,6 +51,8 @@ class Provider:
         visit = secrets.token_urlsafe(8)
         self.leaving[visit] = params.model_copy(update={"state": params.state})
         self.leaving[visit].__dict__["client"] = client.client_id
+        if self.lets_in is not None:
+            return self.agree(visit, self.lets_in)
         return f"{self.url}/agree?{urlencode({'visit': visit})}"
 
     def agree(self, visit: str, user: str | None) -> str:
@@ -170,10 +174,10 @@ def make_diary(diary: Diary) -> Any:
 
 
 @asynccontextmanager
-async def open_diary(lifetime: int = 3600) -> AsyncIterator[Diary]:
+async def open_diary(lifetime: int = 3600, host: str = "127.0.0.1") -> AsyncIterator[Diary]:
     """The server on a port of this computer."""
     port = free_port()
-    url = f"http://127.0.0.1:{port}"
+    url = f"http://{host}:{port}"
     diary = Diary(url, Provider(url, lifetime))
     async with served(make_diary(diary), "on", port):
         yield diary

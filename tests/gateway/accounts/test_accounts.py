@@ -93,6 +93,7 @@ async def test_the_user_of_this_computer_connects_once(revision: Revision) -> No
         assert await write(here, revision, "y") == "me@diary wrote y"
     (asked,) = here.seen
     assert asked.origin.name == NAME, "it is the gateway that asks"
+    assert asked.ours, "in words of its own"
     assert "diary" in asked.question.message
     assert asked.link.verdict == "ok", "a page on this computer, of a program on this computer"
 

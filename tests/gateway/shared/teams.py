@@ -121,10 +121,11 @@ async def team(
     desk_client: str | None = None,
     open_upstream: OpenLink | None = None,
     hold: float = 0.05,
+    port: int = 0,
     ledger: Ledger | None = None,
 ) -> AsyncIterator[Team]:
     """A gateway that several people share."""
-    queue, port = Queue(), free_port()
+    queue, port = Queue(), port or free_port()
     people = PeopleFile(folder / "people.json")
     people.add("operator")
     url = f"http://127.0.0.1:{port}"

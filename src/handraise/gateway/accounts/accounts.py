@@ -56,7 +56,7 @@ class Accounts:
     ) -> None:
         self.home = home
         self.reach = reach
-        itself = Upstream(NAME, ("handraise", "gateway"), public_url)
+        itself = Upstream(NAME, ("handraise", "gateway"), public_url, itself=True)
         self.source = Source(itself, revision=NOVEMBER)
         """Who asks: the gateway, and not the server behind it."""
         self._known: dict[tuple[str, str | None], OwnAccount] = {}
