@@ -148,6 +148,18 @@ def test_every_format_of_export_has_every_event_and_no_contents(path: Path, tmp_
         assert "Which note?" not in handraise("export", "--format", name).output
 
 
+def test_an_export_that_fails_leaves_the_file_as_it_was(path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    out.write_text("before")
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE events SET body = x'7b7d' WHERE number = 3")
+    failed = handraise("export", "-o", str(out))
+    assert (failed.exit_code, out.read_text()) == (2, "before")
+    assert "record 3 was changed" in failed.output
+    assert [file for file in tmp_path.iterdir() if file.name.endswith(".part")] == []
+    assert handraise("export", "--until", "1h", "-o", "/dev/null").exit_code == 2
+
+
 def test_a_servers_words_become_no_formula_in_a_spreadsheet(path: Path) -> None:
     async def write() -> None:
         ledger = Ledger.at(path)
