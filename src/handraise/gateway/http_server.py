@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -23,29 +22,18 @@ from handraise.gateway.http_exchange import (
     stream,
 )
 from handraise.gateway.http_headers import mismatch
+from handraise.gateway.http_sessions import Session, Sessions
 from handraise.gateway.legacy import LegacyRelay
 from handraise.gateway.links import Link
 from handraise.gateway.messages import Message, fault, read
 from handraise.gateway.modern import ModernRelay
+from handraise.gateway.peers import MODERN
 from handraise.gateway.relay import Relay
 from handraise.questions import Person
 
 HEADER_MISMATCH: Final = -32020
 PERSON: Final = "handraise.person"
 """Where in the scope the person stands whom somebody in front of us verified."""
-
-
-class Session:
-    """A client that shook hands, and the stream on which it hears what belongs to no request."""
-
-    def __init__(
-        self, relay_for: Callable[[Exchange], Relay], hello: Message, person: Person | None = None
-    ) -> None:
-        self.id = secrets.token_urlsafe(24)
-        self.person = person
-        self.stream = Exchange(hello)
-        self.relay = relay_for(self.stream)
-        self.following = False
 
 
 class HttpGateway:
@@ -57,7 +45,7 @@ class HttpGateway:
         self._home = home
         self._open_link = open_link
         self._path = path
-        self._sessions: dict[str, Session] = {}
+        self._sessions = Sessions()
         self._modern: dict[Person | None, asyncio.Future[Relay]] = {}
         self._retiring: dict[asyncio.Future[None], Relay] = {}
         home.on_lost = self._lost
@@ -82,12 +70,13 @@ class HttpGateway:
 
     async def aclose(self) -> None:
         """Let every client's server go."""
-        relays = [*(session.relay for session in self._sessions.values()), *self._retiring.values()]
+        relays = [*(session.relay for session in self._sessions), *self._retiring.values()]
         for retiring in list(self._retiring):
             retiring.cancel()
         opened = await asyncio.gather(*self._modern.values(), return_exceptions=True)
         relays += [relay for relay in opened if isinstance(relay, Relay)]
-        self._sessions.clear()
+        for session in self._sessions:
+            self._sessions.remove(session)
         for relay in relays:
             await relay.aclose()
 
@@ -103,7 +92,7 @@ class HttpGateway:
             await send_error(send, 400, fault(None, -32700, "Parse error"))
             return
         message = messages[0]
-        modern = is_modern(message) and message.method != "initialize"
+        modern = _is_modern(message, headers)
         if modern and message.is_request and (name := mismatch(message, headers)) is not None:
             text = f"The header {name} does not say what the body says."
             await send_error(send, 400, fault(message.id, HEADER_MISMATCH, text))
@@ -120,14 +109,13 @@ class HttpGateway:
             await self._exchange(session.relay, message, receive, send)
 
     def _session(self, headers: dict[bytes, str], person: Person | None) -> Session | None:
-        """The session that a request names, if it is this person's: knowing its id is not enough."""
-        session = self._sessions.get(headers.get(b"mcp-session-id", ""))
-        return session if session is not None and session.person == person else None
+        return self._sessions.find(headers.get(b"mcp-session-id", ""), person)
 
     async def _begin(self, message: Message, receive: Receive, send: Send, person: Person | None) -> None:
         link = await self._open_link(person)
         session = Session(lambda port: LegacyRelay(link, self._home, port, person), message, person)
-        self._sessions[session.id] = session
+        for over in self._sessions.add(session):
+            self._retire(over.relay)
         await self._exchange(session.relay, message, receive, send, session=session.id)
 
     async def _modern_relay(self, person: Person | None) -> Relay:
@@ -188,12 +176,14 @@ class HttpGateway:
         session = self._session(headers, person)
         await reply(send, 404 if session is None else 200, b"", None)
         if session is not None:
-            del self._sessions[session.id]
+            self._sessions.remove(session)
             self._retire(session.relay)
 
     def _lost(self, relay: Relay) -> None:
         """A client's server is gone: whoever comes next gets a new one, and is not sent to the dead."""
-        self._sessions = {id: each for id, each in self._sessions.items() if each.relay is not relay}
+        for session in self._sessions:
+            if session.relay is relay:
+                self._sessions.remove(session)
         for person, opening in list(self._modern.items()):
             if opening.done() and opening.exception() is None and opening.result() is relay:
                 del self._modern[person]
@@ -203,6 +193,13 @@ class HttpGateway:
         retiring = asyncio.ensure_future(relay.retire())
         self._retiring[retiring] = relay
         retiring.add_done_callback(lambda done: self._retiring.pop(retiring, None))
+
+
+def _is_modern(message: Message, headers: dict[bytes, str]) -> bool:
+    """Whether a message is of 2026-07-28. A notice need not say so itself; its header does."""
+    if message.is_notice:
+        return is_modern(message) or headers.get(b"mcp-protocol-version") == MODERN
+    return is_modern(message) and message.method != "initialize"
 
 
 class _Nowhere:
