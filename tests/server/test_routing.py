@@ -35,6 +35,9 @@ class Peer:
         self.left = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await receive()
+            return
         headers = {key.decode(): value.decode() for key, value in scope["headers"] if key != b"connection"}
         body = b""
         while (event := await receive())["type"] == "http.request":
@@ -93,16 +96,12 @@ class Node:
     async def leave(self) -> None:
         """What the end of a server's lifespan does."""
 
-        async def nothing() -> Message:
+        async def shut_down() -> Message:
             return {"type": "lifespan.shutdown"}
 
         async def ignore(event: Message) -> None: ...
 
-        self.app._app = _ended
-        await self.app({"type": "lifespan"}, nothing, ignore)
-
-
-async def _ended(scope: Scope, receive: Receive, send: Send) -> None: ...
+        await self.app({"type": "lifespan"}, shut_down, ignore)
 
 
 Start = Callable[..., Awaitable[Node]]

@@ -7,11 +7,14 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
+from mcp.server.mcpserver import MCPServer
 from tests.conversation.parking import Log, Parking, ask, one_question, two_questions, until, within
 from tests.postgres import PostgresServer
 
+from handraise import Handraise
 from handraise.conversation import Conversation
 from handraise.errors import NotReplayable, StateRefused, StoreError
+from handraise.server.install import lowlevel_server
 from handraise.stores.postgres import PostgresStore, migrations
 from handraise.testing.stores import a_round, consume
 
@@ -124,6 +127,21 @@ async def test_when_a_node_leaves_another_replays_what_may_run_again(
     await left.aclose()
     second = await within(there.retry(first, {"name": "Ada"}))
     assert second["requestState"] in there.lot.live
+
+
+@pytest.mark.shows("X2")
+async def test_a_server_that_stops_says_that_its_node_leaves_once_no_other_server_is_on_it(
+    node: Nodes,
+) -> None:
+    other = node()
+    await other.open()
+    handraise = Handraise(store=other.database.url, keys=[b"k" * 32])
+    first, second = (lowlevel_server(handraise.install(MCPServer(name)))[0] for name in "ab")
+    async with first.lifespan(first):
+        async with second.lifespan(second):
+            await handraise.store.open_round(a_round())
+        assert await other.node.others() == 1
+    assert await other.node.others() == 0
 
 
 @pytest.mark.shows("X2")
@@ -250,11 +268,13 @@ async def test_a_database_that_was_away_for_longer_than_a_lease_leaves_every_bod
     node: Nodes, park: type[Parking], postgres: PostgresServer
 ) -> None:
     """Nobody could say that they live meanwhile: taken for dead, they would lose their calls, or share them."""
-    here, there = (park(two_questions(Log()), node(lease=0.6, poll=60.0)) for _ in range(2))
+    store = node(lease=30.0, poll=60.0)
+    here, there = park(two_questions(Log()), store), park(two_questions(Log()), node(lease=30.0))
     first = await within(here.call())
     await asyncio.to_thread(postgres.stop)
-    await asyncio.sleep(0.7)
     await asyncio.to_thread(postgres.start)
+    late = "UPDATE nodes SET until = clock_timestamp() - interval '1 second' WHERE name = %s"
+    await store.database.change(late, (store.node.name,))  # as if it had taken that long
     second = await within(there.retry(first, {"name": "Ada"}))
     assert second["requestState"] in here.lot.live
 

@@ -29,6 +29,7 @@ from handraise.server.endings import describe
 from handraise.server.flows import Flows
 from handraise.server.hosted_at import Hosting, mount_pages, require_public_url
 from handraise.server.middleware import AskingMiddleware, Carrier, OwnBoundary
+from handraise.server.opened import let_go, reach
 from handraise.server.registered import Registered
 from handraise.stores import MemoryStore
 from handraise.stores.named import VARIABLE, named_store
@@ -74,6 +75,8 @@ class Runtime:
         hosting: Hosting,
         tools: Registered,
         recorder: Recorder | None = None,
+        *,
+        own_store: bool = False,
     ) -> None:
         self.options = options
         self.tools = tools
@@ -90,6 +93,8 @@ class Runtime:
         """What question ids are made with, so that the same request dispatched twice asks the same question."""
         self._stamp = server.server_info_stamp
         self._running = 0
+        self._own_store = own_store
+        """Whether nobody else closes the store."""
         self.hosting = hosting
 
     @cached_property
@@ -114,7 +119,7 @@ class Runtime:
         """Counted, because every connection in memory enters the server's lifespan anew."""
         self._running += 1
         if self._running == 1:
-            await self.lot.store.open()
+            await reach(self.lot.store, own=self._own_store)
             if self.recorder is not None:
                 await self.recorder.start()
         try:
@@ -128,6 +133,7 @@ class Runtime:
                         await self.pages.close()
                     if self.recorder is not None:
                         await self.recorder.close()
+                    await let_go(self.lot.store, own=self._own_store)
 
 
 class Handraise:
@@ -174,6 +180,7 @@ class Handraise:
     ) -> None:
         if store is None:
             store = os.environ.get(VARIABLE) or None
+        self._own_store = isinstance(store, str | os.PathLike)
         if isinstance(store, str | os.PathLike):
             store = named_store(store, keys=keys)
         elif keys is not None:
@@ -219,6 +226,7 @@ class Handraise:
             hosting,
             Registered(server),
             recorder,
+            own_store=self._own_store,
         )
         if tool_error is not None and tool_error is not ToolError:
             from handraise.server.fastmcp import carry_request
@@ -306,7 +314,7 @@ def _ledger(
     if wanted is False or (wanted is None and not named):
         return None, False
     from handraise.ledger import Ledger
-    from handraise.ledger.home import ledger_path
+    from handraise.ledger.home import ledger_place
 
     if isinstance(wanted, Ledger):
         return wanted, False
@@ -314,7 +322,7 @@ def _ledger(
         return Ledger.at(wanted), True
     if store.durable and not named:
         return Ledger.of(store), False
-    return Ledger.at(ledger_path()), True
+    return Ledger.at(ledger_place()), True
 
 
 def require_sdk() -> None:

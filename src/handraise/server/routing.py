@@ -55,13 +55,15 @@ class RoutedApp:
         if scope["type"] == "http":
             await self._serve(scope, receive, send)
             return
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            if scope["type"] == "lifespan":
-                with anyio.CancelScope(shield=True):
-                    await self._residents.close()
-                    await self._hops.aclose()
+        await self._app(scope, partial(self._leave_first, receive), send)
+
+    async def _leave_first(self, receive: Receive) -> Message:
+        """Have the other nodes know that this one stops before it does."""
+        event = await receive()
+        if event["type"] == "lifespan.shutdown":
+            await self._residents.close()
+            await self._hops.aclose()
+        return event
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         session, proof = _header(scope, _SESSION), _header(scope, HOP)
