@@ -7,7 +7,6 @@ import contextlib
 import inspect
 import io
 import itertools
-import re
 import runpy
 from collections.abc import Iterator
 from functools import cache
@@ -17,7 +16,6 @@ from types import ModuleType
 from typing import Any, Final
 
 from docs.make.markdown import NOTICE, block, code, table
-from tests.docs.snippets import Page, pages
 
 import handraise
 
@@ -52,22 +50,25 @@ SECTIONS: Final = {
 ELSEWHERE: Final = {"ask.connect": "connect.md"}
 """A name whose example needs another party, and the page that has it."""
 
-PARTS: Final = (
-    "forms",
-    "pages",
-    "vault",
-    "client",
-    "desks",
-    "policy",
-    "guards",
-    "ledger",
-    "trace",
-    "urls",
-    "testing",
-    "lint",
-    "design",
-)
-"""The parts with public names of their own, in reading order."""
+WITHOUT_EXAMPLE: Final = {"client", "guards"}
+"""Parts whose every name is used by the examples on their own pages."""
+
+PARTS: Final = {
+    "forms": "forms.md",
+    "pages": "pages.md",
+    "vault": "vault.md",
+    "client": "hosts.md",
+    "desks": "words/desk.md",
+    "policy": "policy.md",
+    "guards": "guards.md",
+    "ledger": "ledger.md",
+    "trace": "trace.md",
+    "urls": "security.md",
+    "testing": "testing.md",
+    "lint": "lint.md",
+    "design": "design.md",
+}
+"""The parts with public names of their own, in reading order, each with the page about it."""
 
 
 def names_page() -> str:
@@ -88,12 +89,15 @@ def _page() -> Iterator[str]:
         yield block("text", printed_by(example), "prints")
     for name, page in ELSEWHERE.items():
         yield _told(name, resolve(name)) + f"\nAn example: [{page.removesuffix('.md')}](../{page}).\n"
-    documented = pages()
-    for part in PARTS:
+    for part, page in PARTS.items():
         module = import_module(f"handraise.{part}")
         yield f"## handraise.{part}"
         yield _docstring(module)
-        yield table(("name", "", "used in"), _rows(module, documented))
+        yield table(("name", ""), _rows(module))
+        yield f"More, and more examples: [{part}](../{page})."
+        if part not in WITHOUT_EXAMPLE:
+            yield block("python", source_of(f"parts/{part}"))
+            yield block("text", printed_by(f"parts/{part}"), "prints")
 
 
 def resolve(name: str) -> Any:
@@ -161,21 +165,6 @@ def _signature(name: str, thing: Any) -> str:
     return f"({shown})" if len(shown) < 70 else "(…)"
 
 
-def _rows(module: ModuleType, documented: list[Page]) -> Iterator[tuple[str, str, str]]:
+def _rows(module: ModuleType) -> Iterator[tuple[str, str]]:
     for name in module.__all__:
-        words = words_for(name, getattr(module, name), module)
-        yield code(name), words.partition("\n\n")[0], _used_in(module, name, documented)
-
-
-def _used_in(module: ModuleType, name: str, documented: list[Page]) -> str:
-    """The first page, in the order of their names, with a block that is run and uses the name."""
-    used = re.compile(rf"(?s)from {module.__name__}\b[\w.]* import.*\b{name}\b")
-    for page in documented:
-        own = page.name.startswith("docs/") and not page.name.startswith("docs/reference/")
-        if own and any(
-            block.language == "python" and not block.marked("not run") and used.search(block.text)
-            for block in page.blocks
-        ):
-            path = page.name.removeprefix("docs/")
-            return f"[{path.removesuffix('.md')}](../{path})"
-    return ""
+        yield code(name), words_for(name, getattr(module, name), module).partition("\n\n")[0]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+from collections.abc import Iterable
+from importlib import import_module
 
 import pytest
 from docs.make.configuration import VARIABLES, option_meanings, variables_in_source
 from docs.make.errors import NEXT, error_classes
-from docs.make.names import ELSEWHERE, PARTS, SECTIONS, resolve, source_of, words_for
+from docs.make.names import ELSEWHERE, PARTS, SECTIONS, WITHOUT_EXAMPLE, resolve, source_of, words_for
 from docs.make.pages import PAGES, ROOT
 from docs.make.wire import constant
+from tests.docs.snippets import pages
 
 import handraise
 from handraise import Handraise, ask
@@ -34,8 +38,6 @@ def test_every_variable_is_described() -> None:
 
 
 def test_every_option_of_handraise_is_described() -> None:
-    import inspect
-
     assert list(inspect.signature(Handraise).parameters) == list(option_meanings())
 
 
@@ -51,8 +53,6 @@ def test_every_public_name_says_what_it_is_for(name: str) -> None:
 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_public_name_of_a_part_says_what_it_is_for(part: str) -> None:
-    from importlib import import_module
-
     module = import_module(f"handraise.{part}")
     silent = [name for name in module.__all__ if not words_for(name, getattr(module, name), module)]
     assert not silent
@@ -61,8 +61,20 @@ def test_every_public_name_of_a_part_says_what_it_is_for(part: str) -> None:
 @pytest.mark.parametrize("title", SECTIONS)
 def test_an_example_shows_every_name_of_its_section(title: str) -> None:
     example, names = SECTIONS[title]
-    unseen = [name for name in names if not re.search(rf"\b{re.escape(name)}\b", source_of(example))]
-    assert not unseen
+    assert not _unseen(names, source_of(example))
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_an_example_shows_every_name_of_a_part(part: str) -> None:
+    [page] = [page for page in pages() if page.name == f"docs/{PARTS[part]}"]
+    seen = "".join(block.text for block in page.blocks if block.language == "python" and page.runs(block))
+    if part not in WITHOUT_EXAMPLE:
+        seen += source_of(f"parts/{part}")
+    assert not _unseen(import_module(f"handraise.{part}").__all__, seen)
+
+
+def _unseen(names: Iterable[str], source: str) -> list[str]:
+    return [name for name in names if not re.search(rf"\b{re.escape(name)}\b", source)]
 
 
 def test_what_is_random_in_a_trace_gets_a_name_that_stays() -> None:
