@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from handraise.ledger.elsewhere import ToCommand, ToFile
-from handraise.ledger.home import ledger_path, own_ledger, places, policy_version
+from handraise.ledger.home import ledger_path, ledger_place, own_ledger, places, policy_version
 from handraise.policy import Settings
 from handraise.policy.settings import LedgerSettings
 
@@ -17,6 +17,12 @@ def test_it_is_in_the_data_directory_or_where_the_environment_says() -> None:
     home = {"HOME": "/home/ada", "XDG_DATA_HOME": "/data"}
     assert ledger_path(home) == Path("/data/handraise/ledger.db")
     assert ledger_path({**home, "HANDRAISE_LEDGER": "/elsewhere/l.db"}) == Path("/elsewhere/l.db")
+
+
+def test_a_database_is_not_taken_for_a_file() -> None:
+    url = "postgresql://db.internal/handraise"
+    assert ledger_place({"HANDRAISE_LEDGER": url}) == url
+    assert ledger_place({"HANDRAISE_LEDGER": "/x/y.db"}) == Path("/x/y.db")
 
 
 def test_it_is_on_unless_the_unsafe_switch_says_otherwise(tmp_path: Path) -> None:

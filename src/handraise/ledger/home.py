@@ -12,6 +12,7 @@ from handraise.conversation.digest import digest
 from handraise.ledger.elsewhere import Elsewhere, ToCommand, ToFile
 from handraise.policy import Settings
 from handraise.policy.places import data_directory
+from handraise.stores.named import is_postgres
 
 if TYPE_CHECKING:
     from handraise.ledger.ledger import Ledger
@@ -27,6 +28,13 @@ def ledger_path(environment: Mapping[str, str] | None = None) -> Path:
     return data_directory(known) / FILE
 
 
+def ledger_place(environment: Mapping[str, str] | None = None) -> Path | str:
+    """The database that HANDRAISE_LEDGER names, else the file."""
+    known = os.environ if environment is None else environment
+    named = known.get("HANDRAISE_LEDGER", "")
+    return named if is_postgres(named) else ledger_path(known)
+
+
 def own_ledger(settings: Settings, environment: Mapping[str, str] | None = None) -> Ledger | None:
     """The ledger of this user's desks and commands; None when their configuration switched it off."""
     from handraise.ledger.ledger import Ledger
@@ -37,7 +45,7 @@ def own_ledger(settings: Settings, environment: Mapping[str, str] | None = None)
             "unsafe_no_ledger is on: nothing is recorded of what is asked and decided", stacklevel=2
         )
         return None
-    return Ledger.at(ledger_path(environment), keeping=wanted.keep, elsewhere=places(settings))
+    return Ledger.at(ledger_place(environment), keeping=wanted.keep, elsewhere=places(settings))
 
 
 def places(settings: Settings) -> tuple[Elsewhere, ...]:
