@@ -11,7 +11,6 @@ Private names: `_JSONRPCDispatchContext._dispatcher`, `._request_id`; `JSONRPCDi
 from __future__ import annotations
 
 import asyncio
-import contextvars
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +21,7 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT, ErrorData, JSONRPCRequest
 from opentelemetry.trace import get_current_span
 
+from handraise.conversation.deadlines import Deadlines
 from handraise.server.progress import Meter
 
 
@@ -47,7 +47,12 @@ class _Waiter:
 
 
 async def send_request(
-    channel: Any, request_id: str, method: str, params: Mapping[str, Any] | None, timeout: float
+    channel: Any,
+    request_id: str,
+    method: str,
+    params: Mapping[str, Any] | None,
+    timeout: float,
+    deadlines: Deadlines,
 ) -> dict[str, Any]:
     """Send a request with an id of our own and give back its result. Raises `MCPError` like the SDK."""
     context = channel.channel if isinstance(channel, Meter) else channel
@@ -63,7 +68,7 @@ async def send_request(
             method, params, {"timeout": timeout, "request_id": request_id}
         )
         return result
-    outcome = await _express(context, dispatcher, request_id, method, params, timeout)
+    outcome = await _express(context, dispatcher, request_id, method, params, timeout, deadlines)
     if isinstance(outcome, ErrorData):
         raise MCPError.from_error_data(outcome)
     return outcome
@@ -76,15 +81,14 @@ async def _express(
     method: str,
     params: Mapping[str, Any] | None,
     timeout: float,
+    deadlines: Deadlines,
 ) -> dict[str, Any] | ErrorData:
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[dict[str, Any] | ErrorData] = loop.create_future()
+    answer: asyncio.Future[dict[str, Any] | ErrorData] = asyncio.get_running_loop().create_future()
     waiter = _Waiter(answer)
     dispatcher._pending[request_id] = waiter
     fields: dict[str, Any] = {} if params is None else {"params": params}
     message = JSONRPCRequest.model_construct(jsonrpc="2.0", id=request_id, method=method, **fields)
-    # In a context of its own: the loop keeps cancelled timers for a while, and this one would keep the call.
-    timer = loop.call_later(timeout, waiter.send_nowait, _TIMED_OUT, context=contextvars.Context())
+    deadline = deadlines.add(timeout, waiter.send_nowait, _TIMED_OUT)
     try:
         await dispatcher._write(message, ServerMessageMetadata(related_request_id=context._request_id))
         outcome = await answer
@@ -94,7 +98,7 @@ async def _express(
         await _withdraw(context, dispatcher, request_id, "caller cancelled")
         raise
     finally:
-        timer.cancel()
+        deadlines.drop(deadline)
         dispatcher._pending.pop(request_id, None)
     if outcome is _TIMED_OUT:
         await _withdraw(context, dispatcher, request_id, "nobody answered in time")

@@ -119,7 +119,12 @@ class LegacyCall(Call):
         began = time.monotonic()
         try:
             return await send_request(
-                self.channel, request_id, request["method"], request.get("params"), timeout
+                self.channel,
+                request_id,
+                request["method"],
+                request.get("params"),
+                timeout,
+                self.runtime.lot.deadlines,
             )
         except NoBackChannelError as error:
             raise NotSupported(_mode_of(request)) from error
