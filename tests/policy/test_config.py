@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from handraise.errors import SetupError
 from handraise.policy import CancelIt, Park, RunHook, Settings
 from handraise.policy.config import parse_settings
-from handraise.policy.settings import SETTINGS, Setting
+from handraise.policy.setting import Setting
+from handraise.policy.settings import SETTINGS
 
 
 def problems(text: str, **options: Any) -> list[str]:

@@ -18,8 +18,8 @@ pytestmark = pytest.mark.anyio
 
 class TestMemoryTickets(TicketsContract):
     @pytest.fixture
-    async def tickets(self) -> AsyncIterator[Tickets]:
-        yield MemoryStore().tickets
+    async def tickets(self) -> Tickets:
+        return MemoryStore().tickets
 
 
 class TestSqliteTickets(TicketsContract):
