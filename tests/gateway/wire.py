@@ -52,21 +52,25 @@ class WireServer:
     async def aclose(self) -> None: ...
 
     def send(self, message: Message) -> None:
+        if (hello := self.hello(message)) is not None:
+            asyncio.get_running_loop().call_soon(self.say, hello)
+        else:
+            self.got.append(message)
+
+    def hello(self, message: Message) -> Message | None:
+        """The answer to a message that begins something; None to any other."""
         told = {"name": "notes", "version": "7"}
         match message.method, self.modern:
             case "initialize", False:
                 hello = {"protocolVersion": NOVEMBER, "capabilities": OFFERS, "serverInfo": told}
-                self._say_soon(response(message.id, hello))
+                return response(message.id, hello)
             case "server/discover", True:
                 found = {"resultType": "complete", "supportedVersions": [MODERN], "capabilities": OFFERS}
-                self._say_soon(response(message.id, {**found, "serverInfo": told}))
+                return response(message.id, {**found, "serverInfo": told})
             case "initialize" | "server/discover", _:
-                self._say_soon(fault(message.id, -32601, "Method not found"))
+                return fault(message.id, -32601, "Method not found")
             case _:
-                self.got.append(message)
-
-    def _say_soon(self, message: Message) -> None:
-        asyncio.get_running_loop().call_soon(self.say, message)
+                return None
 
     def say(self, message: Message) -> None:
         message.source = self.source
@@ -95,10 +99,10 @@ class WireClient:
         self.got: list[Message] = []
         self.queue = Queue()
         self.able = able
-        home = Home(
+        self.home = Home(
             Options(hold=30), opening(Asking(self.queue, OpenGate(), timeout=30, **asking)), guards=guards
         )
-        self._front = Front(EraLink(self.server), home, self)
+        self._front = Front(EraLink(self.server), self.home, self)
 
     @classmethod
     async def begun(
@@ -106,16 +110,20 @@ class WireClient:
     ) -> WireClient:
         """A client that knows its server."""
         client = cls(modern=modern, behind=behind, able=able, **asking)
-        if modern:
-            client.ask("hello", "server/discover")
+        await client.begin()
+        return client
+
+    async def begin(self) -> None:
+        """Get to know the server."""
+        if self.modern:
+            self.ask("hello", "server/discover")
         else:
             told = {"name": "c", "version": "1"}
-            hello = {"protocolVersion": NOVEMBER, "capabilities": able, "clientInfo": told}
-            client.say(request("hello", "initialize", hello))
-        assert (await client.taken()).result is not None
-        if not modern:
-            client.tell("notifications/initialized", {})
-        return client
+            hello = {"protocolVersion": NOVEMBER, "capabilities": self.able, "clientInfo": told}
+            self.say(request("hello", "initialize", hello))
+        assert (await self.taken()).result is not None
+        if not self.modern:
+            self.tell("notifications/initialized", {})
 
     def send(self, message: Message) -> None:
         self.got.append(message)
@@ -155,7 +163,7 @@ async def until(holds: Callable[[], object]) -> None:
     """Wait until something holds, bounded."""
     async with asyncio.timeout(5):
         while not holds():  # noqa: ASYNC110 - there is no event: what is waited for is any state
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.001)
 
 
 def again(message: Message, **changes: Any) -> Message:

@@ -46,6 +46,7 @@ class HttpLink:
         self._posting: dict[Id, asyncio.Task[None]] = {}
         self._outside: set[Id] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._closed = False
 
     def source_of(self, message: Message) -> Source:
         return self.source
@@ -54,6 +55,8 @@ class HttpLink:
         return Place(self.source, message)
 
     def send(self, message: Message) -> None:
+        if self._closed:
+            return  # a client may still leave, and nobody would close the connection that tells of it
         if message.method == "notifications/cancelled" and not self._cancel(message):
             return
         if self._entry is not None and self._entry.takes(message):
@@ -79,6 +82,7 @@ class HttpLink:
         return False
 
     async def aclose(self) -> None:
+        self._closed = True
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
