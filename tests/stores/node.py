@@ -5,7 +5,8 @@ the store, a log and the node's options. Each prints its process id and its port
 What the tools do, in which process and when, is written to the log, so that anything that is done twice can be seen.
 Options:
 
-- `sessions=routed`: legacy sessions, brought to their node; without it there are none.
+- `sessions=routed`: legacy sessions, brought to their node; `sessions=letters`: of nodes that cannot reach each other;
+  without it there are none.
 - `ledger=FILE`: a ledger in the store, signed with the key beside that file.
 - `dies=POINT`: killed by its own hand, as by `kill -9`, when it gets there; see `tests.stores.dying`.
 - `skew=SECONDS`: how far its clock is ahead.
@@ -111,7 +112,7 @@ def serve(where: str, log: str, options: dict[str, str]) -> None:
             store=store,
             timeout=120,
             ledger=open_ledger(store, options["ledger"]) if "ledger" in options else False,
-            node_url=f"http://127.0.0.1:{port}",
+            node_url=None if options.get("sessions") == "letters" else f"http://127.0.0.1:{port}",
         )
         handraise._terms = dataclasses.replace(handraise._terms, lease=LEASE)
         server = make_server(handraise, log, dying)

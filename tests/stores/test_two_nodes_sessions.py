@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import Iterator
 from typing import Any
 
+import httpx2
 import mcp_types as types
 import pytest
 from mcp import Client
@@ -22,6 +24,17 @@ pytestmark = [pytest.mark.stranger, pytest.mark.slow, pytest.mark.anyio]
 CONVERSATIONS = int(os.environ.get("HANDRAISE_CONVERSATIONS", "200"))
 CLIENTS = 20
 ROUTED = {"sessions": "routed"}
+HEADERS = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25"}
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {"elicitation": {}},
+        "clientInfo": {"name": "bare", "version": "1"},
+    },
+}
 LEGACY = (Revision.JUNE_2025, Revision.NOVEMBER_2025)
 
 
@@ -96,3 +109,30 @@ async def test_when_the_node_of_a_session_is_killed_its_call_ends_and_the_client
         async with talking(routed, revision, Person("bob")) as client:
             assert f"anew {revision} bob" in await say(client, "parked", f"anew {revision}")
     assert not [line for line in routed.done() if line.startswith(("lost", "again")) and " used " in line]
+
+
+@pytest.mark.shows("X2")
+async def test_where_nodes_cannot_reach_each_other_an_answer_still_goes_by_the_store(
+    postgres: PostgresServer, nursery: Program
+) -> None:
+    apart = {"sessions": "letters"}
+    with running_cluster(nursery, postgres.new_database(), apart, apart) as cluster:
+        home, other = (f"http://127.0.0.1:{node.port}/mcp" for node in cluster.nodes)
+        async with httpx2.AsyncClient(headers=HEADERS, timeout=20.0, trust_env=False) as http:
+            began = await http.post(home, json=INITIALIZE)
+            http.headers["mcp-session-id"] = began.headers["mcp-session-id"]
+            await http.post(home, json={"jsonrpc": "2.0", "method": "notifications/initialized"})
+            params = {"name": "parked", "arguments": {"job": "1"}}
+            call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+            async with http.stream("POST", home, json=call) as stream:
+                said = (
+                    json.loads(line[5:]) async for line in stream.aiter_lines() if line.startswith("data: {")
+                )
+                question = await anext(said)
+                result = {"action": "accept", "content": {"answer": "Ada"}}
+                answered = await http.post(
+                    other, json={"jsonrpc": "2.0", "id": question["id"], "result": result}
+                )
+                end = await anext(said)
+    assert answered.status_code == 202
+    assert end["result"]["content"][0]["text"].startswith("1 Ada on ")
