@@ -100,7 +100,7 @@ def _section(kind: type[HandraiseError]) -> str:
         ("what to do", NEXT[kind.__name__]),
         (
             "JSON-RPC",
-            _wire(legacy) if legacy == modern else f"{_wire(modern)} on 2026-07-28, {_wire(legacy)} before",
+            _wire(legacy) if legacy == modern else f"{_wire(modern)} on 2026-07-28; {_wire(legacy)} before",
         ),
     ]
     summary = (inspect.getdoc(kind) or "").partition("\n")[0]

@@ -94,7 +94,7 @@ def _page() -> Iterator[str]:
         yield f"## handraise.{part}"
         yield _docstring(module)
         yield table(("name", ""), _rows(module))
-        yield f"More, and more examples: [{part}](../{page})."
+        yield f"More: [{page.removesuffix('.md').rpartition('/')[2]}](../{page})."
         if part not in WITHOUT_EXAMPLE:
             yield block("python", source_of(f"parts/{part}"))
             yield block("text", printed_by(f"parts/{part}"), "prints")
