@@ -13,7 +13,7 @@ from handraise.guards.sql.schema import Relation, Schema, fold
 
 _OWNERS: Final = (exp.Select, exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Copy, exp.Create)
 _DERIVED: Final = (exp.Subquery, exp.Values, exp.Unnest, exp.Lateral)
-_AS_IT_IS: Final[Mapping[str, str]] = MappingProxyType({})
+_AS_IT_IS: Final[Mapping[str, list[str]]] = MappingProxyType({})
 
 
 class UnknownTable(Exception):
@@ -22,15 +22,14 @@ class UnknownTable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A table in a query. `renamed` has the columns that are called something else there."""
+    """A table in a query. `renamed` has the columns that are called something else there; several may share a name."""
 
     relation: Relation
-    renamed: Mapping[str, str]
+    renamed: Mapping[str, list[str]]
 
     def meant(self, name: str) -> Iterator[str]:
         """The columns that a name means: by its new name, and by its own in case that still works."""
-        if name in self.renamed:
-            yield self.renamed[name]
+        yield from self.renamed.get(name, ())
         if name in self.relation.folded:
             yield name
 
@@ -106,7 +105,10 @@ class Scopes:
         return relations
 
 
-def _renamed(relation: Relation, names: list[str]) -> Mapping[str, str]:
+def _renamed(relation: Relation, names: list[str]) -> Mapping[str, list[str]]:
     if not names:
         return _AS_IT_IS
-    return {fold(new): fold(old) for new, old in zip(names, relation.columns, strict=False)}
+    renamed: dict[str, list[str]] = {}
+    for new, old in zip(names, relation.columns, strict=False):
+        renamed.setdefault(fold(new), []).append(fold(old))
+    return renamed
