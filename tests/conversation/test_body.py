@@ -1,16 +1,21 @@
-"""A body at its questions: several at once, nobody who answers, callers that leave, stores that fail."""
+"""A body that never asks, and one at its questions: several at once, nobody who answers, callers that leave, stores
+that fail."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
+from collections.abc import Coroutine
 from typing import Any
 
 import pytest
 from tests.conversation.parking import (
+    ALICE,
     MALLORY,
     Log,
     Parking,
+    Run,
     Unsteady,
     ask,
     breathe,
@@ -22,6 +27,71 @@ from tests.conversation.parking import (
 
 from handraise.conversation import Conversation, Outcome, SettledError, Store
 from handraise.errors import Expired, StateRefused, StoreError, Withdrawn
+
+# None.
+
+
+@pytest.fixture
+def run(log: Log) -> Run:
+    """A body in a lot of its own, that nothing was asked of yet."""
+    return Run(Parking(one_question(log)).lot, ALICE)
+
+
+async def test_a_body_that_never_waits_is_over_at_once_and_has_no_conversation(run: Run) -> None:
+    async def work() -> Any:
+        assert run.context is not None
+        return "done"
+
+    given = run.run(work(), contextvars.copy_context())
+    assert run.context is None
+    assert await given == "done"
+    assert run._conversation is None
+    assert not run.lot.bodies
+
+
+async def test_a_body_that_waits_for_something_else_is_waited_for(run: Run) -> None:
+    ready = asyncio.Event()
+
+    async def work() -> Any:
+        await ready.wait()
+        return "done"
+
+    given = run.run(work(), contextvars.copy_context())
+    assert run.lot.bodies == {run}
+    ready.set()
+    assert await within(given) == "done"
+    assert not run.lot.bodies
+
+
+async def _fails() -> Any:
+    raise LookupError("no such account")
+
+
+async def _waits_and_fails() -> Any:
+    await asyncio.sleep(0)
+    raise LookupError("no such account")
+
+
+@pytest.mark.parametrize("work", [_fails, _waits_and_fails])
+async def test_what_a_body_raises_reaches_its_caller(run: Run, work: Any) -> None:
+    body: Coroutine[Any, Any, Any] = work()
+    with pytest.raises(LookupError, match="no such account"):
+        await within(run.run(body, contextvars.copy_context()))
+    assert not run.lot.bodies
+
+
+@pytest.mark.parametrize("turns", [0, 1])
+async def test_a_body_that_cancels_itself_is_withdrawn_and_its_caller_is_not_cancelled(
+    run: Run, turns: int
+) -> None:
+    async def work() -> Any:
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        raise asyncio.CancelledError
+
+    with pytest.raises(Withdrawn):
+        await within(run.run(work(), contextvars.copy_context()))
+
 
 # Several questions.
 
