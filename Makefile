@@ -61,7 +61,7 @@ bench: $(READY) ## measure against peers, side by side; writes bench/out/
 docs: $(READY) ## write the pages that are made from code, run every snippet, build site/
 	$(BIN)/python -m docs.make
 	$(BIN)/python -m pytest -n 2 -m 'not stranger' tests/docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 	@echo "site/index.html is the documentation"
 
 clean: ## remove what the other targets made
