@@ -11,7 +11,8 @@ from tests.postgres import PostgresServer
 from handraise.conversation.tickets import Tickets
 from handraise.stores import MemoryStore, SqliteStore
 from handraise.stores.postgres import PostgresStore
-from handraise.testing.tickets import TICKET, TicketsContract
+from handraise.testing import TicketsContract
+from handraise.testing.tickets import TICKET
 
 pytestmark = pytest.mark.anyio
 

@@ -84,18 +84,19 @@ class Keeper:
 
     async def ask(self, parked: Parked, round: dict[str, Any] | None) -> None:
         """A parked call asks again."""
-        await self._is_kept(parked)
-        await self._tickets.ask(parked.key, round)
+        if await self._is_kept(parked):
+            await self._tickets.ask(parked.key, round)
 
     async def send(self, parked: Parked) -> bool:
         """The answers go to the server, from here and nowhere else."""
-        await self._is_kept(parked)
-        return await self._tickets.send(parked.key, holder=self._name)
+        return not await self._is_kept(parked) or await self._tickets.send(parked.key, holder=self._name)
 
-    async def _is_kept(self, parked: Parked) -> None:
-        """Somebody may answer while a call is still being parked."""
-        if parked.kept is not None:
-            await asyncio.shield(parked.kept)
+    async def _is_kept(self, parked: Parked) -> bool:
+        """Whether the store has a call: somebody may answer while it is being parked, or after that failed."""
+        if parked.kept is None:
+            return True
+        await asyncio.wait({parked.kept})
+        return parked.kept.exception() is None
 
     async def find(self, ticket: str, person: str) -> Ticket | None:
         """The call of this person with this ticket."""

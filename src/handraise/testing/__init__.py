@@ -13,6 +13,7 @@ with contextlib.suppress(ImportError):
         "handraise.testing.stores",
         "handraise.testing.ledgers",
         "handraise.testing.sessions",
+        "handraise.testing.tickets",
         "handraise.testing.vaults",
     )
 
@@ -22,6 +23,7 @@ from handraise.testing.ledgers import LedgerContract
 from handraise.testing.people import ScriptedPerson
 from handraise.testing.sessions import SessionsContract
 from handraise.testing.stores import StoreContract
+from handraise.testing.tickets import TicketsContract
 from handraise.testing.vaults import SecretsContract
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "SecretsContract",
     "SessionsContract",
     "StoreContract",
+    "TicketsContract",
     "assert_nothing_runs_before_consent",
     "connect",
 ]
