@@ -12,11 +12,15 @@ from tests.gateway.notes import DONE
 from tests.gateway.peers import Gateway, gateway
 from tests.server.peers import REVISIONS, Person, text_of
 
+from handraise.conversation.tickets import Ticket
 from handraise.desks import Decision
 from handraise.desks.scripted import Line
+from handraise.errors import StoreError
 from handraise.gateway.options import Options
+from handraise.gateway.taking_over import Keeper
 from handraise.questions import Accepted, Declined
 from handraise.revisions import Revision
+from handraise.stores.memory_tickets import MemoryTickets
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W2")]
 
@@ -198,3 +202,44 @@ async def test_nothing_that_the_model_sees_says_where_to_sign_in_or_what_was_ans
     assert "http://127" not in seen.seen_by_model
     assert "sign-in" not in seen.seen_by_model
     assert id not in seen.seen_by_model
+
+
+class Away(MemoryTickets):
+    """A store that cannot be reached: from the start, or for what is to be kept."""
+
+    def __init__(self, *, reads: bool) -> None:
+        super().__init__()
+        self._reads = reads
+
+    async def waiting(self, person: str) -> list[Ticket]:
+        if not self._reads:
+            raise StoreError("the store is away")
+        return await super().waiting(person)
+
+    async def open(self, ticket: Ticket) -> None:
+        raise StoreError("the store is away")
+
+
+async def test_a_store_that_is_away_leaves_nobody_waiting_in_vain(revision: Revision) -> None:
+    DONE.clear()
+    keeper = Keeper(Away(reads=False))
+    async with (
+        gateway(options=QUICK, script=LEAVE, keeper=keeper) as (seen, connect),
+        connect(revision) as client,
+    ):
+        await seen.home.asking()
+        result = await client.call_tool("delete", {"title": "plans"})
+        assert result.is_error
+        assert "decided nothing" in text_of(result)
+    assert DONE == {}
+
+
+async def test_a_call_that_cannot_be_kept_waits_in_this_process_all_the_same(revision: Revision) -> None:
+    keeper = Keeper(Away(reads=True))
+    async with (
+        gateway(options=QUICK, script=LEAVE, keeper=keeper) as (seen, connect),
+        connect(revision) as client,
+    ):
+        parked = await client.call_tool("archive", {"title": "plans"})
+        assert ticket_in(parked)
+        assert seen.queue.waiting()

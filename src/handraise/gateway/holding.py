@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from handraise.errors import HandraiseError
+from handraise.errors import HandraiseError, StoreError
 from handraise.gateway.calls import Call
 from handraise.gateway.errands import Errands
 from handraise.gateway.messages import Message, made, notice
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from handraise.conversation.tickets import Ticket
     from handraise.gateway.home import Home
     from handraise.gateway.taking_over import Keeper
+
+logger = logging.getLogger(__name__)
 
 BEAT: Final = 10.0
 """Seconds between two notices that a call is still alive."""
@@ -130,7 +133,12 @@ class Holding:
     async def _hold(self, call: Call) -> None:
         await self._alive(call, call.began + self._home.options.hold)
         call.held = None  # whoever answers from now on answers a parked call
-        parked = await self.park(call)
+        try:
+            parked = await self.park(call)
+        except StoreError as error:
+            logger.error("a call waits in this process only: %s", error)
+            assert call.parked is not None
+            parked = call.parked
         call.answer(
             parked.settled.result()
             if parked.settled.done()

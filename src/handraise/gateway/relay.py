@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Coroutine
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
@@ -14,6 +15,7 @@ from handraise.gateway.calls import Call
 from handraise.gateway.errands import Errands
 from handraise.gateway.guarded import Guarded
 from handraise.gateway.holding import Holding
+from handraise.gateway.home import CANNOT_ASK
 from handraise.gateway.links import Link, Place, Port
 from handraise.gateway.messages import Id, Message, known, notice, request
 from handraise.gateway.parked import Binding, sameness
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 CANCELLED: Final = "notifications/cancelled"
 ASKER_ENDED: Final = "the asker ended while it was asking"
 """Why a question is cancelled whose server is gone; `handraise.client.recording` knows it, which is loaded later."""
+
+logger = logging.getLogger(__name__)
 
 
 class Relay:
@@ -269,7 +273,18 @@ class Relay:
 
     def run(self, work: Coroutine[Any, Any, None], call: Call | None = None) -> asyncio.Task[None]:
         """Have something go on; it ends with the call that it belongs to."""
-        return self._errands.run(work, None if call is None else call.tasks)
+        task = self._errands.run(work, None if call is None else call.tasks)
+        task.add_done_callback(lambda done: self._tell_failure(done, call))
+        return task
+
+    def _tell_failure(self, done: asyncio.Task[None], call: Call | None) -> None:
+        """Nobody waits in vain because something failed here, as a store does that is away."""
+        if done.cancelled() or (error := done.exception()) is None:
+            return
+        logger.error("what the gateway was doing could not go on", exc_info=error)
+        if call is not None:
+            self.end(call, told(call, CANNOT_ASK, failed=True))
+            call.port = None
 
     def _lost(self, source: Source, last: bool) -> None:
         """A server is gone. A call that waited for a person ends as ambiguous, and is never made again."""
