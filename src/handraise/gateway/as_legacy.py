@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final
 
@@ -25,28 +24,15 @@ from handraise.gateway.peers import (
     SUBSCRIPTION_KEY,
     VERSION_KEY,
 )
+from handraise.gateway.rounds import RoundCall, hello
 from handraise.gateway.upstreams import Source
 
-_SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 _ENDED_HERE: Final = (
     "notifications/initialized",
     "notifications/roots/list_changed",
     "notifications/progress",
 )
 _PAUSES: Final = (0.05, 0.1, 0.25, 0.5, 1.0)
-
-
-@dataclass(slots=True)
-class _Call:
-    """A request on its way, through all its rounds."""
-
-    message: Message
-    key: Id
-    state: str | None = None
-    missing: dict[Id, str] = field(default_factory=dict)
-    """The questions that the client has not answered yet, by the id under which it knows them."""
-    answers: dict[str, Any] = field(default_factory=dict)
-    idle: int = 0
 
 
 class AsLegacy:
@@ -60,8 +46,8 @@ class AsLegacy:
         """What the server said to `initialize`; the client hears it if the server is not modern, either."""
         self._envelope: dict[str, Any] = {VERSION_KEY: MODERN}
         self._version = NOVEMBER
-        self._calls: dict[Id, _Call] = {}
-        self._asked: dict[Id, _Call] = {}
+        self._calls: dict[Id, RoundCall] = {}
+        self._asked: dict[Id, RoundCall] = {}
         self._listening = Listening()
         self._fresh = count(1)
         link.on_message = self._from_server
@@ -77,7 +63,7 @@ class AsLegacy:
         assert message.id is not None
         asked = response(message.id, {"resultType": "input_required", **round})
         asked.source = self.source_of(message)
-        self._ask(_Call(message, message.id), asked)
+        self._ask(RoundCall(message, message.id), asked)
         return True
 
     async def aclose(self) -> None:
@@ -116,7 +102,7 @@ class AsLegacy:
         if message.id is None:
             self._link.send(message)
             return
-        call = _Call(message, message.id)
+        call = RoundCall(message, message.id)
         self._calls[call.key] = call
         self._link.send(message.with_(params=self._wrapped(message.params)))
 
@@ -138,7 +124,7 @@ class AsLegacy:
         else:
             self._finish(call, message)
 
-    def _finish(self, call: _Call, message: Message) -> None:
+    def _finish(self, call: RoundCall, message: Message) -> None:
         changes: dict[str, Any] = {"id": call.message.id}
         if message.result is not None and "resultType" in message.result:
             changes["result"] = {
@@ -148,27 +134,18 @@ class AsLegacy:
             message.with_(**changes) if len(changes) > 1 or message.id != call.message.id else message
         )
 
-    def _discovered(self, call: _Call, message: Message) -> None:
+    def _discovered(self, call: RoundCall, message: Message) -> None:
         result = message.result
         if result is None or MODERN not in result.get("supportedVersions", ()):
             self.on_message(self._refusal.with_(id=call.message.id))
             return
-        capabilities = dict(result.get("capabilities") or {})
-        self._listening.offered(capabilities)
-        meta = result.get("_meta")
-        claimed = (meta.get(_SERVER_INFO) if isinstance(meta, dict) else None) or result.get("serverInfo")
-        told = {
-            "protocolVersion": self._version,
-            "capabilities": {"logging": {}, **capabilities},
-            "serverInfo": claimed or {"name": "unknown", "version": ""},
-        }
-        if "instructions" in result:
-            told["instructions"] = result["instructions"]
+        self._listening.offered(result.get("capabilities") or {})
+        told = hello(result, self._version)
         answer = response(call.message.id, told)
         answer.source = message.source
         self.on_message(answer)
 
-    def _ask(self, call: _Call, message: Message) -> None:
+    def _ask(self, call: RoundCall, message: Message) -> None:
         """A round asks: its requests go to the client, as the ones before 2026-07-28 did."""
         result = message.result or {}
         requests = result.get("inputRequests") or {}
@@ -207,14 +184,14 @@ class AsLegacy:
         if not call.missing:
             self._retry(call)
 
-    def _give_up(self, call: _Call, message: Message) -> None:
+    def _give_up(self, call: RoundCall, message: Message) -> None:
         """The client answered with an error: the call ends with it, and is not made again."""
         self._forget(call)
         error = message.body.get("error") or {}
         text = f"The client could not be asked: {error.get('message', '')}"
         self.on_message(fault(call.message.id, error.get("code", -32603), text, error.get("data")))
 
-    def _retry(self, call: _Call) -> None:
+    def _retry(self, call: RoundCall) -> None:
         params = self._wrapped(call.message.params)
         params["inputResponses"] = call.answers
         if call.state is not None:
@@ -230,7 +207,7 @@ class AsLegacy:
                 self._forget(call)
                 self._link.send(message.with_(params={**message.params, "requestId": call.key}))
 
-    def _forget(self, call: _Call) -> None:
+    def _forget(self, call: RoundCall) -> None:
         self._calls.pop(call.key, None)
         for id in call.missing:
             self._asked.pop(id, None)

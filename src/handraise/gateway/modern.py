@@ -11,47 +11,17 @@ from handraise.gateway.calls import Call
 from handraise.gateway.home import CANNOT_ASK
 from handraise.gateway.links import Port
 from handraise.gateway.messages import Message, fault, response
+from handraise.gateway.passing_round import Round
 from handraise.gateway.peers import CAPABILITIES_KEY, MODERN, Peer, envelope_of, peer_of_envelope, union
 from handraise.gateway.relay import ASKER_ENDED, Relay
 from handraise.gateway.upstreams import Source
 
 if TYPE_CHECKING:
-    from handraise.desks import Decision
     from handraise.gateway.asking import Asking
-    from handraise.gateway.at_client import AtClient
 
 ELICIT: Final = "elicitation/create"
 _MOST_ROUNDS: Final = 256
 _ROUNDS_A_CALL: Final = 20
-
-
-class Round:
-    """Questions of one round that went on to the client, and what was decided without it."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.at_client: dict[str, tuple[AtClient, asyncio.Future[Decision]]] = {}
-        self.decided: dict[str, dict[str, Any]] = {}
-        self.notes: list[str] = []
-
-    def end(self, why: str | None = None) -> None:
-        """Nobody will answer it any more."""
-        for _, deciding in self.at_client.values():
-            deciding.cancel(why)
-
-    async def answers(self, sent: Mapping[str, Any]) -> dict[str, Any]:
-        """The answers for the server: the client's as it sent them, unless they may not leave; ours beside them."""
-        from handraise.gateway.asking import dump
-
-        for key, (at_client, _) in self.at_client.items():
-            at_client.answer(sent.get(key))
-        answers = {**sent, **self.decided}
-        for key, (_, deciding) in self.at_client.items():
-            decided = dump(await deciding)
-            raw = sent.get(key)
-            if key in sent and not (isinstance(raw, dict) and raw.get("action") == decided["action"]):
-                answers[key] = decided
-        return answers
 
 
 class ModernRelay(Relay):

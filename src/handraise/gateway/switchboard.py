@@ -11,13 +11,12 @@ from handraise.gateway.combined import combine_discovery, combine_hello
 from handraise.gateway.directory import LISTS, Directory, template_fits
 from handraise.gateway.links import Link, Place
 from handraise.gateway.messages import Id, Message, fault, known, request, response
+from handraise.gateway.named import BY_URI, KINDS, kind_of_reference, named
 from handraise.gateway.peers import envelope_of
 from handraise.gateway.upstreams import Source
 
 _PAGES: Final = 100
 _TO_ALL: Final = ("notifications/initialized", "notifications/roots/list_changed", "logging/setLevel")
-_KINDS: Final = {"tools/call": "tools/list", "prompts/get": "prompts/list"}
-_BY_URI: Final = ("resources/read", "resources/subscribe", "resources/unsubscribe")
 
 
 class Switchboard:
@@ -129,8 +128,8 @@ class Switchboard:
     async def _found(self, message: Message) -> str | None:
         """The server that has what a message is about; all are asked what they have if that is not known yet."""
         if self._server_of(message) is None:
-            kind = _KINDS.get(message.method or "") or _kind_of_reference(message)
-            kinds = ["resources/list", "resources/templates/list"] if message.method in _BY_URI else [kind]
+            kind = KINDS.get(message.method or "") or kind_of_reference(message)
+            kinds = ["resources/list", "resources/templates/list"] if message.method in BY_URI else [kind]
             await asyncio.gather(*(self._listed(each) for each in kinds if each is not None))
         return self._server_of(message)
 
@@ -144,10 +143,10 @@ class Switchboard:
 
     def _server_of(self, message: Message) -> str | None:
         """Whose a message is, as far as we know."""
-        for kind, name in _named(message):
+        for kind, name in named(message):
             if (entry := self._directories[kind].find(name)) is not None:
                 return entry.server
-        if message.method in _BY_URI:
+        if message.method in BY_URI:
             uri = str(message.params.get("uri"))
             templates = self._directories["resources/templates/list"]._entries.values()
             return next((each.server for each in templates if template_fits(each.name, uri)), None)
@@ -155,7 +154,7 @@ class Switchboard:
 
     def _with_own_name(self, message: Message) -> Message:
         """The message with the name that the server itself uses."""
-        for kind, name in _named(message):
+        for kind, name in named(message):
             entry = self._directories[kind].find(name)
             if entry is None or entry.name == name:
                 continue
@@ -165,7 +164,7 @@ class Switchboard:
                     "uri" if "uri" in message.params["ref"] else "name": entry.name,
                 }
                 return message.with_(params={**message.params, "ref": reference})
-            key = "uri" if message.method in _BY_URI else "name"
+            key = "uri" if message.method in BY_URI else "name"
             return message.with_(params={**message.params, key: entry.name})
         return message
 
@@ -253,22 +252,3 @@ class Switchboard:
 
 
 _NOTHING: Final = Message(b"{}", {})
-
-
-def _named(message: Message) -> list[tuple[str, str]]:
-    """In which list what a message is about may be found, and under which name."""
-    if (kind := _KINDS.get(message.method or "")) is not None:
-        return [(kind, str(message.params.get("name")))]
-    if message.method in _BY_URI:
-        return [("resources/list", str(message.params.get("uri")))]
-    if (kind := _kind_of_reference(message)) is not None:
-        reference = message.params["ref"]
-        return [(kind, str(reference.get("name", reference.get("uri"))))]
-    return []
-
-
-def _kind_of_reference(message: Message) -> str | None:
-    reference = message.params.get("ref") if message.method == "completion/complete" else None
-    if not isinstance(reference, dict):
-        return None
-    return "prompts/list" if reference.get("type") == "ref/prompt" else "resources/templates/list"
