@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-import secrets
+import os
 from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -85,7 +85,7 @@ class Conversation:
 
     def identify(self) -> str:
         """What its rounds have in common in the store, from before the first one."""
-        self.id = self.id or TOKEN_PREFIX + secrets.token_hex(6)
+        self.id = self.id or TOKEN_PREFIX + os.urandom(6).hex()
         return self.id
 
     # The body's side.
@@ -218,7 +218,7 @@ class Conversation:
     async def _end_round(self, questions: dict[str, Json]) -> None:
         lot, before = self._lot, self.current
         lot.require_room()
-        after = Round(before.number + 1, TOKEN_PREFIX + secrets.token_hex(16), questions)
+        after = Round(before.number + 1, TOKEN_PREFIX + os.urandom(16).hex(), questions)
         self.id = self.id or after.token[:16]
         record = self._record(after, questions)
         told = () if lot.tell_asked is None else lot.tell_asked(self, questions)

@@ -16,7 +16,7 @@ def canonical(value: object) -> bytes:
 
 def digest(value: object) -> str:
     """A short digest of a JSON value, stable across processes."""
-    return hashlib.blake2b(canonical(value), digest_size=16).hexdigest()
+    return hashlib.blake2b(_write(value).encode(), digest_size=16).hexdigest()
 
 
 def keyed_id(key: bytes, *parts: object) -> str:

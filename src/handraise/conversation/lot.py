@@ -110,17 +110,11 @@ class Lot:
                     live = await self._revive(token, since, replay, tell_lost)
                 elif live[0].waits_at(live[1]):
                     rebind(live[0])
-                    self._go_on(token, since, live[0], answers)
+                    self._hold(token, since)
+                    live[0].take(answers)
                 break
             await self.store.changed(token)
         return await live[0].wait(live[1])
-
-    def _go_on(
-        self, token: str, since: float, conversation: Conversation, answers: Mapping[str, Json]
-    ) -> None:
-        """Give the answers to the body that waits for them."""
-        self._hold(token, since)
-        conversation.take(answers)
 
     def _answered_elsewhere(self, token: str) -> bool:
         """Another node took the answers to a round; whether its body is here."""
@@ -137,7 +131,8 @@ class Lot:
         except StoreError:
             return  # we are told again
         if answers is not None and live[0].waits_at(live[1]):
-            self._go_on(token, now, live[0], answers)
+            self._hold(token, now)
+            live[0].take(answers)
 
     async def _find(self, token: str) -> RoundRecord:
         record = await self.store.find_round(token)

@@ -84,7 +84,12 @@ class FormInquiry(NamedTuple, Generic[T]):
 
     def require_askable(self) -> None:
         """Refuse a form that asks for a secret, where the question is made."""
-        _require_no_secrets(self.question.message, self.question.form)
+        key = (self.question.message, id(self.question.form))
+        if key not in _judged:
+            require_no_secrets(self.question.message, self.question.form)
+            if len(_judged) >= _MANY:
+                _judged.clear()
+            _judged[key] = self.question.form  # kept, so that its id stays its own
 
     async def begin(self, call: Call, timeout: float) -> FormInquiry[T]:
         return self
@@ -239,15 +244,7 @@ class ModelInquiry:
 
 _judged: dict[tuple[str, int], Form[Any]] = {}
 """What was judged already: most questions are asked many times in the same words."""
-
-
-def _require_no_secrets(message: str, form: Form[Any]) -> None:
-    key = (message, id(form))
-    if key not in _judged:
-        require_no_secrets(message, form)
-        if len(_judged) >= 1024:
-            _judged.clear()
-        _judged[key] = form  # kept, so that its id stays its own
+_MANY = 1024
 
 
 def _parsed(raw: Any, mode: Mode, form: Form[Any] | None = None) -> WireAnswer:
