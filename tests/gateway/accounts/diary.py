@@ -21,6 +21,7 @@ from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import AnyHttpUrl
+from starlette.responses import Response
 from tests.gateway.test_http import served
 from tests.server.peers import free_port
 
@@ -137,8 +138,14 @@ class Diary:
     provider: Provider
     headers: list[dict[str, str]] = field(default_factory=list)
     written: list[tuple[str, str]] = field(default_factory=list)
-    open_to_all: bool = False
-    """Whether only calls of tools need a token."""
+    wants: str | None = None
+    """A scope without which no token suffices."""
+
+    @property
+    def lacks_scope(self) -> bool:
+        """Whether the last request came with a token that does not allow enough."""
+        token = self.provider.tokens.get(self.headers[-1].get("authorization", "").removeprefix("Bearer "))
+        return self.wants is not None and token is not None and self.wants not in token.scopes
 
     @property
     def mcp(self) -> str:
@@ -168,6 +175,10 @@ def make_diary(diary: Diary) -> Any:
     async def overheard(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http" and scope["path"] == "/mcp":
             diary.headers.append({name.decode(): value.decode() for name, value in scope["headers"]})
+            if diary.lacks_scope:
+                told = f'Bearer error="insufficient_scope", scope="{diary.wants}"'
+                await Response(status_code=403, headers={"www-authenticate": told})(scope, receive, send)
+                return
         await app(scope, receive, send)
 
     return overheard

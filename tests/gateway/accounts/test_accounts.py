@@ -209,3 +209,20 @@ async def test_where_nobody_is_asked_at_a_desk_the_model_is_told() -> None:
         told = (await http.post(here.url, json=HELLO)).json()["error"]["message"]
         assert "none can be connected now" in told
         assert not here.queue.waiting()
+
+
+@pytest.mark.parametrize("revision", WITH_URL, ids=str)
+async def test_a_server_that_wants_more_gets_it_beside_what_was_agreed_to_before(revision: Revision) -> None:
+    async with open_diary() as diary, alone(diary) as here:
+        async with asyncio.TaskGroup() as both:
+            both.create_task(here.connect())
+            both.create_task(write(here, revision, "x"))
+        async with connect(here.url, revision) as client:
+            await client.list_tools()
+            diary.wants = "more"
+            async with asyncio.TaskGroup() as both:
+                both.create_task(here.connect())
+                wrote = both.create_task(client.call_tool("write", {"text": "y"}))
+            assert text_of(wrote.result()) == "me@diary wrote y"
+        *_, newest = diary.provider.tokens.values()
+        assert newest.scopes == ["diary", "more"]

@@ -21,11 +21,15 @@ OURSELVES: Final = Person("handraise:gateway", "", "system")
 async def registered(
     server: Metadata, redirect_uri: str, scopes: tuple[str, ...], vault: Vault, reach: Reach
 ) -> OwnClient:
-    """The gateway as a client of an authorization server, for one address to come back to; the same one every time."""
+    """The gateway as a client of an authorization server, for one address to come back to; the same one every time.
+
+    A server may hold a client to the scopes with which it registered, so that these are all there are: registering
+    asks nobody for anything.
+    """
     place = hashlib.sha256(f"{server.issuer}\n{redirect_uri}".encode()).hexdigest()
     kept = await vault.find(OURSELVES, f"client-{place[:24]}")
-    if kept is None:
-        kept = await _register(server, redirect_uri, scopes, reach)
+    if kept is None or not set(scopes) <= set(kept["scopes"]):
+        kept = await _register(server, redirect_uri, tuple(dict.fromkeys([*scopes, *server.scopes])), reach)
         await vault.keep(OURSELVES, f"client-{place[:24]}", kept)
     return OwnClient(kept["client_id"], kept["client_secret"])
 
@@ -55,4 +59,5 @@ async def _register(
     return {
         "client_id": answer["client_id"],
         "client_secret": secret if isinstance(secret, str) and secret else None,
+        "scopes": list(scopes),
     }

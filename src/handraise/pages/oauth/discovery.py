@@ -15,6 +15,7 @@ from handraise.issuers.wire import NotThere, fetch
 from handraise.pages.oauth.registration import Registration
 
 _FRESH: Final = 3600.0
+_MOST_SCOPES: Final = 100
 _ENDPOINTS: Final = (
     "authorization_endpoint",
     "token_endpoint",
@@ -43,6 +44,8 @@ class Metadata:
     registration_endpoint: str | None = None
     publishes_pkce: bool = False
     """Whether it says itself that it has PKCE with S256."""
+    scopes: tuple[str, ...] = ()
+    """What may be asked for there, as far as it says."""
 
 
 _known: dict[str, tuple[float, Metadata]] = {}
@@ -95,6 +98,7 @@ def parse_metadata(issuer: str, published: dict[str, Any]) -> Metadata:
         published.get("authorization_response_iss_parameter_supported") is True,
         endpoints["registration_endpoint"],
         methods is not None,
+        (_words(published, "scopes_supported") or ())[:_MOST_SCOPES],
     )
 
 
