@@ -15,7 +15,7 @@ from mcp import Client
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ElicitResult
 from tests.client.hosts import host
-from tests.ledger.examples import an_event
+from tests.ledger.examples import ABOUT, an_event
 from tests.server.peers import REVISIONS, connect, text_of
 from tests.server.rounds import Rounds, accepted, by_hand
 from tests.server.shop import Effects, make_shop
@@ -27,13 +27,14 @@ from handraise.errors import StoreError
 from handraise.ledger import Event, Kind, Ledger
 from handraise.ledger.audit import verify
 from handraise.ledger.ledger import Fate
+from handraise.ledger.trail import Trail
 from handraise.pages import About as PageAbout
 from handraise.pages import Pages, SecretField, SecretPage
 from handraise.pages.secret_page import ONE
 from handraise.questions import Person
 from handraise.revisions import Revision
 from handraise.server.install import _RUNTIMES
-from handraise.server.observing import question_id, stem_of, stem_of_question
+from handraise.server.observing import decision_of, question_id, stem_of, stem_of_question
 from handraise.server.recording import _fate
 
 ADA = {"customer": "Ada"}
@@ -406,3 +407,10 @@ async def test_who_opens_the_page_of_another_person_is_in_the_ledger(tmp_path: P
     assert (event.kind, event.reasons) == ("refused", ("the page was opened by another person",))
     assert event.about.principal is not None
     assert event.about.principal.subject == "ada"
+
+
+@pytest.mark.shows("G7")
+@pytest.mark.parametrize(("action", "open_"), [("accept", True), ("decline", False), ("cancel", False)])
+def test_only_an_accept_waits_for_what_becomes_of_the_call(action: str, open_: bool) -> None:
+    trail = Trail("q_1", ABOUT, None, clock=lambda: 1.0, until="used")
+    assert [record.open for record in decision_of(trail, {"action": action})] == [open_]
