@@ -137,12 +137,15 @@ class _Told(list[Any]):
 
 async def _park(revision: Revision, tell: Tell) -> None:
     leave = [Line("leave", repeat=True)]
-    async with gateway(server=make_shop(), options=Options(hold=0.5), script=leave) as (seen, joined):
+    async with gateway(server=make_shop(), options=Options(hold=0.01), script=leave) as (seen, joined):
         seen.from_client, seen.to_client = _Told(tell, "to server"), _Told(tell, "to client")
         async with joined(revision) as client:
             parked = await client.call_tool("greet")
             ticket = re.search(r"ticket '([\w-]+)'", parked.content[0].text)
             assert ticket is not None
+            seen.home.options = Options(
+                hold=20
+            )  # the person is quick now; no machine is too slow for the page
             [question] = seen.queue.waiting()
             seen.queue.decide(question.id, Decision(Accepted({"answer": "Ada"}), desk="web"))
             await client.call_tool("handraise_resume", {"ticket": ticket[1]})
@@ -249,7 +252,7 @@ FLOWS: Final = (
         "Through the gateway",
         "greet",
         "The client cannot be asked, and the [gateway](../gateway.md) stands in between. This is the client's side "
-        "of it: the call is held (45 seconds; here half of one), then parked. Meanwhile the person answers at the "
+        "of it: the call is held (45 seconds; here next to none), then parked. Meanwhile the person answers at the "
         "desk, which no message here shows. The model resumes with a ticket, which does not suffice to answer. "
         "`my notes` is what the user calls the server.",
         {"": _park},
