@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import Final
 
 import anyio
-from docs.make.flows import FLOWS, Flow, Run
+from docs.make.flows import FLOWS, Flow
 from docs.make.markdown import NOTICE, block, table
+from docs.make.runs import Run
 from docs.make.shop import source_of
 
 from handraise.revisions import Revision
