@@ -47,6 +47,13 @@ class Alone:
     home: Home
     diary: Diary
     seen: list[Any] = field(default_factory=list)
+    links: list[Any] = field(default_factory=list)
+
+    async def nobody_waits_outside(self) -> None:
+        """Wait until no request waits for an account."""
+        async with asyncio.timeout(20):
+            while any(link._link._outside for link in self.links):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
 
     async def connect(self, user: str | None = "me@diary") -> None:
         """Agree at the desk, and do it in the browser."""
@@ -71,9 +78,15 @@ async def alone(diary: Diary, client: OwnClient | None = None, **options: Any) -
     queue = Queue()
     home = Home(Options(**{"hold": 20, **options}), opening(Asking(queue, OpenGate(), timeout=30)))
     accounts, upstream = Accounts(home), Upstream("diary", url=diary.mcp, oauth=client)
-    gateway = HttpGateway(home, lambda person: open_link(upstream, accounts.of(person)))
+    links: list[Any] = []
+
+    async def opened(person: Any) -> Any:
+        links.append(await open_link(upstream, accounts.of(person)))
+        return links[-1]
+
+    gateway = HttpGateway(home, opened)
     async with served(gateway, "off") as url:
-        yield Alone(url, queue, home, diary)
+        yield Alone(url, queue, home, diary, links=links)
         await gateway.aclose()
         await accounts.aclose()
 
@@ -185,8 +198,11 @@ async def test_a_no_during_a_call_is_a_sentence_for_the_model(revision: Revision
     assert diary.written == [("me@diary", "x")]
 
 
+@pytest.mark.parametrize("agreed", [False, True], ids=["asked", "in the browser"])
 @pytest.mark.parametrize("revision", WITH_URL, ids=str)
-async def test_a_call_that_was_cancelled_meanwhile_never_reaches_the_server(revision: Revision) -> None:
+async def test_a_call_that_was_cancelled_meanwhile_never_reaches_the_server(
+    revision: Revision, agreed: bool
+) -> None:
     async with open_diary() as diary, alone(diary) as here, Browser() as browser:
         async with asyncio.TaskGroup() as both:
             both.create_task(here.connect())
@@ -197,8 +213,13 @@ async def test_a_call_that_was_cancelled_meanwhile_never_reaches_the_server(revi
             diary.provider.refreshing.clear()
             calling = asyncio.create_task(client.call_tool("write", {"text": "y"}))
             (waiting,) = await questions(here.queue, 1)
+            if agreed:
+                here.queue.decide(waiting.id, Decision(Accepted(None), by="agent", desk="test"))
+                for _ in range(50):  # some turns later
+                    await asyncio.sleep(0)
             calling.cancel()
             await questions(here.queue, 0)
+            await here.nobody_waits_outside()
             await browser.connect(waiting.question.url, diary, "me@diary")
             assert text_of(await client.call_tool("write", {"text": "z"})) == "me@diary wrote z"
     assert [text for _, text in diary.written] == ["x", "z"]
