@@ -1,12 +1,16 @@
-"""What the page about security claims is backed: by tests that exist, and by pages of the specification."""
+"""What the pages claim is backed: by tests that exist, and by a revision of the specification."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
+from docs.make.pages import PAGES
 from docs.make.requirements import shown_by
 from tests.docs.snippets import ROOT
+
+from handraise.revisions import Revision
 
 pytestmark = pytest.mark.shows("T1")
 
@@ -29,3 +33,17 @@ def test_a_rule_of_the_specification_is_cited_with_its_revision() -> None:
     cited = re.findall(r"\[([^\]]+)\]\(https://modelcontextprotocol\.io/specification/([\d-]+)/", PAGE)
     assert len(cited) > 10
     assert all(words.startswith(revision) for words, revision in cited)
+
+
+RULE = re.compile(r"\b(MUST|SHOULD)\b|specification (says|wants|forbids)")
+REVISION = re.compile("|".join(Revision))
+BY_HAND = [
+    path for path in sorted((ROOT / "docs").rglob("*.md")) if path.relative_to(ROOT).as_posix() not in PAGES
+]
+
+
+@pytest.mark.parametrize("path", BY_HAND, ids=lambda path: path.stem)
+def test_a_sentence_about_the_specification_names_the_revision(path: Path) -> None:
+    text = re.sub(r"(?ms)^```.*?^```$", "", path.read_text(encoding="utf-8"))
+    pieces = re.split(r"\n\n|\n(?=[|-] )", text)
+    assert not [piece for piece in pieces if RULE.search(piece) and not REVISION.search(piece)]
