@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Literal, NoReturn, TypeAlias, TypeVar
 
@@ -40,6 +40,12 @@ class UrlQuestion:
 
 
 Question: TypeAlias = FormQuestion[Any] | UrlQuestion
+
+
+def with_reasons(message: str, reasons: Sequence[str]) -> str:
+    """The message of a question that is asked again, with why the last answer could not be used."""
+    listed = "\n".join(f"- {reason}" for reason in reasons)
+    return f"{message}\n\nThe last answer could not be used:\n{listed}"
 
 
 @dataclass(frozen=True, slots=True)

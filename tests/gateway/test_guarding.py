@@ -158,20 +158,52 @@ def many(ran: list[int]) -> MCPServer:
 @pytest.mark.shows("U1")
 async def test_a_number_is_counted_from_the_arguments_and_typed(revision: Revision) -> None:
     ran: list[int] = []
-    script = [Line("accept", {"typed": "3"}), Line("accept", {"typed": "4"})]
     async with (
-        gateway(server=many(ran), guards=rules(MANY), script=script) as (seen, connect),
+        gateway(server=many(ran), guards=rules(MANY), script=[Line("accept", {"typed": "3"})]) as (
+            seen,
+            connect,
+        ),
         connect(revision) as client,
     ):
         assert text_of(await client.call_tool("remove", {"paths": ["a"]})) == "removed"
         assert text_of(await client.call_tool("remove", {"paths": ["a", "b", "c"]})) == "removed"
-        mistyped = await client.call_tool("remove", {"paths": ["a", "b", "c"]})
-    assert (mistyped.meta or {})[CATEGORY] == "not_confirmed"
     assert ran == [1, 3]
     assert seen.events[0].waiting.question.message.startswith("Remove 3 files?")
 
 
-@pytest.mark.parametrize("no", [Line("decline"), Line("accept", {"typed": "no"})], ids=["decline", "no"])
+FOUR = Line("accept", {"typed": "4"})
+ALWAYS = Line("accept", {"typed": "4"}, repeat=True)
+
+
+@pytest.mark.shows("U1")
+@pytest.mark.parametrize(
+    ("then", "outcome", "asked"),
+    [
+        ([FOUR, FOUR, FOUR, Line("accept", {"typed": "3"})], None, 4),
+        ([FOUR, FOUR, FOUR, FOUR], "not_confirmed", 4),
+        ([FOUR, Line("decline")], "user_declined", 2),
+        ([FOUR, Line("cancel")], "user_cancelled", 2),
+    ],
+    ids=["then right", "always", "then declined", "then cancelled"],
+)
+async def test_who_mistypes_is_asked_again_with_the_reason_three_times_at_most(
+    revision: Revision, then: list[Line], outcome: str | None, asked: int
+) -> None:
+    ran: list[int] = []
+    async with (
+        gateway(server=many(ran), guards=rules(MANY), script=then) as (seen, connect),
+        connect(revision) as client,
+    ):
+        result = await client.call_tool("remove", {"paths": ["a", "b", "c"]})
+    assert (result.meta or {}).get(CATEGORY) == outcome
+    assert ran == ([] if outcome else [3])
+    first, *again = [each.question.message for each in seen.desk.seen]
+    assert len(again) == asked - 1
+    reason = "The last answer could not be used:\n- This is not what had to be typed."
+    assert [message for message in again if message != f"{first}\n\n{reason}"] == []
+
+
+@pytest.mark.parametrize("no", [Line("decline"), ALWAYS], ids=["decline", "mistyped"])
 async def test_after_a_no_there_is_a_pause(revision: Revision, no: Line) -> None:
     ran: list[int] = []
     async with (
@@ -183,4 +215,4 @@ async def test_after_a_no_there_is_a_pause(revision: Revision, no: Line) -> None
     assert [(each.meta or {})[CATEGORY] for each in found] == [first, "cooling_down"]
     assert "is not asked again for 60 seconds" in text_of(found[1])
     assert ran == []
-    assert len(seen.events) == 1
+    assert len(seen.desk.seen) == (1 if no.action == "decline" else 4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from handraise.errors import GuardRefused, HandraiseError
 from handraise.gateway.calls import Call, name_of
@@ -16,9 +16,12 @@ from handraise.gateway.messages import Message
 if TYPE_CHECKING:
     from handraise.desks import Decision
     from handraise.gateway.guarding import Asked
-    from handraise.questions import FormQuestion, Person
+    from handraise.questions import Person
 
 logger = logging.getLogger(__name__)
+
+_REASKS: Final = 3
+"""How often somebody is asked again who mistyped what had to be typed; servers of ours do the same."""
 
 
 class Guarded:
@@ -52,7 +55,7 @@ class Guarded:
                 return guarding.unguarded(call) if again else None
             asked.rule.quiet.require_over(self._person().key, asked.tool)
             if self._home.options.desk != "none":
-                decision = await self._decision(call, place, asked.question)
+                decision = await self._decision(call, place, asked)
                 if asked.declined(decision):
                     asked.rule.quiet.begin(self._person().key, asked.tool)
         except GuardRefused as error:
@@ -72,7 +75,7 @@ class Guarded:
             rules, place.source.upstream.name, names, call.arguments, self._hints.get(call.name)
         )
 
-    async def _decision(self, call: Call, place: Place, question: FormQuestion[Any]) -> Decision:
+    async def _decision(self, call: Call, place: Place, asked: Asked) -> Decision:
         from handraise.conversation.tickets import NOT_SENT
         from handraise.gateway.asking import Asker
         from handraise.revisions import Revision
@@ -81,6 +84,10 @@ class Guarded:
         asker = Asker(place.source.upstream, place.source.claimed, self._person(), call.peer)
         call.round = NOT_SENT
         with self._holding.holding([call]):
-            decision = await asking.decide(question, Revision.JULY_2026, asker, [call])
+            decision = await asking.decide(asked.question, Revision.JULY_2026, asker, [call])
+            for _ in range(_REASKS):
+                if not asked.mistyped(decision):
+                    break
+                decision = await asking.decide(asked.again(), Revision.JULY_2026, asker, [call])
         call.round = None
         return decision

@@ -11,9 +11,9 @@ from handraise.errors import GuardRefused
 from handraise.gateway.calls import Call
 from handraise.gateway.messages import Message, response
 from handraise.gateway.sentences import stamp
-from handraise.guards.decide import Guard, counted
+from handraise.guards.decide import MISTYPED, Guard, counted
 from handraise.guards.quiet import Quiet
-from handraise.questions import Accepted, Cancelled, Declined, FormQuestion
+from handraise.questions import Accepted, Cancelled, Declined, FormQuestion, with_reasons
 from handraise.server.endings import CATEGORY
 
 if TYPE_CHECKING:
@@ -58,6 +58,17 @@ class Asked:
     def agreed(self, content: Mapping[str, Any] | None) -> bool:
         """Whether an accepted answer says yes."""
         return content is not None and self.guard.agreed(content, self.arguments, self.count)
+
+    def mistyped(self, decision: Decision) -> bool:
+        """Whether the person meant a yes, perhaps, and typed something else than what had to be typed."""
+        wants_typing = self.guard.to_type(self.arguments, self.count) is not None
+        return (
+            wants_typing and isinstance(decision.answer, Accepted) and not self.agreed(decision.answer.data)
+        )
+
+    def again(self) -> FormQuestion[Any]:
+        """The question for somebody who mistyped."""
+        return replace(self.question, message=with_reasons(self.question.message, (MISTYPED,)))
 
     def declined(self, decision: Decision) -> bool:
         """Whether the person said no, with a button or in their answer."""
@@ -119,9 +130,7 @@ def refusal(asked: Asked | None, decision: Decision | None, call: Call) -> Messa
     match None if decision is None else decision.answer:
         case Accepted(content) if asked is not None and asked.agreed(content):
             return None
-        case Accepted() if (
-            asked is not None and asked.guard.to_type(asked.arguments, asked.count) is not None
-        ):
+        case Accepted() if asked is not None and decision is not None and asked.mistyped(decision):
             return _told(call, "not_confirmed", "the user did not type what had to be typed for a yes")
         case Accepted() | Declined():
             return _told(call, "user_declined", f"the user declined this call of {call.name}")

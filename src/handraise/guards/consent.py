@@ -9,7 +9,7 @@ from typing import Any, Literal, NoReturn
 
 from handraise.conversation.digest import digest
 from handraise.errors import HandraiseError, Stale, Stopped
-from handraise.guards.decide import Guard
+from handraise.guards.decide import MISTYPED, Guard
 from handraise.guards.quiet import Quiet
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion
 from handraise.server.asking import Asking, Manner
@@ -82,16 +82,13 @@ async def _ask(
     typing = guard.to_type(arguments, number) is not None
     decision = await put(
         question,
-        check=(lambda content: guard.agreed(content, arguments, number) or _MISTYPED) if typing else None,
+        check=(lambda content: guard.agreed(content, arguments, number) or MISTYPED) if typing else None,
         declined_when=None if typing else lambda content: not guard.agreed(content, arguments, number),
         still=still,
     )
     if quiet is not None and isinstance(decision, Declined):
         quiet.begin(call.person.key, tool)
     require_accepted(decision, tool)
-
-
-_MISTYPED = "This is not what had to be typed."
 
 
 async def put(

@@ -16,6 +16,7 @@ from handraise.guards.wording import compose, count_of, fill, names_in
 from handraise.questions import FormQuestion
 
 IF_DECLINED: Final = "Nothing is done, and the model is told that you said no."
+MISTYPED: Final = "This is not what had to be typed."
 YES: Final = "confirm"
 TYPED: Final = "typed"
 _CONFIRM: Final[Form[Any]] = Form.by_hand(Flag(YES, title="Go ahead?"))

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 from handraise.errors import Expired, Failed, Mode, Stale, WireError
 from handraise.forms import Form, read_answer
 from handraise.policy.secrets import require_no_secrets
-from handraise.questions import Accepted, Cancelled, Declined, FormQuestion, Question, UrlQuestion
+from handraise.questions import (
+    Accepted,
+    Cancelled,
+    Declined,
+    FormQuestion,
+    Question,
+    UrlQuestion,
+    with_reasons,
+)
 from handraise.revisions import Revision
 from handraise.urls import require_safe_url
 from handraise.wire import WireAnswer, dump_question, parse_answer
@@ -257,13 +265,8 @@ def _parsed(raw: Any, mode: Mode, form: Form[Any] | None = None) -> WireAnswer:
 def _elicitation(question: Question, revision: Revision, reasons: Sequence[str]) -> dict[str, Any]:
     params = dump_question(question, revision)
     if reasons:
-        params = {**params, "message": _with_reasons(params["message"], reasons)}
+        params = {**params, "message": with_reasons(params["message"], reasons)}
     return {"method": "elicitation/create", "params": params}
-
-
-def _with_reasons(message: str, reasons: Sequence[str]) -> str:
-    listed = "\n".join(f"- {reason}" for reason in reasons)
-    return f"{message}\n\nThe last answer could not be used:\n{listed}"
 
 
 async def _refusal(check: Callable[[], Any]) -> str | None:
