@@ -76,3 +76,13 @@ def _own_name(server: Any) -> Any:
     return server.streamable_http_app(
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False)
     )
+
+
+async def test_a_header_that_would_be_two_is_not_sent() -> None:
+    import httpx2
+    from tests.gateway.shared.test_shared import HELLO
+
+    upstream = Upstream("x", url="http://127.0.0.1:9/mcp", headers={"x-key": "a\r\nx-other: b"})
+    async with gateway_to(upstream, []) as gateway, httpx2.AsyncClient() as http:
+        told = (await http.post(gateway, json=HELLO)).json()
+    assert "could not be reached" in told["error"]["message"]

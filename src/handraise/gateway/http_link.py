@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -64,7 +64,7 @@ class HttpLink:
         if message.method == "initialize":
             self._hello = message.id
         going_on = self._entry is not None and self._entry.is_round(message)
-        task = self._run(self._go_in(message) if going_on else self._post(message))
+        task = self._run(self._answered(message, self._go_in if going_on else self._exchange))
         if message.is_request and message.id is not None:
             self._posting[message.id] = task
         if message.method == "notifications/initialized":
@@ -103,15 +103,18 @@ class HttpLink:
             headers.append((b"authorization", b"Bearer " + token.encode("latin-1", "replace")))
         return headers
 
-    async def _post(self, message: Message) -> None:
+    async def _answered(self, message: Message, way: Callable[[Message], Awaitable[bool]]) -> None:
+        """Have a message go its way; a request is answered, whatever happens on it."""
         answered = not message.is_request
         try:
-            answered = await self._exchange(message) or answered
+            answered = await way(message) or answered
         except Broken as error:
             logger.warning("%s cannot be reached: %r", self.source.upstream.name, error)
+        except Exception:
+            logger.exception("a request to %s failed", self.source.upstream.name)
         finally:
-            if message.id is not None and message.is_request:
-                self._posting.pop(message.id, None)
+            if self._posting.get(known(message.id)) is asyncio.current_task():
+                del self._posting[known(message.id)]
         if not answered:
             self._deliver(
                 fault(message.id, UNREACHABLE, "The server could not be reached, or did not answer."), None
@@ -136,11 +139,12 @@ class HttpLink:
         with self._waiting_outside(message):
             return await self._entry.meet(message, challenge, sent)
 
-    async def _go_in(self, message: Message) -> None:
+    async def _go_in(self, message: Message) -> bool:
         """The client answers a question of the gateway's own: then its call may be made."""
         assert self._entry is not None
         with self._waiting_outside(message):
             await self._entry.go_on(message)
+        return True
 
     @contextmanager
     def _waiting_outside(self, message: Message) -> Iterator[None]:

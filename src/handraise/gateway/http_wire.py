@@ -40,9 +40,13 @@ class Wires:
 
     def exchange(self, method: str, headers: Headers, body: bytes = b"") -> Exchange:
         """A request and its reply, to be entered. What is not read of the reply ends the connection."""
-        if method == "POST":
-            headers = [*headers, (b"content-length", b"%d" % len(body))]
-        request = h11.Request(method=method, target=self._target, headers=[(b"host", self._name), *headers])
+        length = [(b"content-length", b"%d" % len(body))] if method == "POST" else []
+        try:
+            request = h11.Request(
+                method=method, target=self._target, headers=[(b"host", self._name), *headers, *length]
+            )
+        except h11.LocalProtocolError as error:
+            raise Broken("a header cannot be sent as it is") from error
         return Exchange(self, request, body)
 
     async def aclose(self) -> None:
