@@ -55,3 +55,7 @@ class Shop:
         @self.server.tool()
         async def two_fields(name: str) -> str:
             return str((await ask("Who?", Owner)).or_stop())
+
+        @self.server.tool()
+        async def sends_a_link(title: str) -> str:
+            return (await ask.open(f"Pay for {title}.", "https://shop.example/pay", wait=False)).action

@@ -39,6 +39,12 @@ async def test_a_form_of_several_fields_takes_a_mapping(every_revision: Revision
     assert "Ada" in await call(person, every_revision, "two_fields")
 
 
+@pytest.mark.parametrize("revision", [Revision.NOVEMBER_2025, Revision.JULY_2026], ids=str)
+async def test_nothing_but_consent_answers_a_link(revision: Revision) -> None:
+    assert await call(ScriptedPerson(Accepted(None)), revision, "sends_a_link") == "accept"
+    assert await call(ScriptedPerson(Declined()), revision, "sends_a_link") == "decline"
+
+
 async def test_a_value_alone_does_not_answer_several_fields(every_revision: Revision) -> None:
     with pytest.raises(AssertionError, match="answer with a mapping of name, age"):
         await call(ScriptedPerson(Accepted("Ada")), every_revision, "two_fields")

@@ -40,7 +40,9 @@ class ScriptedPerson:
     ) -> types.ElicitResult | types.ErrorData:
         """Answer the next question; what a client of the SDK calls."""
         raw = params.model_dump(mode="json", by_alias=True, exclude_none=True)
-        question = parse_question(raw, Revision.NOVEMBER_2025)
+        # A link has an id on 2025-11-25 and none on 2026-07-28; forms are read alike.
+        without_id = raw.get("mode") == "url" and "elicitationId" not in raw
+        question = parse_question(raw, Revision.JULY_2026 if without_id else Revision.NOVEMBER_2025)
         self.asked.append(question)
         try:
             return self.answer(question)
