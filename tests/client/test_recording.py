@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from mcp.server.mcpserver import MCPServer
+from mcp_types import ElicitRequestURLParams, ErrorData, Implementation
+from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, use_span
 from tests.client.hosts import ADA, NOTES, OpenGate, Ruled, host
 
 from handraise import Handraise, ask
@@ -21,10 +24,13 @@ from handraise.errors import StoreError
 from handraise.forms import Form, Text
 from handraise.ledger import Event, Ledger
 from handraise.ledger.audit import verify
+from handraise.ledger.events import Client
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion, Origin, Question, UrlQuestion
 from handraise.revisions import Revision
 
 FORM = FormQuestion("Who are you?", Form.by_hand(Text("name", default="Bob")))
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+PARENT = f"00-{TRACE}-00f067aa0ba902b7-01"
 LINK = UrlQuestion("Sign in, please.", "https://mcp.example.com/connect?e=Zk3q", "flow")
 ANSWER = Decision(Accepted({"name": "Ada"}), edited=("name",))
 
@@ -242,3 +248,54 @@ async def test_what_a_server_calls_itself_is_recorded_as_its_claim(
         await here.client.call_tool("greet")
     asked = (await events_of(ledger))[0]
     assert (asked.about.server.id, asked.about.server.claims) == ("notes", "Totally The Bank 9.1")
+
+
+def greeter() -> MCPServer:
+    server = Handraise().install(MCPServer("notes"))
+
+    @server.tool()
+    async def greet() -> str:
+        return str((await ask.text("Who?")).or_stop())
+
+    return server
+
+
+@pytest.mark.shows("G2")
+@pytest.mark.parametrize("revision", list(Revision), ids=str)
+async def test_the_host_and_the_trace_of_its_request_are_recorded(ledger: Ledger, revision: Revision) -> None:
+    script, chat = [Line("accept", {"answer": "Ada"})], Implementation(name="chat", version="3.2")
+    async with host(greeter(), revision, script, ledger=ledger, client_info=chat) as here:
+        await here.client.call_tool("greet", meta={"traceparent": PARENT})
+    for event in await events_of(ledger):
+        assert event.about.trace == TRACE
+        assert event.about.client is not None
+        assert (event.about.client.name, event.about.client.version) == ("chat", "3.2")
+
+
+@pytest.mark.shows("G2")
+async def test_the_span_in_which_a_host_calls_is_the_trace_that_the_server_is_told(ledger: Ledger) -> None:
+    script = [Line("accept", {"answer": "Ada"})]
+    span = NonRecordingSpan(SpanContext(int(TRACE, 16), 1, is_remote=False, trace_flags=TraceFlags(1)))
+    other = {"traceparent": PARENT.replace("4bf92f", "000000")}
+    async with host(greeter(), Revision.JULY_2026, script, ledger=ledger) as here:
+        with use_span(span):
+            await here.client.call_tool("greet", meta=other)
+    assert {event.about.trace for event in await events_of(ledger)} == {TRACE}
+
+
+@pytest.mark.shows("G1", "G2")
+async def test_what_cannot_be_read_is_recorded_with_all_that_is_known_around_it(ledger: Ledger) -> None:
+    consent = consent_with(ledger, gateway="gate", modes=["form"])
+    consent.client = Client("chat", "3.2")
+    before = CALL.set(Call("greet", {}, trace=TRACE))
+    try:
+        context = SimpleNamespace(session=SimpleNamespace(protocol_version="2025-11-25"))
+        params = ElicitRequestURLParams(mode="url", message="Look.", url=LINK.url, elicitation_id="e")
+        assert isinstance(await consent(context, params), ErrorData)
+    finally:
+        CALL.reset(before)
+    (refused,) = await events_of(ledger)
+    assert refused.reasons == ("url mode was not declared",)
+    about = refused.about
+    assert (about.client, about.policy, about.gateway, about.trace) == (consent.client, "p1", "gate", TRACE)
+    assert (about.server.id, about.revision) == ("notes", "2025-11-25")

@@ -17,6 +17,9 @@ from handraise.ledger import Event, Ledger
 from handraise.ledger.home import ledger_path
 from handraise.revisions import Revision
 
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+PARENT = f"00-{TRACE}-00f067aa0ba902b7-01"
+
 pytestmark = [pytest.mark.anyio]
 
 
@@ -43,7 +46,8 @@ async def test_a_question_that_passes_is_recorded_with_its_true_origin(
         gateway(ledger=ledger, script=[Line("accept", {"answer": "attic"})]) as (_, connect),
         connect(revision, person) as client,
     ):
-        assert text_of(await client.call_tool("archive", {"title": "plan"})) == "archived plan"
+        result = await client.call_tool("archive", {"title": "plan"}, meta={"traceparent": PARENT})
+        assert text_of(result) == "archived plan"
     await ledger.aclose()
     events = await events_in(tmp_path / "ledger.db")
     assert {"asked", "decided"} <= {event.kind for event in events}
@@ -52,6 +56,9 @@ async def test_a_question_that_passes_is_recorded_with_its_true_origin(
         assert event.about.server.id == "my notes"
         assert event.about.gateway is not None
         assert event.about.gateway.startswith("handraise@")
+        assert event.about.client is not None
+        assert event.about.client.name == "mcp"  # as the SDK calls itself for its user
+        assert event.about.trace == TRACE
 
 
 async def _opens_a_ledger() -> bool:

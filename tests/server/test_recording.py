@@ -20,6 +20,7 @@ from handraise.ledger import Event, Ledger
 from handraise.ledger.audit import verify
 from handraise.revisions import Revision
 
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 URL = "https://mcp.example.com/connect?e=Zk3q"
 
 
@@ -76,7 +77,8 @@ async def test_a_question_is_joined_to_the_call_that_used_its_answer(
     revision: Revision, ledger: Ledger
 ) -> None:
     async with host(server(ledger), revision, [Line("accept", {"answer": "Ada"})]) as here:
-        assert text_of(await here.client.call_tool("greet", {"greeting": "Hi"})) == "Hi Ada"
+        meta = {"traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"}
+        assert text_of(await here.client.call_tool("greet", {"greeting": "Hi"}, meta=meta)) == "Hi Ada"
     asked, decided, used = await events_of(ledger)
     assert [asked.kind, decided.kind, used.kind] == ["asked", "decided", "used"]
     assert len({event.question for event in (asked, decided, used)}) == 1
@@ -90,6 +92,7 @@ async def test_a_question_is_joined_to_the_call_that_used_its_answer(
     assert (about.request.method, about.request.target) == ("tools/call", "greet")
     assert about.principal is not None
     assert about.client is not None
+    assert {event.about.trace for event in (asked, decided, used)} == {TRACE}
     assert [(field.name, field.type) for field in asked.fields] == [("answer", "text")]
     assert (await verify(ledger)).sound
 

@@ -62,7 +62,6 @@ async def make_call(server: Server, wanted: Wanted, beside: Beside, tell: Tell |
     from handraise.desks import Queue
     from handraise.desks.gate import PolicyGate
     from handraise.ledger.earlier import earlier
-    from handraise.ledger.events import Client
     from handraise.ledger.home import policy_version
     from handraise.policy import load_policy
     from handraise.server.person import local_person
@@ -98,7 +97,6 @@ async def make_call(server: Server, wanted: Wanted, beside: Beside, tell: Tell |
             server_host=server.host,
         )
         this = Implementation(name="handraise", version=version("handraise"))
-        consent.client = Client(this.name, this.version)
         async with ConsentClient(
             server.target(tell), consent, mode=wanted.revision, client_info=this
         ) as client:

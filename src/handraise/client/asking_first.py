@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol, TypeVar
 import mcp_types as types
 from mcp import ClientSession
 from mcp.shared.exceptions import MCPError
+from opentelemetry.trace import format_trace_id, get_current_span
 
 from handraise.client.browsing import finish_in_browser, retry_while_browsing, wait_while_browsing
 from handraise.client.calls import CALL, Call
@@ -18,7 +19,7 @@ from handraise.client.roots import Folders
 from handraise.errors import UsageError, WireError
 from handraise.questions import Accepted, UrlQuestion
 from handraise.revisions import Revision
-from handraise.wire import URL_REQUIRED, parse_url_required
+from handraise.wire import URL_REQUIRED, parse_trace, parse_url_required
 
 T = TypeVar("T")
 
@@ -38,7 +39,18 @@ class Connected(Protocol):
 class AskingFirst:
     """Names the calls of a client to the desk, runs the -32042 handshake, and waits for browsers."""
 
-    def __init__(self, consent: Consent, client: Connected, observer: Any = None) -> None:
+    def __init__(
+        self,
+        consent: Consent,
+        client: Connected,
+        observer: Any = None,
+        host: types.Implementation | None = None,
+    ) -> None:
+        """`host` is the program itself, as it introduces itself to servers and in the ledger."""
+        if host is not None:
+            from handraise.ledger.events import Client as Program  # a host without a ledger needs none of it
+
+            consent.client = Program(host.name, host.version or None)
         self._consent = consent
         self._client = client
         self._observer = observer
@@ -55,9 +67,10 @@ class AskingFirst:
         arguments: Mapping[str, Any] | None,
         request: Callable[[], Coroutine[Any, Any, T]],
         method: str = "tools/call",
+        meta: Any = None,
     ) -> T:
-        """Make a call; what is required first is asked for, then it is made again."""
-        call = Call(name, arguments or {}, method)
+        """Make a call; what is required first is asked for, then it is made again. `meta` is the request's `_meta`."""
+        call = Call(name, arguments or {}, method, _trace(meta))
         self._consent.calls.append(call)
         before = CALL.set(call)
         try:
@@ -153,6 +166,12 @@ class AskingFirst:
             return await finish_in_browser(self._consent, question, finished.wait())
         finally:
             self._consent.flows.pop(known, None)
+
+
+def _trace(meta: Any) -> str | None:
+    """The trace of the host's own span, which the SDK writes over what `meta` says; else the one that `meta` names."""
+    span = get_current_span().get_span_context()
+    return format_trace_id(span.trace_id) if span.is_valid else parse_trace(meta)
 
 
 def _begin_round(call: Call | None, number: int, result: Any) -> None:

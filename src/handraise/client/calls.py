@@ -19,6 +19,8 @@ class Call:
     name: str
     arguments: Mapping[str, Any]
     method: str = "tools/call"
+    trace: str | None = None
+    """The id of the trace that it is part of (W3C trace context)."""
     id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
     group: str | None = None
     """The round that is being answered, when it asks several questions at once."""

@@ -203,11 +203,22 @@ class Consent:
             client=self.client,
             policy=self._policy_version,
             gateway=self._gateway,
+            trace=self._trace(),
         )
 
     async def _unreadable(self, revision: Revision, reason: str) -> None:
         if self._ledger is not None:
-            await record_unreadable(self._ledger, self.origin, self.person, revision, reason)
+            await record_unreadable(
+                self._ledger,
+                self.origin,
+                self.person,
+                revision,
+                reason,
+                client=self.client,
+                policy=self._policy_version,
+                gateway=self._gateway,
+                trace=self._trace(),
+            )
 
     def _went_to(self, question: UrlQuestion, revision: Revision) -> None:
         """The person is in their browser now, while the call that asked waits."""
@@ -268,6 +279,9 @@ class Consent:
     def _call(self) -> Call | None:
         """The call that asks. On the legacy revisions nothing says so: one that is alone under way is it."""
         return CALL.get() or (self.calls[0] if len(self.calls) == 1 else None)
+
+    def _trace(self) -> str | None:
+        return None if (call := self._call()) is None else call.trace
 
     def _cause(self) -> Cause | None:
         """Which call asks; where that is not known, all that may."""

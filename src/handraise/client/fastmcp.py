@@ -49,7 +49,9 @@ class FastMCPConsentClient(Client[Any]):
 
     def __init__(self, transport: Any, consent: Consent, **options: Any) -> None:
         self.consent = consent
-        self._asking = AskingFirst(consent, self, options.pop("message_handler", None))
+        self._asking = AskingFirst(
+            consent, self, options.pop("message_handler", None), options.get("client_info")
+        )
         super().__init__(transport, message_handler=self._asking.observe, **options)
         # Past FastMCP's own wrapper: it makes Python types of a hostile schema before anyone has checked it.
         self._elicitation_callback = consent.__call__
@@ -75,7 +77,9 @@ class FastMCPConsentClient(Client[Any]):
     async def call_tool_mcp(self, name: str, arguments: dict[str, Any], *args: Any, **options: Any) -> Any:
         """Call a tool; what is required first is asked for, then the call is made again."""
         send = super().call_tool_mcp
-        return await self._asking.call(name, arguments, lambda: send(name, arguments, *args, **options))
+        return await self._asking.call(
+            name, arguments, lambda: send(name, arguments, *args, **options), meta=options.get("meta")
+        )
 
     async def get_prompt_mcp(
         self, name: str, arguments: dict[str, Any] | None = None, *args: Any, **options: Any
@@ -83,13 +87,19 @@ class FastMCPConsentClient(Client[Any]):
         """Get a prompt; what is required first is asked for, then the request is made again."""
         send = super().get_prompt_mcp
         return await self._asking.call(
-            name, arguments, lambda: send(name, arguments, *args, **options), "prompts/get"
+            name,
+            arguments,
+            lambda: send(name, arguments, *args, **options),
+            "prompts/get",
+            options.get("meta"),
         )
 
     async def read_resource_mcp(self, uri: Any, *args: Any, **options: Any) -> Any:
         """Read a resource; what is required first is asked for, then the request is made again."""
         send = super().read_resource_mcp
-        return await self._asking.call(str(uri), None, lambda: send(uri, *args, **options), "resources/read")
+        return await self._asking.call(
+            str(uri), None, lambda: send(uri, *args, **options), "resources/read", options.get("meta")
+        )
 
     async def _drive_input_required(self, first: Any, retry: Any) -> Any:
         return await super()._drive_input_required(first, self._asking.retrying(first, retry))

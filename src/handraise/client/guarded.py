@@ -24,7 +24,9 @@ class ConsentClient(Client):
 
     def __init__(self, target: Any, consent: Consent, **options: Any) -> None:
         self.consent = consent
-        self._asking = AskingFirst(consent, self, options.pop("message_handler", None))
+        self._asking = AskingFirst(
+            consent, self, options.pop("message_handler", None), options.get("client_info")
+        )
         super().__init__(
             target,
             elicitation_callback=consent.__call__,
@@ -52,7 +54,9 @@ class ConsentClient(Client):
     ) -> Any:
         """Call a tool; what is required first is asked for, then the call is made again."""
         call_tool = super().call_tool
-        return await self._asking.call(name, arguments, lambda: call_tool(name, arguments, *args, **options))
+        return await self._asking.call(
+            name, arguments, lambda: call_tool(name, arguments, *args, **options), meta=options.get("meta")
+        )
 
     async def get_prompt(
         self, name: str, arguments: dict[str, str] | None = None, *args: Any, **options: Any
@@ -60,14 +64,18 @@ class ConsentClient(Client):
         """Get a prompt; what is required first is asked for, then the request is made again."""
         get_prompt = super().get_prompt
         return await self._asking.call(
-            name, arguments, lambda: get_prompt(name, arguments, *args, **options), "prompts/get"
+            name,
+            arguments,
+            lambda: get_prompt(name, arguments, *args, **options),
+            "prompts/get",
+            options.get("meta"),
         )
 
     async def read_resource(self, uri: str, *args: Any, **options: Any) -> Any:
         """Read a resource; what is required first is asked for, then the request is made again."""
         read_resource = super().read_resource
         return await self._asking.call(
-            uri, None, lambda: read_resource(uri, *args, **options), "resources/read"
+            uri, None, lambda: read_resource(uri, *args, **options), "resources/read", options.get("meta")
         )
 
     async def _build_session(self, exit_stack: AsyncExitStack) -> ClientSession:

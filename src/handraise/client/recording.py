@@ -82,6 +82,7 @@ class InLedger:
         client: Client | None = None,
         policy: str | None = None,
         gateway: str | None = None,
+        trace: str | None = None,
     ) -> None:
         from handraise.ledger.events import About
         from handraise.ledger.parties import principal_of, server_of
@@ -96,6 +97,7 @@ class InLedger:
             revision=None if revision is None else revision.value,
             gateway=gateway,
             policy=policy,
+            trace=trace,
         )
         known = revision or Revision.JULY_2026
         told = shown_of(waiting.question, known, secrets=waiting.secrets, link=waiting.link)
@@ -155,6 +157,7 @@ async def record_unreadable(
     client: Client | None = None,
     policy: str | None = None,
     gateway: str | None = None,
+    trace: str | None = None,
 ) -> None:
     """Record a question that could not even be read, or that nobody here can be asked."""
     from handraise.ledger.events import About
@@ -167,6 +170,7 @@ async def record_unreadable(
         revision=revision.value,
         gateway=gateway,
         policy=policy,
+        trace=trace,
     )
     await ledger.record(ledger.trail(ledger.new_question(), about, None).refused((reason,)))
 

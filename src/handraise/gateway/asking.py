@@ -27,7 +27,7 @@ from handraise.ledger.earlier import earlier
 from handraise.ledger.events import Client
 from handraise.questions import Accepted, Cancelled, Declined, Origin, Person, Question
 from handraise.revisions import Revision
-from handraise.wire import WireAnswer, dump_answer, dump_question, parse_question
+from handraise.wire import WireAnswer, dump_answer, dump_question, parse_question, parse_trace
 
 if TYPE_CHECKING:
     from handraise.desks.past import Earlier
@@ -127,7 +127,7 @@ class Asking:
             if before is not None:
                 CALL.reset(before)
 
-    async def refuse(self, error: WireError, revision: str, asker: Asker) -> None:
+    async def refuse(self, error: WireError, revision: str, asker: Asker, calls: Sequence[Call]) -> None:
         """Record a question that breaks the rules of its revision. Nobody is shown it."""
         logger.warning("%s asked against the rule %r: %s", asker.upstream.name, error.rule, error)
         if self._ledger is not None:
@@ -141,6 +141,7 @@ class Asking:
                 client=asker.client,
                 policy=self._policy_version,
                 gateway=self._name,
+                trace=_told(calls[0]).trace if len(calls) == 1 else None,
             )
 
     def _call(self, server: str) -> None:
@@ -234,6 +235,7 @@ def note_for_model(decision: Decision, server: str) -> str | None:
 
 def _told(call: Call) -> Told:
     if call.cause is None:
-        call.cause = Told(call.name, call.arguments, call.message.method or "tools/call")
+        trace = parse_trace(call.message.params.get("_meta"))
+        call.cause = Told(call.name, call.arguments, call.message.method or "tools/call", trace)
     told: Told = call.cause
     return told

@@ -160,7 +160,7 @@ class LegacyRelay(Relay):
         try:
             question, revision = parse(message.params, message.source.revision)
         except WireError as error:
-            await asking.refuse(error, message.source.revision, asker)
+            await asking.refuse(error, message.source.revision, asker, calls)
             return fault(message.id, -32602, f"{error.public} Rule: {error.rule}.")
         if self.home.asks_here(self.peer, question.mode):
             await self._keep(calls, message)

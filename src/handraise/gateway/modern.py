@@ -153,7 +153,7 @@ class ModernRelay(Relay):
         try:
             question, revision = parse(request["params"], MODERN)
         except WireError as error:
-            await asking.refuse(error, MODERN, asker)
+            await asking.refuse(error, MODERN, asker, [call])
             round_.decided[key] = {"action": "cancel"}
             round_.notes.append(
                 f"A question of the server was not shown to the user: {error.public} ({error.rule})"

@@ -28,6 +28,7 @@ from handraise.server.inquiries import Inquiry
 from handraise.server.observing import Observed, decision_of, question_id, stem_of, stem_of_question
 from handraise.server.person import person_of
 from handraise.server.replay import is_declared
+from handraise.wire import parse_trace
 
 _EVERY = 600.0
 """How often to look for questions that nobody returned to."""
@@ -167,7 +168,7 @@ class Recorder:
             mode=mode,
             client=_client(ctx),
             revision=revision,
-            trace=_trace(ctx),
+            trace=parse_trace((ctx.params or {}).get("_meta")),
         )
 
     def observing(
@@ -239,11 +240,3 @@ def _is_error(result: HandlerResult) -> bool:
 def _client(ctx: Context) -> Client | None:
     params = ctx.session.client_params
     return None if params is None else Client(params.client_info.name, params.client_info.version or None)
-
-
-def _trace(ctx: Context) -> str | None:
-    """The trace id of the caller's trace context (W3C), if it sent one."""
-    meta = (ctx.params or {}).get("_meta")
-    parent = meta.get("traceparent") if isinstance(meta, Mapping) else None
-    parts = parent.split("-") if isinstance(parent, str) else []
-    return parts[1] if len(parts) >= 4 and len(parts[1]) == 32 else None

@@ -38,6 +38,7 @@ from handraise.wire.rounds import (
     parse_input_required,
     parse_input_responses,
 )
+from handraise.wire.trace import parse_trace
 
 __all__ = [
     "CAPABILITIES_META_KEY",
@@ -71,6 +72,7 @@ __all__ = [
     "parse_input_responses",
     "parse_missing_capability",
     "parse_question",
+    "parse_trace",
     "parse_url_required",
     "undeclared_mode",
 ]
