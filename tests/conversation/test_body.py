@@ -63,6 +63,25 @@ async def test_a_body_that_waits_for_something_else_is_waited_for(run: Run) -> N
     assert not run.lot.bodies
 
 
+async def test_a_task_left_behind_by_a_body_that_never_asked_is_told_that_nobody_can_be_asked(
+    run: Run,
+) -> None:
+    left: list[asyncio.Task[Any]] = []
+
+    async def later() -> Any:
+        await asyncio.sleep(0)
+        return await ask(run.conversation, "late")
+
+    async def work() -> Any:
+        left.append(asyncio.get_running_loop().create_task(later()))
+
+    await run.run(work(), contextvars.copy_context())
+    with pytest.raises(Withdrawn, match="the call is over"):
+        await within(left[0])
+    assert not run.lot.bodies
+    assert not run.lot.live
+
+
 async def _fails() -> Any:
     raise LookupError("no such account")
 

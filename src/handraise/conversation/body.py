@@ -25,6 +25,7 @@ class Body:
 
     context: contextvars.Context | None = None
     task: asyncio.Task[Json] | None = None
+    is_over = False
     _conversation: Conversation | None = None
 
     @property
@@ -77,6 +78,7 @@ class Body:
             return result
         finally:
             self.context = self.task = None
+            self.is_over = True
 
 
 _NAME = "handraise body"

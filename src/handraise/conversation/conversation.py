@@ -66,7 +66,10 @@ class Conversation:
         """Until the request that began the body has asked for it."""
         self.state: State = "working"
         self.seed = ""
-        self._lot.bodies.add(body)
+        if body.is_over:  # a task that it left behind wants to ask
+            self.state, self._body = "over", None
+        else:
+            self._lot.bodies.add(body)
 
     @property
     def binding(self) -> Binding:
