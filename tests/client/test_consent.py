@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import mcp_types as types
 import pytest
+from mcp import Client
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.shared.exceptions import MCPError
@@ -140,7 +141,7 @@ async def test_where_the_host_cannot_tell_which_call_asks_it_says_so() -> None:
     assert len(cause.calls) == 2
 
 
-@pytest.mark.shows("N4")
+@pytest.mark.shows("N1", "N4")
 async def test_exactly_the_modes_of_the_desk_are_declared(revision: Revision) -> None:
     async with host(server(), revision, modes=("form",)) as here:
         assert text_of(await here.client.call_tool("what_you_can")) == "forms only"
@@ -158,6 +159,15 @@ async def test_without_a_desk_nothing_is_declared(revision: Revision) -> None:
             assert refused.value.code == -32021
         else:
             assert "cannot be asked" in text_of(await here.client.call_tool("greet"))
+
+
+@pytest.mark.shows("N4")
+async def test_without_a_desk_the_sdks_own_client_declares_nothing_either() -> None:
+    consent = Consent(Queue(), origin=NOTES, person=ADA, gate=OpenGate(), modes=())
+    async with Client(server(), mode="2026-07-28", elicitation_callback=consent) as client:
+        with pytest.raises(MCPError) as refused:
+            await client.call_tool("greet")
+        assert refused.value.code == -32021
 
 
 def asks_itself(params: dict[str, Any]) -> MCPServer:

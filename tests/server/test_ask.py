@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx
 import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
 from tests.server.conftest import Place
+from tests.server.kitchen import make_kitchen
 from tests.server.peers import CANCEL, DECLINE, Person, accept, connect, text_of
 
 from handraise import Form, ask
@@ -157,6 +159,38 @@ async def test_a_client_that_cannot_be_asked_is_never_asked(place: Place) -> Non
         assert await place.effects(client) == ["finally"]
 
 
+@pytest.mark.shows("N2")
+@pytest.mark.parametrize("revision", [Revision.NOVEMBER_2025, Revision.JULY_2026], ids=str)
+async def test_a_client_that_takes_links_only_is_never_sent_a_form(revision: Revision) -> None:
+    async with connect(make_kitchen(), revision, Person(), modes="url") as client:
+        assert text_of(await client.call_tool("with_fallback", {"run": "links only"})) == "fell back to UTC"
+
+
+@pytest.mark.shows("N5")
+async def test_the_error_for_a_missing_capability_has_http_status_400() -> None:
+    app = make_kitchen().streamable_http_app()
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "by hand", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    params = {"name": "uncaught", "arguments": {"run": "400"}, "_meta": meta}
+    headers = {
+        "accept": "application/json, text/event-stream",
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": "tools/call",
+        "mcp-name": "uncaught",
+    }
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://127.0.0.1:8000") as web,
+    ):
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        response = await web.post("/mcp", json=call, headers=headers)
+    assert response.status_code == 400
+    assert response.json()["error"]["code"] == -32021
+
+
 @pytest.mark.shows("N5")
 async def test_a_fallback_is_not_an_answer(place: Place) -> None:
     async with place.client() as client:
@@ -289,6 +323,18 @@ async def test_roots_are_not_asked_of_a_client_that_has_none(place: Place) -> No
             assert refused.value.data == {"requiredCapabilities": {"roots": {}}}
         else:
             assert (await client.call_tool("where", {"run": place.run})).is_error
+
+
+@pytest.mark.shows("N2")
+async def test_the_model_is_not_asked_of_a_client_that_lends_none(revision: Revision) -> None:
+    async with connect(make_kitchen(), revision, Person()) as client:
+        if revision.modern:
+            with pytest.raises(MCPError) as refused:
+                await client.call_tool("drafted", {"run": "no model"})
+            assert refused.value.data == {"requiredCapabilities": {"sampling": {}}}
+        else:
+            result = await client.call_tool("drafted", {"run": "no model"})
+            assert "cannot be asked" in text_of(result)
 
 
 @pytest.mark.shows("C7")

@@ -14,7 +14,7 @@ from tests.server.rounds import by_hand, sign_in
 
 from handraise import Handraise, SqliteStore, UrlQuestion, ask, complete
 from handraise import Person as Somebody
-from handraise.errors import CompletionRefused, UnsafeUrl
+from handraise.errors import CompletionRefused, NotSupported, UnsafeUrl
 from handraise.revisions import Revision
 
 URL = "https://mcp.example.com/connect?e=Zk3q"
@@ -145,6 +145,30 @@ async def test_a_link_is_never_sent_on_a_revision_or_to_a_client_without_url_mod
                 assert refused.value.data == {"requiredCapabilities": {"elicitation": {"url": {}}}}
             else:
                 assert (await client.call_tool(tool, {"flow": "x"})).is_error
+
+
+@pytest.mark.shows("N6", "L3")
+@pytest.mark.parametrize("tool", ["link", "files"])
+async def test_the_first_revision_has_no_links_whatever_its_client_declares(tool: str) -> None:
+    async with connect(bank(), Revision.JUNE_2025, Person(), modes="form url") as client:
+        assert "cannot be asked" in text_of(await client.call_tool(tool, {"flow": "x"}))
+
+
+@pytest.mark.shows("N5")
+async def test_a_client_that_knows_no_links_after_all_is_not_supported_for_links_only() -> None:
+    server = Handraise().install(MCPServer("bank"))
+
+    @server.tool()
+    async def either() -> str:
+        try:
+            return (await ask.open("Allow access.", URL, wait=False)).action
+        except NotSupported as nobody:
+            return f"{nobody.mode}: {(await ask.text('Then here?')).or_stop()}"
+
+    unknown = types.ErrorData(code=-32602, message="unknown mode")
+    answers = Person(unknown, types.ElicitResult(action="accept", content={"answer": "fine"}))
+    async with connect(server, Revision.NOVEMBER_2025, answers) as client:
+        assert text_of(await client.call_tool("either")) == "url: fine"
 
 
 @pytest.mark.shows("L3", "N5")
