@@ -238,6 +238,59 @@ async def test_what_is_personal_in_a_table_is_personal_in_its_partitions(
         assert (name, tags) == (f"guarded.{column}", ("contact",))
 
 
+INSIDE = (
+    "SELECT guest FROM stays",
+    "SELECT s.guest FROM stays s",
+    "SELECT s FROM stays s",
+    "SELECT * FROM stays",
+)
+
+
+async def ask_about_guests(guard: SqlGuard, *more: str) -> None:
+    for statement in (*INSIDE, *more):
+        columns = (await guard.judge(statement)).columns
+        assert [name.rpartition(".")[2] for name, _ in columns] == ["guest"], statement
+    assert not (await guard.judge("SELECT id FROM stays")).asks
+
+
+async def test_a_struct_with_a_personal_name_inside_is_asked_about(duck: Any) -> None:
+    duck.execute(
+        "CREATE TYPE contact AS STRUCT(email TEXT, n INT); CREATE TABLE stays(id INT, guest contact[])"
+    )
+    await ask_about_guests(SqlGuard(DuckDB(duck), CATALOGUE), "SELECT guest[1].n FROM stays")
+
+
+COMPOSITES = """
+CREATE TYPE contact AS (email TEXT, n INT);
+CREATE DOMAIN sure AS contact;
+CREATE TYPE pair AS (a INT, b sure[]);
+CREATE TYPE span AS RANGE (subtype = contact, multirange_type_name = spans);
+"""
+
+
+@pytest.mark.stranger
+@pytest.mark.parametrize("kind", ["contact", "contact[]", "sure", "pair", "people", "span", "spans"])
+async def test_a_composite_with_a_personal_name_inside_is_asked_about(
+    pg: psycopg.AsyncConnection[Any], kind: str
+) -> None:
+    await pg.execute(f"{COMPOSITES} CREATE TABLE stays(id INT, guest {kind})".encode())
+    await ask_about_guests(
+        SqlGuard(Postgres(pg), CATALOGUE),
+        "SELECT (s).guest FROM stays s",
+        "SELECT row_to_json(s) FROM stays s",
+    )
+
+
+@pytest.mark.stranger
+async def test_a_comment_on_what_a_composite_has_inside_counts(pg: psycopg.AsyncConnection[Any]) -> None:
+    await pg.execute(
+        "CREATE TYPE file AS (ssn TEXT, n INT); COMMENT ON COLUMN file.ssn IS 'personal: identity';"
+        "CREATE TABLE stays(id INT, guest file)"
+    )
+    engine = Postgres(pg)
+    await ask_about_guests(SqlGuard(engine, await engine.comments()), "SELECT (guest).n FROM stays")
+
+
 async def test_an_engine_that_is_gone_refuses_with_a_sentence(duck: Any, revision: Revision) -> None:
     closed = duckdb.connect()
     server = Server(SqlGuard(DuckDB(closed), CATALOGUE), duck)

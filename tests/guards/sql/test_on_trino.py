@@ -17,7 +17,11 @@ pytestmark = [pytest.mark.anyio, pytest.mark.shows("U4")]
 
 PLANS = Path(__file__).parents[1] / "data" / "trino"
 ORDERS, PEOPLE = ("hive", "tpch", "orders"), ("hive", "tpch", "people")
-COLUMNS = {"orders": ("orderkey", "custkey"), "people": ("id", "email", "born"), "contacts": ("contact",)}
+COLUMNS = {
+    "orders": ("orderkey bigint", "custkey bigint", "sent_to row(street varchar, born date)"),
+    "people": ("id bigint", "email varchar", "born date"),
+    "contacts": ("contact varchar",),
+}
 
 
 def plan(name: str) -> str:
@@ -34,7 +38,11 @@ class Cluster:
     async def run(self, statement: str) -> Sequence[Sequence[Any]]:
         self.ran.append(statement)
         if ".columns" in statement:
-            return [("tpch", table, column) for table, columns in COLUMNS.items() for column in columns]
+            return [
+                ("tpch", table, *each.partition(" ")[::2])
+                for table, columns in COLUMNS.items()
+                for each in columns
+            ]
         if ".views" in statement:
             return [("tpch", "contacts", "SELECT email AS contact FROM hive.tpch.people")]
         if isinstance(self.plan, Exception):
@@ -96,6 +104,7 @@ def test_a_plan_that_is_none_gives_no_estimate(text: str) -> None:
         ),
         ("SELECT id FROM people WHERE email = 'ada@example.org'", "constraints", True, ["tpch.people.email"]),
         ("SELECT contact FROM contacts", "constraints", True, ["tpch.people.email"]),
+        ("SELECT sent_to.street FROM orders", "plain", True, ["tpch.orders.sent_to"]),
         ("SELECT 1", "no_table", False, []),
     ],
 )

@@ -10,7 +10,7 @@ from pathlib import Path as File
 from typing import Any
 
 from handraise.errors import SetupError
-from handraise.guards.sql.schema import Relation, fold, fold_path
+from handraise.guards.sql.schema import Field, Relation, fold, fold_path
 
 Tags = Mapping[str, Mapping[str, Iterable[str]]]
 """Tags by table, then column: `{"people": {"email": ["contact"]}}`. A table may be qualified: `crm.people`."""
@@ -68,7 +68,8 @@ class Catalogue:
     def personal(self, relation: Relation) -> dict[str, tuple[str, ...]]:
         """The personal columns of a table by name, each with its tags.
 
-        Those that are listed count even where the engine did not tell of such a column.
+        Those that are listed count even where the engine did not tell of such a column; and so does a column that
+        has something inside with the name of a personal one, of whichever table.
         """
         found: dict[str, tuple[str, ...]] = {}
         for path in (*relation.part_of, relation.path):
@@ -80,4 +81,18 @@ class Catalogue:
                 for column in relation.columns:
                     if kinds := tuple(self._lookup(".".join(path), column)):
                         found[fold(column)] = kinds
-        return found
+        inside: dict[str, tuple[str, ...]] = {}
+        for field in relation.fields:
+            if (kinds_inside := self._inside(field)) is not None:
+                column = fold(field.column)
+                inside[column] = tuple(dict.fromkeys((*inside.get(column, ()), *kinds_inside)))
+        return inside | found
+
+    def _inside(self, field: Field) -> tuple[str, ...] | None:
+        """The tags of what a column has inside; None when that is not personal."""
+        name = fold(field.name)
+        for _, columns in self._tags:
+            if name in columns:
+                return columns[name]
+        said = () if self._lookup is None else tuple(self._lookup(".".join(field.of), field.name))
+        return said or None

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import anyio.to_thread
 
 from handraise.guards.sql.engines import CannotEstimate, Estimate
+from handraise.guards.sql.fields import fields_of
 from handraise.guards.sql.schema import Path, Relation, Schema
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _COLUMNS = (
-    "SELECT database_name, schema_name, table_name, list(column_name ORDER BY column_index) "
+    "SELECT database_name, schema_name, table_name, list((column_name, data_type) ORDER BY column_index) "
     "FROM duckdb_columns() WHERE NOT internal GROUP BY ALL"
 )
 _VIEWS = "SELECT database_name, schema_name, view_name, sql FROM duckdb_views() WHERE NOT internal"
@@ -46,10 +47,8 @@ class DuckDB:
             views = {tuple(path): sql for *path, sql in cursor.execute(_VIEWS).fetchall()}
             found = cursor.execute(_COLUMNS).fetchall()
             made = cursor.execute(_FUNCTIONS).fetchall()
-        relations = tuple(
-            Relation(tuple(path), tuple(columns), views.get(tuple(path))) for *path, columns in found
-        )
-        return Schema(relations, frozenset(name for (name,) in made))
+        relations = (_relation(tuple(path), columns, views.get(tuple(path))) for *path, columns in found)
+        return Schema(tuple(relations), frozenset(name for (name,) in made))
 
     def _estimate(self, statement: str) -> Estimate:
         with _telling(), self._connection.cursor() as cursor:
@@ -58,6 +57,12 @@ class DuckDB:
                 raise CannotEstimate("there is more than one statement in it")
             (row,) = cursor.execute(f"EXPLAIN (FORMAT JSON) {statement}").fetchall()
         return parse_plan(row[1])
+
+
+def _relation(path: Path, columns: list[tuple[str, str]], view: str | None) -> Relation:
+    names = tuple(name for name, _ in columns)
+    fields = () if view is not None else fields_of(path, columns, DuckDB.dialect)
+    return Relation(path, names, view, fields=fields)
 
 
 @contextmanager

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from handraise.guards.sql.catalogue import Catalogue
 from handraise.guards.sql.engines import CannotEstimate, Estimate
-from handraise.guards.sql.schema import Path, Relation, Schema
+from handraise.guards.sql.schema import Field, Path, Relation, Schema
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -31,6 +32,26 @@ SELECT n.nspname, c.relname, of_n.nspname, of_c.relname FROM parts
 JOIN pg_class c ON c.oid = part JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_class of_c ON of_c.oid = whole JOIN pg_namespace of_n ON of_n.oid = of_c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'f')
+"""
+_FIELDS = """
+WITH RECURSIVE inside(relation, attribute, type) AS (
+    SELECT c.oid, a.attname, a.atttypid
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    WHERE c.relkind IN ('r', 'p', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
+    UNION SELECT i.relation, i.attribute, made.of FROM inside i, LATERAL (
+        SELECT typelem FROM pg_type WHERE oid = i.type AND typelem <> 0
+        UNION ALL SELECT typbasetype FROM pg_type WHERE oid = i.type AND typbasetype <> 0
+        UNION ALL SELECT rngsubtype FROM pg_range WHERE i.type IN (rngtypid, rngmultitypid)
+        UNION ALL SELECT a.atttypid FROM pg_type t JOIN pg_attribute a ON a.attrelid = t.typrelid
+            WHERE t.oid = i.type AND a.attnum > 0 AND NOT a.attisdropped
+    ) made(of)
+)
+SELECT n.nspname, c.relname, i.attribute, f.attname, of_n.nspname, of_c.relname FROM inside i
+JOIN pg_type t ON t.oid = i.type
+JOIN pg_class of_c ON of_c.oid = t.typrelid JOIN pg_namespace of_n ON of_n.oid = of_c.relnamespace
+JOIN pg_attribute f ON f.attrelid = of_c.oid AND f.attnum > 0 AND NOT f.attisdropped
+JOIN pg_class c ON c.oid = i.relation JOIN pg_namespace n ON n.oid = c.relnamespace
 """
 _FUNCTIONS = """
 SELECT DISTINCT p.proname::text FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
@@ -60,15 +81,19 @@ class Postgres:
             async with self._connection.cursor() as cursor:
                 found = await (await cursor.execute(_RELATIONS)).fetchall()
                 parts = await (await cursor.execute(_PARTS)).fetchall()
+                inside = await (await cursor.execute(_FIELDS)).fetchall()
                 made = await (await cursor.execute(_FUNCTIONS)).fetchall()
-        above: dict[Path, list[Path]] = {}
+        above: defaultdict[Path, list[Path]] = defaultdict(list)
         for schema, name, *of in parts:
-            above.setdefault((schema, name), []).append(tuple(of))
-        relations = tuple(
-            Relation((schema, name), tuple(columns), view, tuple(above.get((schema, name), ())))
+            above[schema, name].append(tuple(of))
+        fields: defaultdict[Path, list[Field]] = defaultdict(list)
+        for schema, name, column, field, *of in inside:
+            fields[schema, name].append(Field(column, field, tuple(of)))
+        relations = (
+            Relation(path := (schema, name), tuple(columns), view, tuple(above[path]), tuple(fields[path]))
             for schema, name, columns, view in found
         )
-        return Schema(relations, frozenset(name for (name,) in made))
+        return Schema(tuple(relations), frozenset(name for (name,) in made))
 
     async def comments(self) -> Catalogue:
         """The columns whose comment says `personal`, or `personal: contact, identity`."""

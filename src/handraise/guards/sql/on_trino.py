@@ -9,6 +9,7 @@ from typing import Any
 
 from handraise.display import for_line
 from handraise.guards.sql.engines import CannotEstimate, Estimate
+from handraise.guards.sql.fields import fields_of
 from handraise.guards.sql.schema import Path, Relation, Schema
 
 Run = Callable[[str], Awaitable[Sequence[Sequence[Any]]]]
@@ -30,7 +31,7 @@ class Trino:
         """Tables and views of the catalogue."""
         own = "table_schema <> 'information_schema'"
         columns = await self._rows_of(
-            "SELECT table_schema, table_name, column_name FROM "  # noqa: S608
+            "SELECT table_schema, table_name, column_name, data_type FROM "  # noqa: S608
             f"{self._catalog}.information_schema.columns WHERE {own} ORDER BY ordinal_position"
         )
         defined = await self._rows_of(
@@ -38,15 +39,20 @@ class Trino:
             f"{self._catalog}.information_schema.views WHERE {own}"
         )
         views = {(schema, name): text for schema, name, text in defined}
-        found: dict[tuple[str, str], list[str]] = {}
-        for schema, name, column in columns:
-            found.setdefault((schema, name), []).append(column)
+        found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        for schema, name, *column in columns:
+            found.setdefault((schema, name), []).append((column[0], column[1]))
         return Schema(
             tuple(
-                Relation((self._catalog, *path), tuple(names), views.get(path))
-                for path, names in found.items()
+                self._relation((self._catalog, *path), several, views.get(path))
+                for path, several in found.items()
             )
         )
+
+    def _relation(self, path: Path, columns: list[tuple[str, str]], view: str | None) -> Relation:
+        names = tuple(name for name, _ in columns)
+        fields = () if view is not None else fields_of(path, columns, self.dialect)
+        return Relation(path, names, view, fields=fields)
 
     async def estimate(self, statement: str) -> Estimate:
         """The rows that go in and come out, by the connector's statistics, and the columns that are restricted."""

@@ -20,6 +20,16 @@ def fold_path(path: Iterable[str]) -> Path:
     return tuple(fold(part) for part in path)
 
 
+@dataclass(frozen=True, slots=True)
+class Field:
+    """What a column has inside, at any depth, when its type is a composite one, a struct or a row."""
+
+    column: str
+    name: str
+    of: Path
+    """The type that has it; the table itself where types have no names."""
+
+
 @dataclass(frozen=True)
 class Relation:
     """A table, or a view with its definition."""
@@ -29,6 +39,7 @@ class Relation:
     definition: str | None = None
     part_of: tuple[Path, ...] = ()
     """The tables that it is a partition or a child of: what is personal there is personal here."""
+    fields: tuple[Field, ...] = ()
 
     @property
     def name(self) -> str:
