@@ -14,7 +14,7 @@ from handraise.errors import DefinitionError, TooManyQuestions
 from handraise.forms import Form, Integer, Number, Text
 from handraise.questions import Accepted, Cancelled, Declined, Fallback, FormQuestion, Person, UrlQuestion
 from handraise.server import shortcuts
-from handraise.server.asking import NO_FALLBACK, Asking, Manner
+from handraise.server.asking import NO_FALLBACK, Asking, Manner, require_known
 from handraise.server.calls import CURRENT, current_call
 from handraise.server.inquiries import (
     FormInquiry,
@@ -311,6 +311,7 @@ def _require_askable(inquiry: FormInquiry[Any] | UrlInquiry) -> None:
 
 
 def _manner(usual: Usual, fallback: Any, unsafe_preanswer: bool = False) -> Manner:
+    require_known(usual, Usual)
     return Manner(usual.get("key"), usual.get("timeout"), fallback, usual.get("session"), unsafe_preanswer)
 
 

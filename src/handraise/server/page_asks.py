@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, Unpack, ov
 
 from handraise.forms import Form
 from handraise.questions import Accepted, Cancelled, Declined, Fallback
-from handraise.server.asking import NO_FALLBACK, Asking, Manner
+from handraise.server.asking import NO_FALLBACK, Asking, Manner, require_known
 from handraise.server.paging import PageAsking, PageInquiry
 from handraise.vault import Secret
 
@@ -165,6 +165,7 @@ class PageAsks:
         reasons = [usual.get("because"), _if_declined(usual.get("if_declined"))]
         why = " ".join(reason for reason in reasons if reason)
         message = f"{page.message}\n\nWhy: {why}" if why else page.message
+        require_known(usual, UsualOnPages)
         manner = Manner(usual.get("key"), usual.get("timeout"), fallback)
         return PageAsking(PageInquiry(page, message, why), manner)
 
