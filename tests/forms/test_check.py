@@ -61,7 +61,7 @@ def test_a_good_answer_has_no_problem(schema: dict[str, Any], value: object) -> 
     assert rules_for(value, schema) == []
 
 
-@pytest.mark.shows("F6")
+@pytest.mark.shows("F2", "F3", "F6")
 @pytest.mark.parametrize(
     ("schema", "value", "rules"),
     [

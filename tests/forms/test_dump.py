@@ -35,6 +35,26 @@ def test_a_form_is_written_in_the_authors_order() -> None:
     assert dump_form(form, B)["required"] == ["z", "m"]
 
 
+@pytest.mark.shows("F2", "F3")
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        (Text("x", min_length=1, max_length=9), {"type": "string", "minLength": 1, "maxLength": 9}),
+        (Text("x", format="date"), {"type": "string", "format": "date"}),
+        (Text("x", title="T", description="D"), {"type": "string", "title": "T", "description": "D"}),
+        (Number("x", minimum=0.5, maximum=2), {"type": "number", "minimum": 0.5, "maximum": 2}),
+        (Integer("x", minimum=0, maximum=5), {"type": "integer", "minimum": 0, "maximum": 5}),
+        (
+            Choices("x", ["a", "b"], min_items=1, max_items=2),
+            {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}, "minItems": 1, "maxItems": 2},
+        ),
+    ],
+)
+def test_every_bound_is_told_to_the_client(field: Any, said: dict[str, Any]) -> None:
+    assert property_on(B, field) == said
+    assert property_on(C, field) == said
+
+
 @pytest.mark.shows("F9")
 @pytest.mark.parametrize("revision", Revision)
 def test_an_empty_form_asks_for_nothing(revision: Revision) -> None:

@@ -276,6 +276,7 @@ async def test_an_expired_link_takes_nothing(house: House, authority: Authority)
     assert authority.requests == []
 
 
+@pytest.mark.shows("L8")
 async def test_a_kept_token_is_renewed_before_it_ends_and_asked_for_again_when_that_is_refused(
     house: House, authority: Authority
 ) -> None:
@@ -296,6 +297,7 @@ async def test_a_kept_token_is_renewed_before_it_ends_and_asked_for_again_when_t
     assert await page.recall({**kept, "refresh_token": None}) is None
 
 
+@pytest.mark.shows("L8")
 async def test_a_kept_token_serves_no_other_registration_and_not_more_than_it_was_asked_for(
     house: House, authority: Authority
 ) -> None:
