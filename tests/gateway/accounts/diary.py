@@ -23,6 +23,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import AnyHttpUrl
 from starlette.responses import Response
 from tests.gateway.test_http import served
+from tests.pages.oauth.authority import forget
 from tests.server.peers import free_port
 
 
@@ -189,6 +190,7 @@ async def open_diary(lifetime: int = 3600, host: str = "127.0.0.1") -> AsyncIter
     """The server on a port of this computer."""
     port = free_port()
     url = f"http://{host}:{port}"
+    forget(url)
     diary = Diary(url, Provider(url, lifetime))
     async with served(make_diary(diary), "on", port):
         yield diary

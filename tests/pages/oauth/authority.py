@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from handraise.pages.oauth import discovery
 from handraise.site.listener import Listener
 
 KEY = ECKey.generate_key("P-256", auto_kid=True)
@@ -127,11 +128,17 @@ class Authority:
         return JSONResponse(KeySet([KEY]).as_dict(private=False))
 
 
+def forget(issuer: str) -> None:
+    """What another server published on the same port before is not this one's."""
+    discovery._known.pop(issuer, None)
+
+
 @asynccontextmanager
 async def open_authority(**how: Any) -> AsyncIterator[Authority]:
     """An authority that listens on this computer."""
     authority = Authority(**how)
     await authority.listener.start(authority.app)
+    forget(authority.issuer)
     try:
         yield authority
     finally:
