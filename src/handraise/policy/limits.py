@@ -204,13 +204,6 @@ class Limits:
         """How much a server has asked a person so far."""
         return count(self._tallies.get((server, person), Tally()), call, self._elapsed(now))
 
-    def turn(self, person: str) -> str | None:
-        """The id of the question to show this person now: one dialog at a time, the oldest first."""
-        tallies = (tally for (_, owner), tally in self._tallies.items() if owner == person)
-        waiting = (each for tally in tallies for each in tally.waiting if _waits(*each, self._clock))
-        first = min(waiting, key=lambda each: each[0], default=None)
-        return None if first is None else first[1].id
-
     def _elapsed(self, now: float) -> float:
         """Our own time, which never goes back: a clock that was set back must lengthen no window for ever."""
         if self._heard is not None:

@@ -54,6 +54,16 @@ async def test_the_next_question_is_disarmed_anew() -> None:
         assert here.undecided(1)
 
 
+@pytest.mark.shows("D6")
+async def test_one_question_is_on_the_screen_at_a_time_the_oldest_first() -> None:
+    async with sitting(form_question("Tea?", EMPTY), form_question("Cake?", EMPTY)) as here:
+        await here.sees("Tea?")
+        assert "Cake?" not in here.screen()
+        await here.press("f3")
+        await here.sees("Cake?")
+        assert "Tea?" not in here.screen()
+
+
 @pytest.mark.shows("D8")
 async def test_how_many_wait_is_always_said() -> None:
     async with sitting(*(form_question(f"Number {n}?", EMPTY) for n in range(3))) as here:
