@@ -20,6 +20,7 @@ from handraise.gateway.options import Options
 from handraise.gateway.taking_over import Keeper
 from handraise.questions import Accepted, Declined
 from handraise.revisions import Revision
+from handraise.stores import MemoryStore
 from handraise.stores.memory_tickets import MemoryTickets
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W2")]
@@ -222,7 +223,7 @@ class Away(MemoryTickets):
 
 async def test_a_store_that_is_away_leaves_nobody_waiting_in_vain(revision: Revision) -> None:
     DONE.clear()
-    keeper = Keeper(Away(reads=False))
+    keeper = Keeper(Away(reads=False), MemoryStore())
     async with (
         gateway(options=QUICK, script=LEAVE, keeper=keeper) as (seen, connect),
         connect(revision) as client,
@@ -235,7 +236,7 @@ async def test_a_store_that_is_away_leaves_nobody_waiting_in_vain(revision: Revi
 
 
 async def test_a_call_that_cannot_be_kept_waits_in_this_process_all_the_same(revision: Revision) -> None:
-    keeper = Keeper(Away(reads=True))
+    keeper = Keeper(Away(reads=True), MemoryStore())
     async with (
         gateway(options=QUICK, script=LEAVE, keeper=keeper) as (seen, connect),
         connect(revision) as client,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import time
 
 import pytest
 from mcp import Client
@@ -12,6 +13,7 @@ from tests.gateway.peers import gateway
 from tests.gateway.test_holding import LEAVE, QUICK, answer, ticket_in, waiting
 from tests.server.peers import REVISIONS, text_of
 
+from handraise.gateway.parked import KEPT, key_of
 from handraise.gateway.taking_over import Keeper, is_there, own_name
 from handraise.gateway.upstreams import Upstream
 from handraise.revisions import Revision
@@ -29,8 +31,8 @@ def revision(request: pytest.FixtureRequest) -> Revision:
 
 def keepers(*, first_is_gone: bool = True) -> tuple[Keeper, Keeper]:
     """The keepers of two gateways with one store."""
-    tickets = MemoryStore().tickets
-    first, second = Keeper(tickets), Keeper(tickets)
+    store = MemoryStore()
+    first, second = Keeper(store.tickets, store), Keeper(store.tickets, store)
     if first_is_gone:
         first._name = GONE
     return first, second
@@ -248,6 +250,38 @@ async def test_an_answer_from_a_process_that_lost_the_call_goes_nowhere(revision
         for each in (later, client):
             assert await ending(each, ticket) == "deleted plans: second"
     assert DONE == {"looked plans": 1, "deleted plans": 1}
+
+
+class Behind:
+    """The clock of a store on a machine that is a day behind this one."""
+
+    def __init__(self) -> None:
+        self._began = 0.0
+
+    async def open(self) -> None:
+        self._began = time.time() - 86_400
+
+    def now(self) -> float:
+        assert self._began, "nobody knows what time it is yet"
+        return self._began
+
+
+async def test_how_long_a_call_is_kept_goes_by_the_clock_of_the_store(revision: Revision) -> None:
+    """Another gateway, whose own clock is wrong, would forget it too early otherwise, or never."""
+    store, clock = MemoryStore(), Behind()
+    async with (
+        gateway(options=QUICK, script=LEAVE, keeper=Keeper(store.tickets, clock)) as (seen, connect),
+        connect(revision) as client,
+    ):
+        key = key_of(ticket_in(await client.call_tool("delete", {"title": "plans"})))
+        parked = await store.tickets.find(key)
+        assert parked is not None
+        assert parked.deadline == clock.now() + QUICK.wait
+        answer(seen, await waiting(seen), answer="old")
+        async with asyncio.timeout(5):
+            while (ended := await store.tickets.find(key)) is None or ended.outcome is None:  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+        assert ended.deadline == clock.now() + KEPT
 
 
 async def ending(client: Client, ticket: str) -> str:

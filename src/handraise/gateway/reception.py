@@ -110,6 +110,6 @@ async def open_asking(options: Options, *, shielded: bool) -> Asking:
         ledger=ledger,
         policy_version=policy_version(policy.settings),
         call_person=reception.call_person,
-        keeper=Keeper(store.tickets),
+        keeper=Keeper(store.tickets, store),
         opened=opened,
     )

@@ -6,8 +6,7 @@ import asyncio
 import os
 import secrets
 import socket
-import time
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 from handraise.conversation.tickets import Ticket, Tickets
 from handraise.gateway.ancestry import started_at
@@ -51,21 +50,34 @@ def binding_of(ticket: Ticket) -> Binding:
     return sameness(called(ticket), ticket.person, ticket.server, ticket.call["target"])
 
 
-class Keeper:
-    """Keeps the parked calls of one gateway."""
+class Clock(Protocol):
+    """The clock of a store, which all gateways that share it go by, whatever their own ones say."""
 
-    def __init__(self, tickets: Tickets) -> None:
+    async def open(self) -> None:
+        """Learn what time it is."""
+        ...
+
+    def now(self) -> float:
+        """The wall clock, in seconds."""
+        ...
+
+
+class Keeper:
+    """Keeps the parked calls of one gateway, until times of the clock of the store."""
+
+    def __init__(self, tickets: Tickets, clock: Clock) -> None:
         self._tickets = tickets
+        self._clock = clock
         self._name = own_name()
         self._settling = Errands()
 
     async def open(self, parked: Parked, call: Call, wait: float) -> None:
         """Keep a call, before its client is told the ticket."""
-        parked.kept = asyncio.ensure_future(self._open(parked, call, time.time() + wait))
+        parked.kept = asyncio.ensure_future(self._open(parked, call, wait))
         await asyncio.shield(parked.kept)
         self.follow(parked)
 
-    async def _open(self, parked: Parked, call: Call, deadline: float) -> None:
+    async def _open(self, parked: Parked, call: Call, wait: float) -> None:
         binding, asked = parked.binding, call.message
         on = {
             "method": asked.method,
@@ -73,9 +85,11 @@ class Keeper:
             "target": binding.target,
             "ticket": parked.ticket,
         }
-        await self._tickets.prune(time.time())
+        await self._clock.open()
+        now = self._clock.now()
+        await self._tickets.prune(now)
         await self._tickets.open(
-            Ticket(parked.key, binding.person, binding.server, self._name, deadline, on, call.round)
+            Ticket(parked.key, binding.person, binding.server, self._name, now + wait, on, call.round)
         )
 
     def follow(self, parked: Parked) -> None:
@@ -126,7 +140,7 @@ class Keeper:
 
     async def end(self, key: str, message: Message) -> None:
         """Keep how a call ended."""
-        await self._tickets.settle(key, message.body, until=time.time() + KEPT)
+        await self._tickets.settle(key, message.body, until=self._clock.now() + KEPT)
 
     async def aclose(self) -> None:
         """Write what is still to be written."""

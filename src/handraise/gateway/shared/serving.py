@@ -178,6 +178,6 @@ async def open_shared_asking(options: Options) -> Asking:
         timeout=options.wait,
         ledger=ledger,
         policy_version=policy_version(policy.settings),
-        keeper=Keeper(store.tickets),
+        keeper=Keeper(store.tickets, store),
         opened=opened,
     )
