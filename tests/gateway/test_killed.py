@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.shows("W6")]
 
 CLIENT = {"name": "c", "version": "1"}
 ENVELOPE = {VERSION_KEY: MODERN, CAPABILITIES_KEY: {}, CLIENT_KEY: CLIENT}
-HOST = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
+HOST = (
+    "import signal, subprocess, sys; gateway = subprocess.Popen(sys.argv[1:]); "
+    "signal.signal(signal.SIGTERM, signal.SIG_IGN); sys.exit(gateway.wait())"
+)
 """What starts a gateway: the desk opens to nothing that the same program started."""
 
 
@@ -70,6 +73,22 @@ class Host:
         os.kill(self.gateway, signal.SIGKILL)
         self.wait()
 
+    def terminate(self) -> None:
+        """As a service manager does it: the gateway and the server that it started."""
+        os.killpg(self._process.pid, signal.SIGTERM)
+        self.wait()
+
+    def interrupt(self) -> None:
+        """Tell only the gateway."""
+        os.kill(self.gateway, signal.SIGTERM)
+        self.wait()
+
+    def leave(self) -> None:
+        """End its input."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self.wait()
+
     def wait(self) -> int:
         return self._process.wait(20)
 
@@ -112,6 +131,7 @@ class Place:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            start_new_session=True,
         ) as process:
             host = Host(process, modern=modern)
             bound = threading.Timer(60, os.kill, (host.gateway, signal.SIGKILL))
@@ -123,6 +143,12 @@ class Place:
                 process.wait(20)
             finally:
                 bound.cancel()
+
+    def park(self, host: Host, tool: str = "pay") -> str:
+        """Have a call parked, and its question wait at the desk; the ticket."""
+        ticket = ticket_in(host.call(tool, to="ann"))
+        until(lambda: waiting(door(self.runtime, host.gateway)))
+        return ticket
 
     def answer(self, host: Host, text: str) -> None:
         """Answer what waits at a gateway's desk."""
@@ -156,7 +182,7 @@ def ticket_in(told: str) -> str:
 @pytest.mark.parametrize("modern", [False, True], ids=["legacy-client", "modern-client"])
 def test_a_parked_question_is_answered_at_the_next_gateways_desk(place: Place, modern: bool) -> None:
     with place.gateway("modern", modern=modern) as host:
-        ticket = ticket_in(host.call("pay", to="ann"))
+        ticket = place.park(host)
         host.kill()
     with place.gateway("modern", modern=modern) as host:
         place.answer(host, "7")  # it is there before anybody calls anything
@@ -166,9 +192,36 @@ def test_a_parked_question_is_answered_at_the_next_gateways_desk(place: Place, m
     assert place.book == ["looked", "paid 7"]
 
 
+@pytest.mark.shows("W2")
+@pytest.mark.parametrize(
+    ("modern", "end"), [(False, Host.leave), (True, Host.interrupt), (False, Host.terminate)]
+)
+def test_a_parked_question_outlives_a_gateway_that_ends_in_good_order(
+    place: Place, modern: bool, end: Callable[[Host], None]
+) -> None:
+    with place.gateway("modern", modern=modern) as host:
+        ticket = place.park(host)
+        end(host)
+    with place.gateway("modern", modern=modern) as host:
+        place.answer(host, "7")
+        assert host.call("handraise_resume", ticket=ticket) == "paid"
+    assert place.book == ["looked", "paid 7"]
+
+
+@pytest.mark.shows("G1")
+def test_a_call_of_an_older_server_is_ambiguous_after_an_end_in_good_order(place: Place) -> None:
+    with place.gateway("legacy") as host:
+        ticket = place.park(host)
+        host.terminate()
+    with place.gateway("legacy") as host:
+        assert "Whether it had done anything" in host.call("handraise_resume", ticket=ticket)
+    assert place.book == ["looked"]
+    assert place.endings() == ["ambiguous"]
+
+
 def test_an_answer_that_was_not_sent_is_asked_for_again(place: Place) -> None:
     with place.gateway("modern", dies="accepted") as host:
-        ticket = ticket_in(host.call("pay", to="ann"))
+        ticket = place.park(host)
         place.answer(host, "7")
         host.wait()
     assert place.book == ["looked"]
@@ -181,7 +234,7 @@ def test_an_answer_that_was_not_sent_is_asked_for_again(place: Place) -> None:
 
 def test_an_answer_that_may_have_been_sent_is_never_sent_again(place: Place) -> None:
     with place.gateway("modern", dies="sent") as host:
-        ticket = ticket_in(host.call("pay", to="ann"))
+        ticket = place.park(host)
         place.answer(host, "7")
         host.wait()
     with place.gateway("modern") as host:
@@ -191,7 +244,7 @@ def test_an_answer_that_may_have_been_sent_is_never_sent_again(place: Place) -> 
 
 def test_a_call_whose_server_has_the_answer_and_no_reply_is_not_made_again(place: Place) -> None:
     with place.gateway("modern") as host:
-        ticket = ticket_in(host.call("pay_and_stay_silent", to="ann"))
+        ticket = place.park(host, "pay_and_stay_silent")
         place.answer(host, "7")
         until(lambda: "paid 7" in place.book)
         host.kill()
@@ -203,7 +256,7 @@ def test_a_call_whose_server_has_the_answer_and_no_reply_is_not_made_again(place
 @pytest.mark.shows("G1")
 def test_a_call_of_an_older_server_ends_as_ambiguous_and_the_same_call_is_told_so(place: Place) -> None:
     with place.gateway("legacy") as host:
-        ticket_in(host.call("pay", to="ann"))
+        place.park(host)
         host.kill()
     with place.gateway("legacy") as host:
         assert "Whether it had done anything" in host.call("pay", to="ann")
@@ -214,7 +267,7 @@ def test_a_call_of_an_older_server_ends_as_ambiguous_and_the_same_call_is_told_s
 @pytest.mark.shows("G1")
 def test_a_server_that_is_killed_while_asked_leaves_an_ambiguous_call(place: Place) -> None:
     with place.gateway("modern") as host:
-        ticket = ticket_in(host.call("pay", to="ann"))
+        ticket = place.park(host)
         os.kill(child_of(host.gateway), signal.SIGKILL)
         assert host.wait() == 128 + signal.SIGKILL
     with place.gateway("modern") as host:

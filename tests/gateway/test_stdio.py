@@ -133,6 +133,18 @@ def test_the_end_of_the_input_ends_the_server_in_good_order() -> None:
         assert process.stderr.read() == b"bye\n"
 
 
+def test_a_gateway_without_any_input_ends_at_once_and_says_nothing() -> None:
+    done = subprocess.run(
+        [*HANDRAISE, "gateway", "--", sys.executable, "-c", ECHO],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        timeout=20,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["TERM", "INT"])
 def test_signals_reach_the_server(number: signal.Signals) -> None:
     server = f"""

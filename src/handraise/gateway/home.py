@@ -46,6 +46,8 @@ class Home:
         self.options = options
         self._guards = guards
         self.parked = ParkedCalls()
+        self.ending = False
+        """Whether we are about to end: then no server is lost, and what is parked is left to the next process."""
         self.on_lost: Callable[[Any], None] = lambda relay: None
         self._may_wait = glance_at(options.store) if open_asking is None else lambda: True
         self._open_asking = open_asking or (lambda: _open_asking(options, shielded))

@@ -117,7 +117,7 @@ class LegacyRelay(Relay):
 
     def _lost(self, source: Source, last: bool) -> None:
         for asker, task in list(self._questions.values()):
-            if asker is source:
+            if asker is source and not self.home.ending:
                 task.cancel(ASKER_ENDED)
         super()._lost(source, last)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import stat
 import threading
 from collections.abc import Callable
 from typing import IO, TypeAlias
@@ -29,12 +31,13 @@ class LineReader(asyncio.Protocol):
         self._transport: asyncio.ReadTransport | None = None
 
     async def open(self, stream: Stream) -> None:
-        """Start to read; a plain file, which no event loop can wait for, by a thread."""
+        """Start to read; what no event loop can wait for, as a plain file or /dev/null, by a thread."""
         loop = asyncio.get_running_loop()
-        try:
-            await loop.connect_read_pipe(lambda: self, stream)
-        except (ValueError, NotImplementedError):
-            threading.Thread(target=self._read_all, args=(stream, loop), daemon=True).start()
+        if not _is_device(stream):
+            with contextlib.suppress(ValueError, NotImplementedError):
+                await loop.connect_read_pipe(lambda: self, stream)
+                return
+        threading.Thread(target=self._read_all, args=(stream, loop), daemon=True).start()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.ReadTransport)
@@ -136,6 +139,11 @@ class LineWriter(asyncio.BaseProtocol):
             self._transport.close()
             await self._gone.wait()
         self._file = None
+
+
+def _is_device(stream: Stream) -> bool:
+    """Whether it is a device without a person at it. asyncio takes one for a terminal, and fails later."""
+    return stat.S_ISCHR(os.fstat(stream.fileno()).st_mode) and not stream.isatty()
 
 
 def _nothing() -> None:

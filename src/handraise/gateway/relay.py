@@ -108,7 +108,7 @@ class Relay:
     async def aclose(self) -> None:
         """Withdraw what waits for a person, then let the server go."""
         for call in list(self.calls.values()):
-            call.withdraw()
+            call.withdraw(ASKER_ENDED if call.parked is not None and call.round is None else None)
         await self._errands.aclose()
         await self.holding.aclose()
         self._link.on_closed = lambda source, last: None  # it is we who let it go
@@ -287,9 +287,14 @@ class Relay:
             call.port = None
 
     def _lost(self, source: Source, last: bool) -> None:
-        """A server is gone. A call that waited for a person ends as ambiguous, and is never made again."""
+        """A server is gone. A call that waited for a person ends as ambiguous, and is never made again.
+
+        Unless it is we who end: then what is parked is left to the next process.
+        """
         for calls, told_of in ((self._unsent, None), (self.calls, ASKER_ENDED)):
             for call in [each for each in calls.values() if self._link.source_of(each.message) is source]:
+                if self.home.ending and call.parked is not None:
+                    continue
                 del calls[call.key]
                 call.withdraw(told_of)
                 self.holding.settle(call, self.holding.lost(call, sent=calls is self.calls))

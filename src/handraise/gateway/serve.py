@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 import subprocess
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeAlias
 
+from handraise.gateway.ending import ending_on_signals
 from handraise.gateway.eras import EraLink
 from handraise.gateway.front import Front
 from handraise.gateway.home import Home
@@ -34,14 +34,20 @@ async def serve_process(upstream: Upstream, process: subprocess.Popen[bytes], op
     """Stand between the client at our standard streams and a process."""
     link = ProcessLink(Source(upstream), process, on_noise=lambda line: port.writer.write(line))
     port = StdioPort(lambda message: front.from_client(message), lambda line: link.writer.write(line))
-    home = Home(options, shielded=True)
+    home, stopped = Home(options, shielded=True), asyncio.Event()
     front = Front(EraLink(link), home, port)
+
+    def stop(number: int) -> None:
+        stopped.set()
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(number)
+
     port.writer.on_full, port.writer.on_ready = link.reader.pause, link.reader.resume
     link.writer.on_full, link.writer.on_ready = port.reader.pause, port.reader.resume
-    with _passing_signals_to(process):
+    with ending_on_signals(home, stop):
         await link.open()
         await port.open()
-        await _first(port.ended, front.lost)
+        await _first(port.ended, front.lost, stopped)
         await front.aclose()
         await home.aclose()
         await port.aclose()
@@ -56,7 +62,7 @@ async def serve_stdio(open_link: OpenLink, options: Options) -> int:
     accounts = Accounts(home)
     port = StdioPort(lambda message: front.from_client(message))
     front = Front(await open_link(accounts.of(None)), home, port)
-    with _on_signals(lambda number: stopped.set()):
+    with ending_on_signals(home, lambda number: stopped.set()):
         await port.open()
         await _first(port.ended, front.lost, stopped)
         await front.aclose()
@@ -68,11 +74,9 @@ async def serve_stdio(open_link: OpenLink, options: Options) -> int:
 
 async def serve_http(open_link: OpenLink, options: Options, host: str, port: int) -> int:
     """Serve clients over streamable HTTP until we are told to end."""
-    import uvicorn
-
     from handraise.gateway.accounts.accounts import Accounts
-    from handraise.gateway.http_protocol import WholeResponses
     from handraise.gateway.http_server import HttpGateway
+    from handraise.gateway.http_serving import serve_until_told
     from handraise.gateway.shared.admission import Admission, loopback_hosts, require_loopback
 
     require_loopback(host)
@@ -80,19 +84,9 @@ async def serve_http(open_link: OpenLink, options: Options, host: str, port: int
     home = Home(options)
     accounts = Accounts(home)
     gateway = HttpGateway(home, lambda person: open_link(accounts.of(person)))
-    config = uvicorn.Config(
-        Admission(gateway, hosts=hosts, origins={f"http://{name}" for name in hosts}),
-        host=host,
-        port=port,
-        http=WholeResponses,
-        log_level="warning",
-        access_log=False,
-        lifespan="off",
-        proxy_headers=False,
-        timeout_graceful_shutdown=2,
-    )
+    admission = Admission(gateway, hosts=hosts, origins={f"http://{name}" for name in hosts})
     try:
-        await uvicorn.Server(config).serve()
+        await serve_until_told(admission, host, port, home)
     finally:
         await gateway.aclose()
         await accounts.aclose()
@@ -105,21 +99,3 @@ async def _first(*events: asyncio.Event) -> None:
     await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
     for wait in waits:
         wait.cancel()
-
-
-def _passing_signals_to(process: subprocess.Popen[bytes]) -> contextlib.AbstractContextManager[None]:
-    return _on_signals(lambda number: process.send_signal(number))
-
-
-@contextlib.contextmanager
-def _on_signals(act: Callable[..., object]) -> Iterator[None]:
-    """Have something done when we are told to end."""
-    loop = asyncio.get_running_loop()
-    numbers = (signal.SIGTERM, signal.SIGINT)
-    for number in numbers:
-        with contextlib.suppress(NotImplementedError):
-            loop.add_signal_handler(number, act, number)
-    yield
-    for number in numbers:
-        with contextlib.suppress(NotImplementedError):
-            loop.remove_signal_handler(number)
