@@ -250,12 +250,14 @@ async def test_after_a_decline_there_is_a_pause(revision: Revision) -> None:
     assert book.deleted == ["old"]
 
 
+@pytest.mark.shows("C10")
 async def test_an_answer_that_came_before_the_question_is_not_taken() -> None:
     book = Book()
     async with by_hand(with_tool("MCPServer", guarded(book))) as rounds:
-        answer = {"action": "accept", "content": {"confirm": True}}
-        early = dict.fromkeys(("confirm", "answer", "guard", "q_1"), answer)
-        first = await rounds.call("delete_contacts", {"group": "old"}, responses=early)
+        asked = await rounds.call("delete_contacts", {"group": "old"}, request_id="r")
+        early = accepted(asked, confirm=True)  # the same request names its questions alike
+        first = await rounds.call("delete_contacts", {"group": "old"}, request_id="r", responses=early)
+        assert first["inputRequests"].keys() == early.keys()
         assert book.deleted == []
         with pytest.raises(MCPError):  # other arguments than those that were shown
             await rounds.call(

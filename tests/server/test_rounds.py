@@ -6,9 +6,12 @@ import asyncio
 from typing import Any
 
 import pytest
+from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from tests.server.kitchen import EFFECTS, make_kitchen
 from tests.server.rounds import Rounds, accepted, by_hand, sign_in
+
+from handraise import Handraise, ask
 
 TEXT = {"answer": "x"}
 
@@ -239,3 +242,46 @@ async def test_a_retry_with_far_too_much_in_it_is_refused() -> None:
             )
         assert refusal.value.code == -32602
         assert EFFECTS["big"] == []
+
+
+@pytest.mark.shows("C10")
+async def test_a_confirmation_is_asked_even_where_its_answer_came_with_the_call() -> None:
+    server = Handraise().install(MCPServer("till"))
+
+    @server.tool()
+    async def pay() -> str:
+        return (await ask.confirm("Pay now?", key="pay")).action
+
+    @server.tool()
+    async def pay_unasked() -> str:
+        usual: Any = {"unsafe_preanswer": True}
+        return (await ask.confirm("Pay now?", key="pay", **usual)).action
+
+    yes = {"pay": {"action": "accept", "content": {"answer": True}}}
+    async with by_hand(server) as rounds:
+        first = await rounds.call("pay", {}, responses=yes)
+        assert list(first["inputRequests"]) == ["pay"]
+        assert (await rounds.call("pay_unasked", {}, responses=yes))["isError"]
+
+
+@pytest.mark.shows("C2")
+async def test_a_state_of_a_tool_is_no_state_of_a_prompt_with_the_same_name() -> None:
+    server = Handraise().install(MCPServer("greeter"))
+    greeted: list[str] = []
+
+    @server.tool("greet")
+    async def greet() -> str:
+        greeted.append(name := (await ask.text("Who?")).or_stop())
+        return name
+
+    @server.prompt("greet")
+    async def greet_in_a_prompt() -> str:
+        return "Hello"
+
+    async with by_hand(server) as rounds:
+        first = await rounds.call("greet", {})
+        retry = {"state": first["requestState"], "responses": accepted(first, **TEXT)}
+        await refused(rounds, "greet", {}, method="prompts/get", **retry)
+        assert not greeted
+        await rounds.call("greet", {}, **retry)
+        assert greeted == ["x"]
