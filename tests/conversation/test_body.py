@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 import pytest
@@ -25,8 +25,10 @@ from tests.conversation.parking import (
     within,
 )
 
-from handraise.conversation import Conversation, Outcome, SettledError, Store
+from handraise.conversation import Conversation, Outcome, RoundRecord, SettledError, Store
+from handraise.conversation.recorded import Record
 from handraise.errors import Expired, StateRefused, StoreError, Withdrawn
+from handraise.stores import MemoryStore
 
 # None.
 
@@ -338,6 +340,35 @@ async def test_a_body_may_ask_something_else_when_nobody_answered(store: Store) 
     parking = Parking(body, store)
     first = await within(parking.call())
     await until(lambda: list(parking.lot.live) not in ([], [first["requestState"]]))
+    second = await within(parking.retry(first, {"quick": 1}))
+    assert list(second["inputRequests"]) == ["slow"]
+    assert await within(parking.retry(second, {"slow": 2})) == 2
+
+
+@pytest.mark.parametrize("durable", [False, True])
+async def test_a_body_goes_on_when_its_time_is_over_before_the_round_was_written(durable: bool) -> None:
+    written, over = asyncio.Event(), asyncio.Event()
+
+    class Slow(MemoryStore):
+        async def open_round(self, record: RoundRecord, *, events: Sequence[Record] = ()) -> None:
+            await written.wait()
+            await super().open_round(record, events=events)
+
+    async def body(conversation: Conversation) -> Any:
+        try:
+            return await ask(conversation, "quick", timeout=0.01)
+        except Expired:
+            over.set()
+            return await ask(conversation, "slow")
+
+    slow = Slow()
+    slow.durable = durable  # its rounds are then written by a task of their own
+    parking = Parking(body, slow)
+    call = asyncio.create_task(parking.call())
+    await asyncio.sleep(0.05)
+    written.set()
+    first = await within(call)
+    await within(over.wait())
     second = await within(parking.retry(first, {"quick": 1}))
     assert list(second["inputRequests"]) == ["slow"]
     assert await within(parking.retry(second, {"slow": 2})) == 2

@@ -58,14 +58,14 @@ class Conversation:
         self._sending = False
         self._steps = 0
         self._leaving = False
-        self.id = ""
+        self.id: str = ""
         self.journal: Journal | None = None
         self.handler: str | None = None
-        self.current = Round(0)
+        self.current: Round = Round(0)
         self._first: Round | None = self.current
         """Until the request that began the body has asked for it."""
         self.state: State = "working"
-        self.seed = ""
+        self.seed: str = ""
         if body.is_over:  # a task that it left behind wants to ask
             self.state, self._body = "over", None
         else:
@@ -232,6 +232,8 @@ class Conversation:
             await lot.store.end(self.id, until=lot.store.now() + lot.terms.retry_window)
             return
         self.current, self.state = after, step(self.state, "ask")
+        if not self._is_awaited():  # their time was over while the round was written
+            self.state = step(self.state, "give up")
         lot.live[after.token] = (self, after)
         await self._finish(before, Outcome("round", lot.wire(questions, after.token)))
         if self._body is not None:
