@@ -18,6 +18,7 @@ from tests.server.peers import REVISIONS, Person, text_of
 
 from handraise.desks import Decision
 from handraise.desks.scripted import Line
+from handraise.gateway.messages import response
 from handraise.gateway.taking_over import Keeper
 from handraise.questions import Accepted, Declined
 from handraise.revisions import Revision
@@ -169,6 +170,43 @@ async def test_a_cancelled_call_leaves_its_guard_and_its_server_hears_nothing(mo
     client.tell("notifications/cancelled", {"requestId": 1})
     await until(lambda: not client.queue.waiting())
     assert not [each for each in client.server.got if each.method != "subscriptions/listen"]
+
+
+FORM = {"type": "object", "properties": {"which": {"type": "string"}}}
+ROUNDS = {
+    "question": {
+        "method": "elicitation/create",
+        "params": {"mode": "form", "message": "Which?", "requestedSchema": FORM},
+    },
+    "sampling": {"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 5}},
+}
+
+
+@pytest.mark.parametrize("kind", ROUNDS)
+@pytest.mark.parametrize("same", [True, False], ids=["the same call", "another one"])
+async def test_a_yes_is_for_all_rounds_of_one_call_and_for_no_other(kind: str, same: bool) -> None:
+    """What was approved is what runs: a retry that names other arguments would take its yes along."""
+    client = await WireClient.begun(modern=True, behind=True, guards=DESTRUCTIVE)
+    client.ask(1, "tools/call", {"name": "remove", "arguments": {"path": "a"}})
+    await until(client.queue.waiting)
+    client.queue.decide(
+        client.queue.waiting()[0].id, Decision(Accepted({"confirm": True}), by="agent", desk="test")
+    )
+    first = await client.server.taken("tools/call")
+    asks = {"resultType": "input_required", "inputRequests": {"q": ROUNDS[kind]}, "requestState": "s"}
+    client.server.say(response(first.id, asks))
+    assert (await client.taken()).result == asks
+    answers = {"q": {"action": "accept", "content": {"which": "b"}}}
+    retry = {"name": "remove", "arguments": {"path": "a" if same else "b"}, "requestState": "s"}
+    client.ask(2, "tools/call", {**retry, "inputResponses": answers})
+    if same:
+        assert (await client.server.taken("tools/call")).params["inputResponses"] == answers
+        assert not client.queue.waiting()
+    else:
+        await until(client.queue.waiting)
+        assert "- path: b" in client.queue.waiting()[0].question.message
+        assert not [each for each in client.server.got if each.method == "tools/call"]
+    await client.leave()
 
 
 @pytest.mark.shows("W6")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -29,7 +30,7 @@ class ModernRelay(Relay):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._rounds: OrderedDict[str, Round] = OrderedDict()
+        self._rounds: OrderedDict[tuple[str, ...], Round] = OrderedDict()
         self._begun_with: dict[str, Any] = {}
         """The envelope of the client's first request, for calls that a client of the revisions before made."""
 
@@ -60,7 +61,7 @@ class ModernRelay(Relay):
             self._begun_with = envelope_of(message.params)
             self.revive()
         state = message.params.get("requestState") if self._rounds else None
-        round_ = self._rounds.get(state) if isinstance(state, str) else None
+        round_ = self._rounds.get(_round_key(state, message)) if isinstance(state, str) else None
         if round_ is None:
             return super()._take_request(message, port)
         call = self._made(message, port)
@@ -100,6 +101,7 @@ class ModernRelay(Relay):
         requests = requests if isinstance(requests, dict) else {}
         asked = {key: each for key, each in requests.items() if _is_question(each)}
         if not asked:
+            self._remember(call, result.get("requestState"), Round(message.source))
             self._pass(call, message)
             return
         await self._keep(
@@ -108,7 +110,7 @@ class ModernRelay(Relay):
         round_ = await self._decide(call, message, asked)
         left = {key: each for key, each in requests.items() if key not in round_.decided}
         if left:
-            self._remember(result.get("requestState"), round_)
+            self._remember(call, result.get("requestState"), round_)
             unchanged = len(left) == len(requests)
             self._pass(
                 call, message if unchanged else message.with_(result={**result, "inputRequests": left})
@@ -216,15 +218,23 @@ class ModernRelay(Relay):
         else:
             call.answer(message)
 
-    def _remember(self, state: object, round_: Round) -> None:
-        if not isinstance(state, str) or not (round_.at_client or round_.decided):
+    def _remember(self, call: Call, state: object, round_: Round) -> None:
+        """Know the retry when it comes: for its answers, and so that a guard does not ask about it again."""
+        matters = round_.at_client or round_.decided or self.home.may_guard
+        if not isinstance(state, str) or not matters:
             return
-        self._rounds[state] = round_
+        self._rounds[_round_key(state, call.message)] = round_
         while len(self._rounds) > _MOST_ROUNDS:
             self._rounds.popitem(last=False)[1].end()
 
 
 _ROUND: Final = ("inputResponses", "requestState")
+
+
+def _round_key(state: str, message: Message) -> tuple[str, ...]:
+    """What tells a retry: its state, and that it repeats the call. Another call would take a yes of a guard's along."""
+    repeated = [message.params.get(name) for name in ("name", "uri", "arguments")]
+    return state, message.method or "", json.dumps(repeated, sort_keys=True)
 
 
 def _is_question(request: object) -> bool:
