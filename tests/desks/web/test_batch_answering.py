@@ -154,7 +154,7 @@ async def test_a_part_that_was_answered_elsewhere_is_told_and_the_rest_can_be_se
     assert len(office.queue.waiting()) == 2
 
 
-@pytest.mark.shows("D2", "U4")
+@pytest.mark.shows("D2", "L5")
 async def test_a_link_in_a_batch_is_agreed_to_by_itself_and_never_sent_along(office: Office) -> None:
     link = samples.link(group="g", cause=samples.CREATE_NOTE)
     form = samples.short("form", group="g", origin=samples.SHOP)
@@ -174,7 +174,7 @@ async def test_a_link_in_a_batch_is_agreed_to_by_itself_and_never_sent_along(off
     assert 'href="https://accounts.shop.example/connect?flow=7"' in office.visitor.page
 
 
-@pytest.mark.shows("U4")
+@pytest.mark.shows("L5")
 async def test_a_dangerous_link_in_a_batch_cannot_be_agreed_to(office: Office) -> None:
     bad = replace(samples.link("bad", "https://user:pw@evil.example/"), group="g")
     path = await opened(office, samples.short("form", group="g", origin=samples.SHOP), bad)
