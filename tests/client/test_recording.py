@@ -173,6 +173,19 @@ async def test_a_question_whose_asker_goes_away_is_withdrawn_in_the_ledger(ledge
     assert [event.kind for event in await events_of(ledger)] == ["asked", "shown", "withdrawn"]
 
 
+@pytest.mark.shows("G1")
+async def test_a_question_that_could_not_be_shown_has_failed_in_the_ledger(ledger: Ledger) -> None:
+    consent = consent_with(ledger)
+
+    async def broken(waiting: Any) -> Decision:
+        raise RuntimeError("the desk fell over")
+
+    consent.queue.put = broken  # type: ignore[method-assign]
+    assert (await consent.ask(FORM, Revision.JULY_2026)).answer == Cancelled()
+    asked, failed = await events_of(ledger)
+    assert (asked.kind, failed.kind, failed.reasons) == ("asked", "failed", ("it could not be shown",))
+
+
 @pytest.mark.shows("G1", "G2")
 async def test_a_link_is_opened_and_completed_in_the_ledger_without_its_parameters(ledger: Ledger) -> None:
     consent = consent_with(ledger)

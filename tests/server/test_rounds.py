@@ -255,9 +255,9 @@ async def test_a_confirmation_is_asked_even_where_its_answer_came_with_the_call(
     @server.tool()
     async def pay_unasked() -> str:
         usual: Any = {"unsafe_preanswer": True}
-        return (await ask.confirm("Pay now?", key="pay", **usual)).action
+        return str((await ask.confirm("Pay now?", key="pay", **usual)).action)
 
-    yes = {"pay": {"action": "accept", "content": {"answer": True}}}
+    yes = {"pay": {"action": "accept", "content": {"confirm": True}}}
     async with by_hand(server) as rounds:
         first = await rounds.call("pay", {}, responses=yes)
         assert list(first["inputRequests"]) == ["pay"]
