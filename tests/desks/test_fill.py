@@ -25,6 +25,8 @@ def test_the_servers_suggestions_stand_until_they_are_changed() -> None:
         Text("c", default=""),
     )
     assert suggest(falsy) == {"a": "no", "b": "0", "c": "", "d": []}
+    assert fill(falsy, suggest(falsy)).content == {"a": False, "b": 0, "c": "", "d": []}
+    assert fill(EVERY_KIND, suggest(EVERY_KIND)).content == {"count": 3, "ratio": 0.5}
 
 
 @pytest.mark.shows("F4")

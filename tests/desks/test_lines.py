@@ -89,7 +89,7 @@ async def talk(
         here.input.close()
 
 
-@pytest.mark.shows("D2", "D3", "D10")
+@pytest.mark.shows("D2", "D3", "D10", "F4")
 async def test_every_field_is_asked_in_turn_reviewed_and_sent_by_a_word() -> None:
     async with talk(form_question()) as here:
         said = await here.reads("9 fields.")

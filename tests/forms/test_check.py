@@ -107,6 +107,7 @@ def test_a_good_answer_has_no_problem(schema: dict[str, Any], value: object) -> 
         (CHOICES, [], ["min_items"]),
         (CHOICES, ["d"], ["option"]),
         (CHOICES, ["a", "a"], ["unique_items"]),
+        ({"type": "array", "items": {"anyOf": OPTIONS}, "maxItems": 1}, ["a", "b"], ["max_items"]),
         (CHOICES, ["a", "a", "d"], ["option", "max_items", "unique_items"]),
     ],
 )
@@ -145,6 +146,12 @@ def test_a_problem_never_carries_the_value() -> None:
     form = form_of(a=TEXT, b=INTEGER, c=CHOICE, d=CHOICES, e={"type": "string", "format": "uri"})
     content = dict.fromkeys("abcdef", "hunter2-hunter2")
     assert "hunter2" not in repr(check_answer(form, content))
+
+
+@pytest.mark.shows("F6")
+def test_a_field_that_was_not_asked_for_spoils_a_good_answer() -> None:
+    problems = check_answer(form_of(a=TEXT), {"a": "ok", "b": "more"})
+    assert [(problem.field, problem.rule) for problem in problems] == [("b", "unknown_field")]
 
 
 @pytest.mark.shows("F9")

@@ -119,6 +119,7 @@ async def test_the_retry_waits_for_the_browser_and_then_shows_the_same_link_agai
         assert last["content"][0]["text"] == "accept"
 
 
+@pytest.mark.shows("O1")
 @pytest.mark.parametrize("revision", WITH_URL, ids=str)
 @pytest.mark.parametrize(("answer", "told"), [(DECLINE, "decline"), (CANCEL, "cancel")])
 async def test_a_link_may_be_declined_or_dismissed(

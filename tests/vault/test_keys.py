@@ -28,6 +28,7 @@ def test_a_variable_holds_keys_newest_first_and_only_its_owner_changes_it() -> N
     assert "hunter2" not in str(caught.value)
 
 
+@pytest.mark.shows("L11")
 def test_a_key_file_is_private_or_refused(tmp_path: Path) -> None:
     file = KeyFile(tmp_path / "key")
     file.save([A, B])
@@ -73,6 +74,7 @@ def test_the_systems_keyring_gets_a_key_when_it_is_first_needed(monkeypatch: pyt
     assert source.load() == (A,)
 
 
+@pytest.mark.shows("L11")
 @pytest.mark.parametrize("module", ["keyring.backends.fail", "keyring.backends.null", "keyrings.alt.file"])
 def test_a_keyring_that_keeps_nothing_or_plain_text_is_refused(
     monkeypatch: pytest.MonkeyPatch, module: str
