@@ -52,6 +52,13 @@ def make_notes() -> MCPServer:
         return f"{title} is {new} because {why}"
 
     @server.tool()
+    async def label(title: str) -> str:
+        """Ask for two things at once."""
+        got = await ask.all(colour=ask.text("Which colour?"), size=ask.text("Which size?"))
+        DONE[f"labelled {title}"] += 1
+        return f"{title}: {got['colour'].or_stop('kept')} {got['size'].or_stop('kept')}"
+
+    @server.tool()
     async def connect(account: str) -> str:
         """Ask once, by a link."""
         answer = await ask.open(f"Connect {account}", "https://notes.example.com/connect", wait=False)

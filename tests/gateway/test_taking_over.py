@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import time
 
 import pytest
@@ -14,14 +13,15 @@ from tests.gateway.test_holding import LEAVE, QUICK, answer, ticket_in, waiting
 from tests.server.peers import REVISIONS, text_of
 
 from handraise.gateway.parked import KEPT, key_of
-from handraise.gateway.taking_over import Keeper, is_there, own_name
+from handraise.gateway.taking_over import Keeper
 from handraise.gateway.upstreams import Upstream
 from handraise.revisions import Revision
 from handraise.stores import MemoryStore
+from handraise.stores.processes import _began, own_name
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W6")]
 
-GONE = f"{socket.gethostname()}/999999999/1/x"
+GONE = "/".join((*own_name().split("/")[:2], "999999999", "1", "x"))
 
 
 @pytest.fixture(params=REVISIONS, ids=lambda revision: f"client-{revision}")
@@ -36,12 +36,6 @@ def keepers(*, first_is_gone: bool = True) -> tuple[Keeper, Keeper]:
     if first_is_gone:
         first._name = GONE
     return first, second
-
-
-def test_a_process_knows_whether_another_one_is_there() -> None:
-    assert is_there(own_name())
-    assert not is_there(GONE)
-    assert is_there("another-machine/1/1/x")
 
 
 @pytest.mark.shows("W2")
@@ -250,6 +244,56 @@ async def test_an_answer_from_a_process_that_lost_the_call_goes_nowhere(revision
         for each in (later, client):
             assert await ending(each, ticket) == "deleted plans: second"
     assert DONE == {"looked plans": 1, "deleted plans": 1}
+
+
+async def test_one_answer_of_a_round_with_several_goes_nowhere_before_the_others(revision: Revision) -> None:
+    """Its process is gone after the first: nothing was sent, and so everything is asked again."""
+    DONE.clear()
+    first, second = keepers()
+    server, july = make_notes(), Revision.JULY_2026
+    async with (
+        gateway(server=server, only=july, options=QUICK, script=LEAVE, keeper=first) as (one, connect_one),
+        connect_one(revision) as client,
+    ):
+        ticket = ticket_in(await client.call_tool("label", {"title": "plans"}))
+        answer(one, await waiting(one, 2), answer="large")
+        await waiting(one, 1)
+        async with (
+            gateway(server=server, only=july, options=QUICK, script=LEAVE, keeper=second) as (other, again),
+            again(revision) as later,
+        ):
+            assert ticket_in(await later.call_tool("handraise_resume", {"ticket": ticket})) == ticket
+            await waiting(other, 2)
+            for each, text in zip(other.queue.waiting(), ("red", "small"), strict=True):
+                answer(other, each.id, answer=text)
+            assert await ending(later, ticket) == "plans: red small"
+    assert DONE == {"labelled plans": 1}
+
+
+async def test_a_call_comes_to_the_desk_of_another_gateway_when_its_own_is_gone(
+    revision: Revision, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("handraise.gateway.reviving.LOOK_AGAIN", 0.02)
+    first, second = keepers(first_is_gone=False)
+    server, july = make_notes(), Revision.JULY_2026
+    process = await asyncio.create_subprocess_exec("cat", stdin=asyncio.subprocess.PIPE)
+    first._name = "/".join((*GONE.split("/")[:2], str(process.pid), _began(process.pid), "x"))
+    async with (
+        gateway(server=server, only=july, options=QUICK, script=LEAVE, keeper=first) as (_, connect_one),
+        connect_one(revision) as client,
+        gateway(server=server, only=july, options=QUICK, script=LEAVE, keeper=second) as (
+            other,
+            connect_other,
+        ),
+        connect_other(revision) as later,
+    ):
+        ticket = ticket_in(await client.call_tool("delete", {"title": "plans"}))
+        assert ticket_in(await later.call_tool("handraise_resume", {"ticket": ticket})) == ticket
+        assert not other.queue.waiting()
+        process.kill()
+        await process.wait()
+        answer(other, await waiting(other), answer="old")
+        assert await ending(later, ticket) == "deleted plans: old"
 
 
 class Behind:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from tests.postgres import PostgresServer
 from handraise.conversation.tickets import Tickets
 from handraise.stores import MemoryStore, SqliteStore
 from handraise.stores.postgres import PostgresStore
+from handraise.stores.postgres.nodes import Node
 from handraise.testing import TicketsContract
 from handraise.testing.tickets import TICKET
 
@@ -38,6 +40,21 @@ class TestPostgresTickets(TicketsContract):
         store = PostgresStore(postgres.new_database(), keys=[b"k" * 32])
         yield store.tickets
         await store.aclose()
+
+
+@pytest.mark.stranger
+async def test_a_node_is_gone_when_it_left_or_its_lease_is_over(postgres: PostgresServer) -> None:
+    """On whichever machine it was."""
+    url = postgres.new_database()
+    first, other = (PostgresStore(url, keys=[b"k" * 32]) for _ in range(2))
+    here, left = await first.tickets.enter(), await other.tickets.enter()
+    await Node(first.database, "killed", lease=0.3).beat()  # and never again
+    assert await first.tickets.gone({here, left, "killed", "nobody"}) == {"nobody"}
+    await other.aclose()
+    async with asyncio.timeout(10):
+        while await first.tickets.gone({here, left, "killed"}) != {left, "killed"}:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    await first.aclose()
 
 
 def _written(directory: Path) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final, NamedTuple, Protocol
 
 from handraise.conversation.records import Json
@@ -18,7 +19,7 @@ class Ticket(NamedTuple):
     person: str
     server: str
     holder: str
-    """The process in which the call waits."""
+    """The process in which the call waits, by the name that `Tickets.enter` gave it."""
     deadline: float
     """Wall clock, in seconds."""
     call: Json
@@ -36,6 +37,14 @@ class Ticket(NamedTuple):
 
 class Tickets(Protocol):
     """Where parked calls are kept. Every method is atomic."""
+
+    async def enter(self) -> str:
+        """Be known to be here; the name by which others find out whether this process still is."""
+        ...
+
+    async def gone(self, holders: Collection[str]) -> set[str]:
+        """Which of these processes are not there any more, as far as that can be found out."""
+        ...
 
     async def open(self, ticket: Ticket) -> None:
         """Keep a call that is about to be parked."""

@@ -43,12 +43,6 @@ def holders_of(inode: int) -> set[int]:
     return found
 
 
-def started_at(pid: int) -> str | None:
-    """When a process was started, by the system's own count; None when it is not there, or cannot be told."""
-    status = _status(pid)
-    return None if status is None else status[19]
-
-
 def _status(pid: int) -> list[str] | None:
     """State, parent, group, session, terminal and so on, from behind the name, which may hold anything."""
     try:

@@ -157,13 +157,13 @@ class AsLegacy:
             asyncio.get_running_loop().call_later(pause, self._retry, call)
             return
         call.idle = 0
+        round = {"inputRequests": requests, "requestState": call.state}
         for id, key in call.missing.items():
             self._asked[id] = call
             asked = request(
                 id, str(requests[key].get("method")), self._question(requests[key].get("params") or {})
             )
-            asked.about, asked.source = call.message.id, message.source
-            asked.round = {"inputRequests": requests, "requestState": call.state}
+            asked.about, asked.source, asked.round = call.message.id, message.source, round
             self.on_message(asked)
 
     def _question(self, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -92,9 +92,7 @@ class Holding:
 
     async def _with_other(self, call: Call, found: Ticket, keeper: Keeper) -> Message:
         """What becomes of a call that was parked in another process, as far as this one is patient."""
-        from handraise.gateway.taking_over import standing
-
-        if standing(found) == "ambiguous":
+        if await keeper.standing(found) == "ambiguous":
             ended = told(call, AMBIGUOUS.format(server=found.server), failed=True)
             await keeper.end(found.key, ended)
             return ended

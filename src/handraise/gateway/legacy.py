@@ -33,7 +33,7 @@ class LegacyRelay(Relay):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._asked: dict[Id, AtClient] = {}
-        self._questions: dict[Id, tuple[Source, asyncio.Task[None]]] = {}
+        self._questions: dict[Id, tuple[Message, asyncio.Task[None]]] = {}
         self._links_first = LinksFirst()
 
     def from_client(self, message: Message, port: Port | None = None) -> Call | None:
@@ -75,7 +75,7 @@ class LegacyRelay(Relay):
         if message.method == ELICIT and message.id is not None:
             calls = self._concerned(message)
             task = self.run(self._ask(message, calls), calls[0] if len(calls) == 1 else None)
-            self._questions[message.id] = (message.source, task)
+            self._questions[message.id] = (message, task)
             return
         self._port_of(self._concerned(message)).send(message)
 
@@ -116,8 +116,8 @@ class LegacyRelay(Relay):
         self.forward(call)
 
     def _lost(self, source: Source, last: bool) -> None:
-        for asker, task in list(self._questions.values()):
-            if asker is source and not self.home.ending:
+        for question, task in list(self._questions.values()):
+            if question.source is source and not self.home.ending:
                 task.cancel(ASKER_ENDED)
         super()._lost(source, last)
 
@@ -139,11 +139,17 @@ class LegacyRelay(Relay):
         """Have a server's question answered, and tell the server."""
         try:
             answer = await self._answer(message, calls)
-            if all([await self.holding.release(call) for call in calls]):
+            if self._has_others(message) or all([await self.holding.release(call) for call in calls]):
                 self._link.send(answer)
         finally:
             self._questions.pop(known(message.id), None)
             self._asked.pop(known(message.id), None)
+
+    def _has_others(self, message: Message) -> bool:
+        """Whether other questions of the same round wait: until they are answered, its server hears nothing."""
+        if message.round is None:
+            return False
+        return any(each.round is message.round for each, _ in self._questions.values() if each is not message)
 
     async def _answer(self, message: Message, calls: list[Call]) -> Message:
         from handraise.errors import HandraiseError, WireError

@@ -116,7 +116,7 @@ class Relay:
 
     def revive(self) -> None:
         """Have what was parked in a process that is gone asked again here."""
-        self.run(self._reviving.all())
+        self.run(self._reviving.watch())
 
     def _bind(self, call: Call) -> Binding:
         upstream = self._link.source_of(call.message).upstream

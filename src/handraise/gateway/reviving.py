@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from handraise.errors import StoreError
 from handraise.gateway.calls import Call
 from handraise.gateway.home import Home
 from handraise.gateway.links import Link, Place
@@ -13,6 +16,11 @@ from handraise.gateway.parked import Parked
 if TYPE_CHECKING:
     from handraise.conversation.tickets import Ticket
     from handraise.questions import Person
+
+logger = logging.getLogger(__name__)
+
+LOOK_AGAIN: Final = 15.0
+"""Seconds between two looks for calls whose process is gone."""
 
 Begin = Callable[[str, dict[str, Any]], Call]
 """Makes a call of a method and params that nobody waits for."""
@@ -34,18 +42,26 @@ class Reviving:
         self._park = park
         self._go_on = go_on
 
-    async def all(self) -> None:
-        """Have everything asked again that can be, so that its person finds it at the desk."""
+    async def watch(self) -> None:
+        """Have everything asked again that can be, now and whenever another process is gone."""
+        while True:
+            try:
+                await self._all()
+            except StoreError as error:
+                logger.warning("whether calls of other gateways wait cannot be found out: %s", error)
+            await asyncio.sleep(LOOK_AGAIN)
+
+    async def _all(self) -> None:
         keeper = await self._home.store_keeper()
         for ticket in [] if keeper is None else await keeper.orphaned(self._person().key):
             await self.one(ticket)
 
     async def one(self, ticket: Ticket) -> Parked | None:
         """Go on with an orphaned call; None when its server is not behind us, or another process does it."""
-        from handraise.gateway.taking_over import binding_of, called, standing
+        from handraise.gateway.taking_over import binding_of, called
 
         keeper = await self._home.store_keeper()
-        if keeper is None or standing(ticket) != "orphaned":
+        if keeper is None or await keeper.standing(ticket) != "orphaned":
             return None
         place = await self._link.locate(called(ticket))
         bound = binding_of(ticket)

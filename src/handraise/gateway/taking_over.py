@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import secrets
-import socket
+from collections.abc import Collection
 from typing import Any, Final, Literal, Protocol
 
 from handraise.conversation.tickets import Ticket, Tickets
-from handraise.gateway.ancestry import started_at
 from handraise.gateway.calls import Call
 from handraise.gateway.errands import Errands
 from handraise.gateway.messages import Message, made, request
@@ -22,24 +19,6 @@ Standing = Literal["elsewhere", "orphaned", "ambiguous"]
 """Another process holds it; its process is gone, and nothing was sent to its server; or nobody knows what was."""
 
 
-def own_name() -> str:
-    """A name for this process that no other one has, and by which it is found out whether it is still there."""
-    return f"{socket.gethostname()}/{os.getpid()}/{started_at(os.getpid()) or ''}/{secrets.token_hex(4)}"
-
-
-def is_there(holder: str) -> bool:
-    """Whether the process of that name is still there. Of other machines nothing is known, so that they count."""
-    host, pid, began, _ = holder.rsplit("/", 3)
-    return host != socket.gethostname() or (pid.isdigit() and (started_at(int(pid)) or "") == began != "")
-
-
-def standing(ticket: Ticket) -> Standing:
-    """What may be done with a call that has not ended."""
-    if is_there(ticket.holder):
-        return "elsewhere"
-    return "ambiguous" if ticket.round is None or ticket.sent else "orphaned"
-
-
 def called(ticket: Ticket) -> Message:
     """The request of a parked call, as its client made it."""
     return request(0, ticket.call["method"], ticket.call["params"])
@@ -48,6 +27,12 @@ def called(ticket: Ticket) -> Message:
 def binding_of(ticket: Ticket) -> Binding:
     """What a call in the store belongs to."""
     return sameness(called(ticket), ticket.person, ticket.server, ticket.call["target"])
+
+
+def _standing(ticket: Ticket, gone: Collection[str]) -> Standing:
+    if ticket.holder not in gone:
+        return "elsewhere"
+    return "ambiguous" if ticket.round is None or ticket.sent else "orphaned"
 
 
 class Clock(Protocol):
@@ -68,8 +53,14 @@ class Keeper:
     def __init__(self, tickets: Tickets, clock: Clock) -> None:
         self._tickets = tickets
         self._clock = clock
-        self._name = own_name()
+        self._name = ""
         self._settling = Errands()
+
+    async def _own_name(self) -> str:
+        """By which others know whether this gateway is there."""
+        if not self._name:
+            self._name = await self._tickets.enter()
+        return self._name
 
     async def open(self, parked: Parked, call: Call, wait: float) -> None:
         """Keep a call, before its client is told the ticket."""
@@ -88,8 +79,9 @@ class Keeper:
         await self._clock.open()
         now = self._clock.now()
         await self._tickets.prune(now)
+        holder = await self._own_name()
         await self._tickets.open(
-            Ticket(parked.key, binding.person, binding.server, self._name, now + wait, on, call.round)
+            Ticket(parked.key, binding.person, binding.server, holder, now + wait, on, call.round)
         )
 
     def follow(self, parked: Parked) -> None:
@@ -103,7 +95,9 @@ class Keeper:
 
     async def send(self, parked: Parked) -> bool:
         """The answers go to the server, from here and nowhere else."""
-        return not await self._is_kept(parked) or await self._tickets.send(parked.key, holder=self._name)
+        return not await self._is_kept(parked) or await self._tickets.send(
+            parked.key, holder=await self._own_name()
+        )
 
     async def _is_kept(self, parked: Parked) -> bool:
         """Whether the store has a call: somebody may answer while it is being parked, or after that failed."""
@@ -124,11 +118,17 @@ class Keeper:
 
     async def orphaned(self, person: str) -> list[Ticket]:
         """The calls of a person with which any process may go on, because theirs is gone."""
-        return [each for each in await self._tickets.waiting(person) if standing(each) == "orphaned"]
+        waiting = await self._tickets.waiting(person)
+        gone = await self._tickets.gone({each.holder for each in waiting})
+        return [each for each in waiting if _standing(each, gone) == "orphaned"]
+
+    async def standing(self, ticket: Ticket) -> Standing:
+        """What may be done with a call that has not ended."""
+        return _standing(ticket, await self._tickets.gone({ticket.holder}))
 
     async def take(self, found: Ticket) -> bool:
         """Take an orphaned call over; False when another process did so first."""
-        return await self._tickets.take(found.key, was=found.holder, holder=self._name)
+        return await self._tickets.take(found.key, was=found.holder, holder=await self._own_name())
 
     async def wait_elsewhere(self, key: str) -> Message:
         """The outcome of a call that another process holds."""

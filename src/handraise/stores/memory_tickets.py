@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from handraise.conversation.records import Json
 from handraise.conversation.tickets import Ticket
+from handraise.stores.processes import OnThisComputer
 
 
-class MemoryTickets:
+class MemoryTickets(OnThisComputer):
     """Parked calls that go with the process."""
 
     def __init__(self) -> None:

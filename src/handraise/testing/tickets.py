@@ -77,6 +77,11 @@ class TicketsContract:
         assert await tickets.prune(200.0) == 1
         assert await tickets.find("k") is None
 
+    async def test_who_is_there_is_told_from_who_is_not(self, tickets: Tickets) -> None:
+        here = await tickets.enter()
+        assert await tickets.gone({here, "nobody"}) == {"nobody"}
+        assert await tickets.gone(set()) == set()
+
     async def test_what_nobody_knows_changes_nothing(self, tickets: Tickets) -> None:
         await tickets.ask("k", ROUND)
         await tickets.settle("k", RESULT, until=200.0)

@@ -51,19 +51,19 @@ class PostgresStore:
         poll: float = 1.0,
         connections: int = 32,
     ) -> None:
-        self.database = Database(url, keys=keys, patience=patience, connections=connections)
-        self.node = Node(self.database, secrets.token_hex(8), lease)
+        self.database: Database = Database(url, keys=keys, patience=patience, connections=connections)
+        self.node: Node = Node(self.database, secrets.token_hex(8), lease)
         along = Along(self.database, self.node.name)
         self._rounds = Rounds(self.database, along, self.node.name)
         self._flows = Flows(self.database, along)
         self._watch = Watch(self.database, self.node, self._rounds, poll)
-        self.secrets = PostgresSecrets(self.database)
+        self.secrets: PostgresSecrets = PostgresSecrets(self.database)
         """The vault's table."""
-        self.tickets = PostgresTickets(self.database)
+        self.tickets: PostgresTickets = PostgresTickets(self.database, self.node.name, self._watch.start)
         """The gateway's parked calls."""
-        self.sessions = PostgresSessions(self.database)
+        self.sessions: PostgresSessions = PostgresSessions(self.database)
         """Which node has which legacy session."""
-        self.ledger = PostgresLedger(self.database, along, self._watch.start)
+        self.ledger: PostgresLedger = PostgresLedger(self.database, along, self._watch.start)
         """The ledger's tables."""
 
     async def open(self) -> None:

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Collection
+from typing import LiteralString
+
 from handraise.conversation.records import Json
 from handraise.conversation.tickets import Ticket
 from handraise.stores import sealed_tickets as rows
 from handraise.stores.postgres.database import Database
+from handraise.stores.postgres.nodes import PRESENT
+
+_GONE: LiteralString = f"""
+    SELECT holder FROM unnest(%s::text[]) AS holder
+    WHERE NOT EXISTS (SELECT FROM nodes WHERE nodes.name = holder AND {PRESENT})"""  # noqa: S608
 
 
 class PostgresTickets:
     """Parked calls in a database."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, node: str, start: Callable[[], Awaitable[None]]) -> None:
+        """`start` has others know that this node lives."""
         self._database = database
+        self._node = node
+        self._start = start
+
+    async def enter(self) -> str:
+        await self._start()
+        return self._node
+
+    async def gone(self, holders: Collection[str]) -> set[str]:
+        return {row[0] for row in await self._database.all(_GONE, (list(holders),))}
 
     async def open(self, ticket: Ticket) -> None:
         await self._database.change(

@@ -7,6 +7,7 @@ import sqlite3
 from handraise.conversation.records import Json
 from handraise.conversation.tickets import Ticket
 from handraise.stores import sealed_tickets as rows
+from handraise.stores.processes import OnThisComputer
 from handraise.stores.seal import Sealer
 from handraise.stores.sqlite.file import SqliteFile
 
@@ -25,7 +26,7 @@ CREATE TABLE IF NOT EXISTS tickets (
 """
 
 
-class SqliteTickets:
+class SqliteTickets(OnThisComputer):
     """Parked calls in an SQLite file."""
 
     def __init__(self, file: SqliteFile) -> None:
