@@ -76,10 +76,10 @@ class Consent:
         server_host: str | None = None,
     ) -> None:
         self.queue = queue
-        self.origin = origin
+        self.origin: Origin = origin
         self.person = person
         self.modes: frozenset[DeskMode] = frozenset(modes)
-        self.roots = roots if roots is None or isinstance(roots, Roots) else Roots(roots)
+        self.roots: Roots | None = roots if roots is None or isinstance(roots, Roots) else Roots(roots)
         """The folders that the server may get to know, once the person agreed; None: it cannot ask for any."""
         self.calls: list[Call] = []
         """The calls under way, as far as the host tells."""

@@ -25,7 +25,7 @@ class Body:
 
     context: contextvars.Context | None = None
     task: asyncio.Task[Json] | None = None
-    is_over = False
+    is_over: bool = False
     _conversation: Conversation | None = None
 
     @property

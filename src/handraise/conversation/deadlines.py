@@ -28,7 +28,7 @@ class Deadline:
 
     def __init__(self, call: Callable[..., object], about: tuple[Any, ...]) -> None:
         self.call: Callable[..., object] | None = call
-        self.about = about
+        self.about: tuple[Any, ...] = about
 
 
 class Deadlines:

@@ -58,7 +58,7 @@ class Lot:
         """The bodies that are here, by the token of the round they wait at or work on."""
         self.bodies: set[Body] = set()
         """Those that ask, or are waited for."""
-        self.deadlines = Deadlines()
+        self.deadlines: Deadlines = Deadlines()
         self._chores: set[asyncio.Task[Any]] = set()
         self._pruning: asyncio.TimerHandle | None = None
         self._stirred = False

@@ -37,9 +37,9 @@ class Asked:
     __slots__ = ("future", "request", "until")
 
     def __init__(self, request: Json, future: asyncio.Future[Json], until: float) -> None:
-        self.request = request
-        self.future = future
-        self.until = until
+        self.request: Json = request
+        self.future: asyncio.Future[Json] = future
+        self.until: float = until
         """Wall clock, for the store."""
 
     @property
@@ -75,11 +75,11 @@ class Round:
     __slots__ = ("error", "number", "outcome", "shown", "taking", "token", "tried", "waiters")
 
     def __init__(self, number: int, token: str = "", shown: Mapping[str, Json] = _NOTHING) -> None:
-        self.number = number
-        self.token = token
-        self.shown = shown
+        self.number: int = number
+        self.token: str = token
+        self.shown: Mapping[str, Json] = shown
         """The input requests of this round, by key."""
-        self.taking = 0
+        self.taking: int = 0
         """How many retries are at the store with answers to this round."""
         self.tried: tuple[float, ...] = ()
         """When they went there, of those which did not come back. A round that was taken then was taken by us."""

@@ -37,12 +37,12 @@ class Form(Generic[T_co]):
         read: Callable[[Mapping[str, Value]], T_co] | None = None,
     ) -> None:
         """For this package only. `top` is the schema whose properties the rules were read from."""
-        self.rules = rules
-        self.top = top
+        self.rules: dict[str, Rule] = rules
+        self.top: dict[str, Any] = top
         self.required: tuple[str, ...] = tuple(top.get("required", ()))
         self.dumps: dict[Revision, dict[str, Any]] | None = None
         self._fields = fields
-        self.result = read
+        self.result: Callable[[Mapping[str, Value]], T_co] | None = read
 
     @overload
     @staticmethod

@@ -53,9 +53,9 @@ class Reader:
     __slots__ = ("limits", "patterns", "revision")
 
     def __init__(self, revision: Revision, limits: Limits) -> None:
-        self.revision = revision
-        self.limits = limits
-        self.patterns = 0
+        self.revision: Revision = revision
+        self.limits: Limits = limits
+        self.patterns: int = 0
         """What the patterns weigh that were met so far."""
 
     def read(self, properties: Mapping[str, Any]) -> dict[str, Rule]:

@@ -76,7 +76,7 @@ class Keys:
         ]
         self._private = signers[0]
         self._digests = _derived(secret, b"handraise/ledger/arguments")
-        self.verifier = Verifier(*(signer.public_key().public_bytes_raw() for signer in signers))
+        self.verifier: Verifier = Verifier(*(signer.public_key().public_bytes_raw() for signer in signers))
 
     def sign(self, checkpoint: Checkpoint) -> str:
         """The checkpoint as a signed note."""
@@ -94,8 +94,8 @@ class Verifier:
 
     def __init__(self, public: bytes, *older: bytes) -> None:
         self.public = public
-        self.origin = f"handraise-ledger-{hashlib.sha256(public).hexdigest()[:16]}"
-        self.name = hashlib.sha256(self.origin.encode() + b"\n" + _ED25519 + public).digest()[:4]
+        self.origin: str = f"handraise-ledger-{hashlib.sha256(public).hexdigest()[:16]}"
+        self.name: bytes = hashlib.sha256(self.origin.encode() + b"\n" + _ED25519 + public).digest()[:4]
         self._older = tuple(map(Verifier, older))
 
     def signed(self, note: Note) -> bool:

@@ -68,7 +68,7 @@ class Verification:
         self._due: dict[int, list[Note]] = {}
         for note in known:
             self._due.setdefault(note.checkpoint.size, []).append(note)
-        self.cut = max((n.checkpoint.size for n in known if n.checkpoint.cut), default=0)
+        self.cut: int = max((n.checkpoint.size for n in known if n.checkpoint.cut), default=0)
         self._compare()
 
     def read(self, leaf: Leaf) -> None:

@@ -17,7 +17,7 @@ class Loopback:
         self, app: Callable[[], ASGIApp], is_needed: Callable[[], bool], idle: float, port: int = 0
     ) -> None:
         self._port = port
-        self.listener = self._new_listener()
+        self.listener: Listener = self._new_listener()
         self._app = app
         self._is_needed = is_needed
         self._idle = idle

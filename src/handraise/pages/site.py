@@ -76,7 +76,7 @@ class Site:
         )
         shown.router.redirect_slashes = False
         gated = Gate(shown, lambda: hosts() if hosts else {urlsplit(url()).netloc}, scheme)
-        self.app = Starlette(routes=[Webhooks(visits, clock).route, Mount("/", app=gated)])
+        self.app: Starlette = Starlette(routes=[Webhooks(visits, clock).route, Mount("/", app=gated)])
         """The ASGI application, as it is served."""
 
     @property

@@ -21,7 +21,7 @@ class Webhooks:
     def __init__(self, visits: Visits, clock: Callable[[], float]) -> None:
         self._visits = visits
         self._clock = clock
-        self.route = Route("/hooks/{reference}", self._take, methods=["POST"])
+        self.route: Route = Route("/hooks/{reference}", self._take, methods=["POST"])
 
     async def _take(self, request: Request) -> Response:
         body = bytearray()

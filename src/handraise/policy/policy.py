@@ -44,7 +44,7 @@ class Policy:
         rules: Sequence[Rule] | None = None,
         own: OwnRules | None = None,
     ) -> None:
-        self.settings = settings or Settings()
+        self.settings: Settings = settings or Settings()
         self.own: OwnRules = own or RulesInMemory()
         self._rules = tuple(standard_rules(self.settings) if rules is None else rules)
         for switch in self.settings.unsafe():

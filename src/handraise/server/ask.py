@@ -262,7 +262,7 @@ class Ask(PageAsks):
         return current_call().person
 
 
-ask = Ask()
+ask: Ask = Ask()
 
 
 def _required(link: Page[Any] | UrlQuestion | str) -> UrlInquiry | PageInquiry[Any]:

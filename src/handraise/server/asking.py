@@ -95,7 +95,7 @@ class Prepared(Generic[R]):
     __slots__ = ("_task", "request")
 
     def __init__(self, asking: Asking[R]) -> None:
-        self.request = asking.request
+        self.request: dict[str, Any] = asking.request
         """The input request that was sent."""
         self._task: asyncio.Task[R] = asyncio.get_running_loop().create_task(asking._ask())
 

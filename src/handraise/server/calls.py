@@ -33,7 +33,7 @@ class Call:
 
     # Most calls never ask: what only a question changes has its beginning here, for all of them.
     journal: Journal | None = None
-    replayable = False
+    replayable: bool = False
     is_open = True
     """Whether its body still runs."""
     ending: HandraiseError | MCPError | None = None

@@ -38,8 +38,8 @@ class PageHost:
         self._recorder = recorder
         self._public_url = hosting.public_url
         self._options = hosting.pages or Pages()
-        self.visits = Visits(self._settle)
-        self.vault = _vault_in(hosting.store, self._options)
+        self.visits: Visits = Visits(self._settle)
+        self.vault: Vault = _vault_in(hosting.store, self._options)
         self._recalling = _Locks()
         self._mounted: Site | None = None
         self._loopback: tuple[Loopback, Site] | None = None

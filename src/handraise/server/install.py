@@ -82,8 +82,8 @@ class Runtime:
         self.tools = tools
         self.recorder = recorder
         """What keeps the ledger, if there is one."""
-        self.flows = Flows(store)
-        self.lot = Lot(store, terms, wire=self._round, describe=describe)
+        self.flows: Flows = Flows(store)
+        self.lot: Lot = Lot(store, terms, wire=self._round, describe=describe)
         if recorder is not None and recorder.shares:
             self.lot.tell_asked = recorder.sending
         self.tool_error = tool_error

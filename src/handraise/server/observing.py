@@ -66,7 +66,7 @@ class Recording:
         """How many questions of the same key the call has asked before."""
         self.shown = shown
         """The digest of what was sent. A link that is sent again is the same question."""
-        self.sent = False
+        self.sent: bool = False
         """Whether it was asked here, not by a process that is gone."""
         self.action: str | None = None
         """What was decided, once the body has it."""

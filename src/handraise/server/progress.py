@@ -21,8 +21,8 @@ class Meter:
     """Stands before the channel of one request and remembers how far its progress is."""
 
     def __init__(self, ctx: Context) -> None:
-        self.ctx = private_copy(ctx)
-        self.channel = channel_of(ctx.session)
+        self.ctx: Context = private_copy(ctx)
+        self.channel: Any = channel_of(ctx.session)
         self._last = 0.0
         set_channel(self.ctx.session, self)
 

@@ -46,7 +46,7 @@ class Residents:
         self._store = store
         self._deliver = deliver
         self.address = address
-        self.node = secrets.token_hex(8)
+        self.node: str = secrets.token_hex(8)
         self._here: dict[str, float] = {}
         """When each session was last used, by the store's clock."""
         self._brought: set[str] = set()

@@ -44,13 +44,13 @@ class MemoryStore(Alone):
         self._tokens: dict[str, tuple[str, ...]] = {}
         self._journals: dict[str, list[Entry]] = {}
         self._flows: dict[str, Flow] = {}
-        self.secrets = MemorySecrets()
+        self.secrets: MemorySecrets = MemorySecrets()
         """The vault's table."""
-        self.ledger = MemoryLedger()
+        self.ledger: MemoryLedger = MemoryLedger()
         """The ledger's tables."""
-        self.tickets = MemoryTickets()
+        self.tickets: MemoryTickets = MemoryTickets()
         """The gateway's parked calls."""
-        self.sessions = MemorySessions()
+        self.sessions: MemorySessions = MemorySessions()
         """Which node has which legacy session."""
 
     async def open_round(self, record: RoundRecord, *, events: Sequence[Record] = ()) -> None:

@@ -74,7 +74,7 @@ class KeyFile:
     """Keys in a file that only its owner can read."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path: Path = Path(path)
 
     def load(self) -> tuple[bytes, ...]:
         try:

@@ -16,7 +16,6 @@ class Secret:
     """
 
     __slots__ = ("__value",)
-    __hash__ = None  # type: ignore[assignment]  # a hash would tell equal secrets apart from others
 
     def __init__(self, value: str) -> None:
         self.__value = value
@@ -31,6 +30,7 @@ class Secret:
     def __format__(self, spec: str) -> str:
         return _HIDDEN
 
+    # With no `__hash__` beside it, on purpose: a hash would tell equal secrets apart from others.
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Secret):
             return NotImplemented

@@ -30,6 +30,6 @@ class Token(Secret):
 
     def __init__(self, grant: Grant) -> None:
         super().__init__(grant.access_token.reveal())
-        self.grant = grant
-        self.expires_at = grant.expires_at
-        self.scopes = grant.scopes
+        self.grant: Grant = grant
+        self.expires_at: float | None = grant.expires_at
+        self.scopes: frozenset[str] = grant.scopes

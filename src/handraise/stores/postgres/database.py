@@ -41,7 +41,7 @@ class Database:
         self, url: str, *, keys: Sequence[bytes | str], patience: float = 10.0, connections: int = 32
     ) -> None:
         self.url = url
-        self.sealer = Sealer(keys)
+        self.sealer: Sealer = Sealer(keys)
         self._patience = patience
         self._free = asyncio.Semaphore(connections)
         self._idle: list[Connection] = []

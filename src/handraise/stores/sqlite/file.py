@@ -43,7 +43,7 @@ class SqliteFile:
         schemas: Iterable[str],
         keys: Sequence[bytes | str] | None = None,
     ) -> None:
-        self.path = Path(path)
+        self.path: Path = Path(path)
         self._schemas = tuple(schemas)
         self._keys = keys
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="handraise-store")

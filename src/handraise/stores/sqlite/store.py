@@ -32,13 +32,13 @@ class SqliteStore(Alone):
         parts = (rounds, flows, secrets, ledger, tickets, sessions)
         schemas = [part.SCHEMA for part in parts]
         self._file = SqliteFile(path, schemas=schemas, keys=keys)
-        self.secrets = secrets.SqliteSecrets(self._file)
+        self.secrets: secrets.SqliteSecrets = secrets.SqliteSecrets(self._file)
         """The vault's table."""
-        self.ledger = ledger.SqliteLedger(self._file)
+        self.ledger: ledger.SqliteLedger = ledger.SqliteLedger(self._file)
         """The ledger's tables."""
-        self.tickets = tickets.SqliteTickets(self._file)
+        self.tickets: tickets.SqliteTickets = tickets.SqliteTickets(self._file)
         """The gateway's parked calls."""
-        self.sessions = sessions.SqliteSessions(self._file)
+        self.sessions: sessions.SqliteSessions = sessions.SqliteSessions(self._file)
         """Which node has which legacy session."""
 
     def signing_secrets(self) -> list[bytes]:
