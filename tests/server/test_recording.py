@@ -15,6 +15,7 @@ from tests.server.peers import REVISIONS, text_of
 
 from handraise import Accepted, Handraise, NotSupported, SqliteStore, ask
 from handraise.desks.scripted import Line
+from handraise.errors import TooManyQuestions
 from handraise.forms import Form
 from handraise.ledger import Event, Ledger
 from handraise.ledger.audit import verify
@@ -243,3 +244,20 @@ async def test_the_environment_names_a_ledger(tmp_path: Path, monkeypatch: pytes
 def test_without_a_word_about_it_there_is_no_ledger() -> None:
     assert Handraise()._ledger is None
     assert Handraise(ledger=False)._ledger is None
+
+
+@pytest.mark.shows("G1", "G7")
+async def test_a_question_too_many_is_refused_in_the_ledger(revision: Revision, ledger: Ledger) -> None:
+    made = Handraise(ledger=ledger, max_questions=1).install(MCPServer("notes"))
+
+    @made.tool()
+    async def nag() -> str:
+        await ask.text("Who are you?")
+        await ask.text("Who are you really?")
+        return "done"
+
+    async with host(made, revision, [Line("accept", {"answer": "Ada"})]) as here:
+        assert (await here.client.call_tool("nag")).is_error
+    refused = [event for event in await events_of(ledger) if event.kind == "refused"]
+    assert [(event.decided_by, event.action) for event in refused] == [("policy", None)]
+    assert refused[0].reasons == (TooManyQuestions.public,)
