@@ -19,8 +19,8 @@ from handraise.gateway.accounts.accounts import Accounts
 from handraise.gateway.accounts.hosting import SharedPages
 from handraise.gateway.asking import Asking
 from handraise.gateway.home import Home
-from handraise.gateway.http_protocol import WholeResponses
 from handraise.gateway.http_server import HttpGateway
+from handraise.gateway.http_serving import serve_until_told
 from handraise.gateway.options import Options
 from handraise.gateway.shared.admission import Admission
 from handraise.gateway.shared.desk import SharedDesk
@@ -132,8 +132,6 @@ def _ways_in(desk: SharedDesk, sharing: Sharing) -> list[BaseRoute]:
 
 async def serve_shared(open_link: OpenLink, options: Options, host: str, port: int, sharing: Sharing) -> int:
     """Serve people over streamable HTTP until we are told to end."""
-    import uvicorn
-
     where = f"they open it at {sharing.public_url}/ in their browser"
     asking = await open_shared_asking(options)
 
@@ -142,19 +140,8 @@ async def serve_shared(open_link: OpenLink, options: Options, host: str, port: i
 
     home = Home(replace(options, where=where), opened)
     shared = SharedGateway(home, asking, open_link, sharing)
-    config = uvicorn.Config(
-        shared.app,
-        host=host,
-        port=port,
-        http=WholeResponses,
-        log_level="warning",
-        access_log=False,  # sign-in links are addresses
-        lifespan="off",
-        proxy_headers=False,
-        timeout_graceful_shutdown=2,
-    )
     try:
-        await uvicorn.Server(config).serve()
+        await serve_until_told(shared.app, host, port, home)
     finally:
         await shared.aclose()
         await home.aclose()
