@@ -1,39 +1,69 @@
 """`python -m bench [PART…]`: run the benchmarks, all of them or the named ones.
 
-A part is a module here with a function `run(bench)`; the figures go to bench/out/PART.json.
+A part is a module here with a function `run(bench)`; the figures go to bench/out/PART.json. When all of them ran, the
+page about them is written.
 """
 
 from __future__ import annotations
 
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
-from pathlib import Path
+from time import perf_counter
+from types import FrameType
 
+from bench.ask_http import ROOT
 from bench.measure import Bench
-
-
-def parts() -> list[str]:
-    """The modules with something to run, found without importing them."""
-    return sorted(
-        file.stem
-        for file in Path(__file__).parent.glob("*.py")
-        if "\ndef run(" in file.read_text() and file.stem != "__main__"
-    )
+from bench.page import PAGE, write_page
+from bench.parts import PARTS
 
 
 def main(wanted: list[str]) -> int:
     """Run the wanted parts; 1 when a bar was missed, 2 when there is no such part."""
-    known = parts()
-    if unknown := [name for name in wanted if name not in known]:
-        print(f"no such part: {', '.join(unknown)}; there are: {', '.join(known)}", file=sys.stderr)
+    if unknown := [name for name in wanted if name not in PARTS]:
+        print(f"no such part: {', '.join(unknown)}; there are: {', '.join(PARTS)}", file=sys.stderr)
         return 2
+    names = wanted or list(PARTS)
+    print(f"{', '.join(names)}: at most {sum(PARTS[name].minutes for name in names):g} minutes", flush=True)
     met = True
-    for name in wanted or known:
-        bench = Bench(name)
-        import_module(f"bench.{name}").run(bench)
-        print(f"\nwritten to bench/out/{bench.write().name}")
-        met &= bench.met
+    for at, name in enumerate(names, 1):
+        print(f"\n{name}, part {at} of {len(names)}: at most {PARTS[name].minutes:g} minutes", flush=True)
+        met &= _measured(name).met
+    if not wanted:
+        write_page()
+        print(f"\nwritten to {PAGE.relative_to(ROOT)}")
     return 0 if met else 1
+
+
+def _measured(name: str) -> Bench:
+    bench, began = Bench(name), perf_counter()
+    try:
+        with _at_most(60 * PARTS[name].minutes):
+            import_module(f"bench.{name}").run(bench)
+    except TimeoutError:
+        bench.whole = False
+        print(f"\n{name} was stopped: it took too long", file=sys.stderr)
+    bench.took = perf_counter() - began
+    print(f"\nwritten to bench/out/{bench.write().name}, after {bench.took:.0f} seconds", flush=True)
+    return bench
+
+
+@contextmanager
+def _at_most(seconds: float) -> Iterator[None]:
+    """Raise TimeoutError into whatever runs then; it ends what it has started."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 if __name__ == "__main__":

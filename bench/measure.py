@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import json
-import platform
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -16,6 +15,8 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
+
+from bench.machine import this_machine
 
 OUT = Path(__file__).parent / "out"
 OURS = "handraise"
@@ -37,12 +38,20 @@ class Ratio:
         """Whether the bar is met; what has no bar is."""
         return self.at_most is None or self.ratio <= self.at_most
 
-    def __str__(self) -> str:
-        shown = f"{self.ratio:.2f}" if self.ratio > 0.5 else f"1/{1 / self.ratio:,.1f}"
+    @property
+    def shown(self) -> str:
+        """For people."""
+        return f"{self.ratio:.2f}" if self.ratio > 0.5 else f"1/{1 / self.ratio:,.1f}"
+
+    @property
+    def bar(self) -> str:
+        """For people, too; nothing when there is none."""
         if self.at_most is None:
-            return shown
-        bar = f"{self.at_most:.2f}" if self.at_most > 0.5 else f"1/{1 / self.at_most:,.0f}"
-        return f"{shown} (bar {bar}{'' if self.met else ', MISSED'})"
+            return ""
+        return f"{self.at_most:.2f}" if self.at_most > 0.5 else f"1/{1 / self.at_most:,.0f}"
+
+    def __str__(self) -> str:
+        return f"{self.shown} (bar {self.bar}{'' if self.met else ', MISSED'})" if self.bar else self.shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +79,19 @@ class Figure:
         within = self.at_most is None or self.value <= self.at_most
         return within and (self.at_least is None or self.value >= self.at_least)
 
-    def __str__(self) -> str:
+    @property
+    def shown(self) -> str:
+        """For people."""
+        return f"{self.value:,.2f} {self.unit}".strip()
+
+    @property
+    def bar(self) -> str:
+        """For people, too; nothing when there is none."""
         bars = [("at most", self.at_most), ("at least", self.at_least)]
-        told = ", ".join(f"bar {which} {bar:,g}" for which, bar in bars if bar is not None)
-        missed = "" if self.met else ", MISSED"
-        return f"{f'{self.value:,.2f} {self.unit}'.strip()}{f'  ({told}{missed})' if told else ''}"
+        return ", ".join(f"{which} {bar:,g}" for which, bar in bars if bar is not None)
+
+    def __str__(self) -> str:
+        return f"{self.shown}  (bar {self.bar}{'' if self.met else ', MISSED'})" if self.bar else self.shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +109,11 @@ class Bench:
     part: str
     tables: list[Table] = field(default_factory=list)
     figures: list[Figures] = field(default_factory=list)
+    machine: str = field(default_factory=this_machine)
+    whole: bool = True
+    """False when it was stopped because it took too long."""
+    took: float = 0.0
+    """How many seconds it ran."""
 
     def compare(
         self,
@@ -135,26 +157,28 @@ class Bench:
     def met(self) -> bool:
         """Whether every bar is met."""
         ratios = all(ratio.met for table in self.tables for ratio in table.ratios)
-        return ratios and all(figure.met for group in self.figures for figure in group.figures)
+        return self.whole and ratios and all(figure.met for group in self.figures for figure in group.figures)
 
     def write(self) -> Path:
         """Keep the figures for programs to read."""
         OUT.mkdir(exist_ok=True)
         file = OUT / f"{self.part}.json"
-        where = {
-            "python": platform.python_version(),
-            "machine": platform.machine(),
-            "system": platform.system(),
-        }
-        tables: list[dict[str, Any]] = [asdict(table) for table in self.tables]
-        figures: list[dict[str, Any]] = [asdict(group) for group in self.figures]
-        file.write_text(
-            json.dumps(
-                {"part": self.part, **where, "met": self.met, "tables": tables, "figures": figures}, indent=1
-            )
-            + "\n"
-        )
+        file.write_text(json.dumps({**asdict(self), "met": self.met}, indent=1) + "\n")
         return file
+
+    @classmethod
+    def read(cls, file: Path) -> Bench:
+        """What a part wrote."""
+        kept = json.loads(file.read_text())
+        del kept["met"]
+        tables = [
+            Table(**{**each, "ratios": [Ratio(**one) for one in each["ratios"]]})
+            for each in kept.pop("tables")
+        ]
+        figures = [
+            Figures(each["title"], [Figure(**one) for one in each["figures"]]) for each in kept.pop("figures")
+        ]
+        return cls(**kept, tables=tables, figures=figures)
 
     def _show(self, table: Table) -> None:
         against = {ratio.against: str(ratio) for ratio in table.ratios}
@@ -163,7 +187,7 @@ class Bench:
         print(f"\n{self.part}: {table.title}")
         for name, seconds in table.seconds.items():
             told = f"handraise takes {against[name]}" if name in against else ""
-            print(f"  {name:<{width}}  {_readable(seconds):>10}  {told}".rstrip(), flush=True)
+            print(f"  {name:<{width}}  {readable(seconds):>10}  {told}".rstrip(), flush=True)
 
     def progress(self, text: str) -> None:
         """Say what is going on, to whoever watches at a terminal."""
@@ -198,7 +222,8 @@ def turn_of(work: Callable[..., object], new_piece: Callable[[], tuple[Any, ...]
     return lambda: per_piece(work, (new_piece() for _ in range(pieces)))
 
 
-def _readable(seconds: float) -> str:
+def readable(seconds: float) -> str:
+    """A time, for people."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.2f} {unit}"

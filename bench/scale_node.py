@@ -110,9 +110,16 @@ class Node:
         await self._sending.execute("SELECT pg_notify('bare', %s)", (secrets.token_urlsafe(24),))
         return sent
 
-    async def consume(self, count: int, clients: int) -> float:
-        """Answers a second, each with its event."""
+    async def disk(self, table: str) -> int:
+        """The bytes of a table with all that belongs to it."""
+        row = await self.store.database.one("SELECT pg_total_relation_size(%s::text::regclass)", (table,))
+        assert row is not None
+        return int(row[0])
+
+    async def consume(self, count: int, clients: int) -> tuple[float, float]:
+        """What an answer with its event takes: seconds that pass, and seconds of this node's processor."""
         tokens = await self._opened(count)
+        self.store.attend(lambda token: True)  # their bodies are here, as those of a node's own calls are
 
         async def one(token: str) -> None:
             event = Record("q", BODY, False)
@@ -120,10 +127,10 @@ class Node:
                 token, binding=ALICE, answers=YES, digest=digest(YES), now=NOW, events=[event]
             )
 
-        return await _rate(tokens, clients, lambda _: _same(one))
+        return await _each(tokens, clients, lambda _: _same(one))
 
-    async def bare(self, count: int, clients: int) -> float:
-        """The same rows a second: an update and an insert in a transaction, on a connection for each client."""
+    async def bare(self, count: int, clients: int) -> tuple[float, float]:
+        """The same for the rows alone: an update and an insert in a transaction, on a connection for each client."""
         tokens = await self._opened(count)
         event = "INSERT INTO handraise.events (id, body, question, open, writer) VALUES (%s, %s, 'q', false, 'bare')"
         use = "UPDATE handraise.rounds SET digest = %s, answers = %s, since = %s WHERE token = %s AND digest IS NULL"
@@ -140,10 +147,10 @@ class Node:
             return one
 
         self._bare: list[psycopg.AsyncConnection[Any]] = []
-        rate = await _rate(tokens, clients, client)
+        each = await _each(tokens, clients, client)
         for db in self._bare:
             await db.close()
-        return rate
+        return each
 
     async def _opened(self, count: int) -> list[str]:
         tokens = [secrets.token_urlsafe(18) for _ in range(count)]
@@ -164,10 +171,10 @@ async def _same(one: Callable[[str], Awaitable[None]]) -> Callable[[str], Awaita
     return one
 
 
-async def _rate(
+async def _each(
     tokens: list[str], clients: int, client: Callable[[int], Awaitable[Callable[[str], Awaitable[None]]]]
-) -> float:
-    """How many a second, when so many clients take one after the other."""
+) -> tuple[float, float]:
+    """The seconds that one takes when so many clients take one after the other: passed, and of the processor."""
     works = [await client(at) for at in range(clients)]
     left = iter(tokens)
 
@@ -175,9 +182,9 @@ async def _rate(
         for token in left:
             await one(token)
 
-    begun = time.perf_counter()
+    begun, used = time.perf_counter(), time.process_time()
     await asyncio.gather(*(work(one) for one in works))
-    return len(tokens) / (time.perf_counter() - begun)
+    return (time.perf_counter() - begun) / len(tokens), (time.process_time() - used) / len(tokens)
 
 
 async def main(url: str) -> None:

@@ -1,0 +1,174 @@
+"""`python -m bench.page`: write docs/benchmarks.md and its plots from what the parts wrote to bench/out/."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Final
+
+from bench.ask_http import ROOT
+from bench.measure import OURS, OUT, Bench, Figures, Ratio, Table, readable
+from bench.parts import PARTS, Part
+from bench.ratio_chart import ratio_chart
+from docs.make.markdown import table
+
+PAGE: Final = ROOT / "docs" / "benchmarks.md"
+PICTURES: Final = ROOT / "docs" / "pictures"
+SLOWER: Final = 1.1
+"""From which ratio on we say that we are slower."""
+NOTICE: Final = "<!-- Made by `make bench` from what it measured; edits here are lost. -->\n"
+HOW: Final = """
+<!-- snippet: not run: it takes many minutes and wants the machine for itself -->
+```console
+$ make bench
+$ python -m bench forms urls
+```
+
+The first runs every part and writes this page, in {minutes:g} minutes at most; the second runs the parts that it
+names. Leave the machine alone meanwhile. Figures go to `bench/out/PART.json`, and a run ends with status 1 when a
+bar is missed.
+
+Each part is measured side by side with what one would use otherwise, in one run: every contender takes its turn in
+every round, and a ratio is the median of the ratios within each round, where both sides met the same machine. Absolute
+times depend on the machine, so compare ratios: 0.50 means that Handraise takes half of what the other takes. A bar is
+what we allow ourselves.
+
+What asking costs is processor time, of client and server together. Over stdio and HTTP each contender has five server
+processes that take turns: two processes of the very same server differ by up to a tenth for as long as they live.
+"""
+
+
+def write_page() -> None:
+    """Write the page, and a plot beside it for each part that has ratios."""
+    measured = [Bench.read(OUT / f"{name}.json") for name in PARTS if (OUT / f"{name}.json").exists()]
+    for bench in measured:
+        if any(each.ratios for each in bench.tables):
+            chart = ratio_chart(PARTS[bench.part].title, bench.tables)
+            (PICTURES / f"bench-{bench.part}.svg").write_text(chart)
+    if (OUT / "scale.svg").exists():
+        (PICTURES / "bench-scale-sizes.svg").write_text((OUT / "scale.svg").read_text())
+    PAGE.write_text(page(measured))
+
+
+def page(measured: Sequence[Bench]) -> str:
+    """The text of the page."""
+    parts = [
+        (part.title, part.measures, part.against, "" if name in _names(measured) else "not measured")
+        for name, part in PARTS.items()
+    ]
+    head = ("part", "what is measured", "against", "")
+    return "\n".join(
+        [
+            f"{NOTICE}\n# Benchmarks",
+            HOW.format(minutes=sum(part.minutes for part in PARTS.values())),
+            table(head, parts),
+            *(f"Measured on: {machine}.\n" for machine in sorted({bench.machine for bench in measured})),
+            _verdict(measured),
+            _slower(measured),
+            *(_section(PARTS[bench.part], bench) for bench in measured),
+        ]
+    )
+
+
+def _names(measured: Sequence[Bench]) -> set[str]:
+    return {bench.part for bench in measured}
+
+
+def _verdict(measured: Sequence[Bench]) -> str:
+    """How many bars are met, and which ones are not."""
+    bars = [
+        (PARTS[bench.part].title, title, shown, bar, met)
+        for bench in measured
+        for title, shown, bar, met in _bars(bench)
+    ]
+    missed = [row[:4] for row in bars if not row[4]]
+    told = [f"{len(bars) - len(missed)} of {len(bars)} bars are met."]
+    stopped = [PARTS[bench.part].title for bench in measured if not bench.whole]
+    if stopped:
+        told.append(f"Stopped before their end, because they took too long: {', '.join(stopped)}.")
+    text = f"## Bars\n\n{' '.join(told)}\n"
+    return f"{text}\n{table(('missed in', 'what', 'measured', 'bar'), missed)}" if missed else text
+
+
+def _bars(bench: Bench) -> Iterator[tuple[str, str, str, bool]]:
+    for each in bench.tables:
+        for ratio in each.ratios:
+            if ratio.bar:
+                yield f"{each.title}, to {ratio.against}", ratio.shown, ratio.bar, ratio.met
+    for group in bench.figures:
+        for figure in group.figures:
+            if figure.bar:
+                yield f"{group.title}: {figure.name}", figure.shown, figure.bar, figure.met
+
+
+def _slower(measured: Sequence[Bench]) -> str:
+    """Where ours takes longer than the other, bar or not: for each other the case in which it is worst."""
+    worst: dict[tuple[str, str], tuple[str, Ratio]] = {}
+    for bench in measured:
+        for each in bench.tables:
+            for ratio in each.ratios:
+                found = worst.get((bench.part, ratio.against))
+                if ratio.ratio >= SLOWER and (found is None or found[1].ratio < ratio.ratio):
+                    worst[bench.part, ratio.against] = each.title, ratio
+    rows = [
+        (PARTS[part].title, against, ratio.shown, title) for (part, against), (title, ratio) in worst.items()
+    ]
+    reasons = [
+        f"- {PARTS[part].title}: {PARTS[part].slower}\n"
+        for part in dict.fromkeys(part for part, _ in worst)
+        if PARTS[part].slower
+    ]
+    head = ("part", "against", "at worst", "at")
+    return f"## Where Handraise takes longer\n\n{table(head, rows)}\n{''.join(reasons)}"
+
+
+def _section(part: Part, bench: Bench) -> str:
+    """All that a part measured."""
+    texts = [f"## {part.title}\n"]
+    if any(each.ratios for each in bench.tables):
+        texts.append(f"![Ratios of this part](pictures/bench-{bench.part}.svg)\n")
+    if bench.tables:
+        head = ("what", OURS, "against", "takes", "ratio", "bar", "met")
+        texts.append(table(head, [row for each in bench.tables for row in _rows(each)]))
+    if bench.part == "scale":
+        texts.append("![What grows with the number of questions](pictures/bench-scale-sizes.svg)\n")
+    for _, alike in groupby(bench.figures, key=lambda group: [figure.name for figure in group.figures]):
+        texts.append(_figures(list(alike)))
+    return "\n".join(texts)
+
+
+def _rows(each: Table) -> Iterator[Sequence[str]]:
+    ours = readable(each.seconds[OURS])
+    if not each.ratios:
+        yield each.title, ours, "", "", "", "", ""
+    for ratio in each.ratios:
+        theirs = readable(each.seconds[ratio.against])
+        yield each.title, ours, ratio.against, theirs, ratio.shown, ratio.bar, _met(ratio)
+
+
+def _figures(alike: Sequence[Figures]) -> str:
+    """Groups of the same figures side by side; a single one with its bars."""
+    first = alike[0]
+    if len(alike) > 1:
+        head = ("", *(group.title for group in alike))
+        by_name = zip(*(group.figures for group in alike), strict=True)
+        return table(
+            head, [(row[0].name, *(f"{one.shown}{_missed(one.met)}" for one in row)) for row in by_name]
+        )
+    rows = [
+        (one.name, one.shown, one.bar, ("yes" if one.met else "no") if one.bar else "")
+        for one in first.figures
+    ]
+    return table((first.title, "", "bar", "met"), rows)
+
+
+def _met(ratio: Ratio) -> str:
+    return ("yes" if ratio.met else "no") if ratio.bar else ""
+
+
+def _missed(met: bool) -> str:
+    return "" if met else " (missed)"
+
+
+if __name__ == "__main__":
+    write_page()

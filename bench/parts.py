@@ -1,0 +1,68 @@
+"""The parts of the benchmark: what each measures, against what, and how long it may take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One module here with a function `run(bench)`."""
+
+    title: str
+    measures: str
+    against: str
+    minutes: float
+    """What it may take at most. It is stopped then, and what it has not measured counts as missed."""
+    slower: str = ""
+    """Why ours takes longer, where it does."""
+
+
+PARTS: Final = {
+    "ask": Part(
+        "Asking",
+        "a tool that never asks, one question, a chain of questions, parked conversations; in memory, over stdio and "
+        "over HTTP",
+        "the SDK alone, its `Resolve` and `ctx.elicit`, FastMCP",
+        9,
+        "A call that asks is two requests where a plain call is one.",
+    ),
+    "forms": Part(
+        "Forms",
+        "reading a schema and checking an answer",
+        "jsonschema, jsonschema-rs, fastjsonschema, pydantic",
+        2,
+        "jsonschema-rs, fastjsonschema and pydantic check a form that is at hand in compiled code; the first two stop "
+        "at the first problem.",
+    ),
+    "gateway": Part(
+        "The gateway",
+        "a plain call and one that asks, through stdio and HTTP; and the start",
+        "the direct connection, FastMCP's proxy",
+        4,
+        "A question is judged, recorded and shown on its way.",
+    ),
+    "guards": Part("Guards", "a query that needs no question", "the database's own EXPLAIN", 1),
+    "ledger": Part(
+        "The ledger",
+        "an event on disk, with 1, 10 and 100 writers; verification",
+        "SQLite with group commit, a sync for each event",
+        2,
+        "The bare database writes finished rows; ours makes, hashes and seals them first.",
+    ),
+    "scale": Part(
+        "Scale",
+        "1,000 to 100,000 pending questions on two nodes, answers of 64 clients, wake-ups across processes",
+        "a bare PostgreSQL",
+        5,
+        "Bare transactions write the rows and nothing else: nobody's right to answer is checked, nothing is sealed. A "
+        "bare NOTIFY ends where it is heard; ours goes on with a statement that claims the round and reads its answer.",
+    ),
+    "secrets": Part(
+        "Secrets", "judging a form, scanning an answer; how right the judge is", "a fixed bar", 1
+    ),
+    "urls": Part(
+        "Links", "judging a link", "bare parsers, a fixed bar", 1, "A parser only parses: it judges nothing."
+    ),
+}
