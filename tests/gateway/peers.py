@@ -233,11 +233,8 @@ async def gateway(
     """A gateway in front of a server; the second value connects clients: `connect(revision, person, modes)`."""
     queue, chosen = Queue(), gate or OpenGate()
     events: list[Any] = []
-    home = Home(
-        options or Options(hold=30.0),
-        opening(_Watched(events, queue, chosen, timeout=30.0, ledger=ledger, keeper=keeper)),
-        **more,
-    )
+    asking = _Watched(events, queue, chosen, timeout=30.0, ledger=ledger, policy_version="p1", keeper=keeper)
+    home = Home(options or Options(hold=30.0), opening(asking), **more)
     link = MemoryLink(server or make_notes(), only, upstream)
     await link.open()
     desk = ScriptedDesk(queue, script or [])

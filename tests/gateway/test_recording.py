@@ -58,7 +58,7 @@ async def test_a_question_that_passes_is_recorded_with_its_true_origin(
         assert event.about.gateway.startswith("handraise@")
         assert event.about.client is not None
         assert event.about.client.name == "mcp"  # as the SDK calls itself for its user
-        assert event.about.trace == TRACE
+        assert (event.about.trace, event.about.policy) == (TRACE, "p1")
 
 
 async def _opens_a_ledger() -> bool:

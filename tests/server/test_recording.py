@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
+from mcp_types import ErrorData
 from tests.client.hosts import host
-from tests.server.peers import REVISIONS, text_of
+from tests.server.peers import REVISIONS, Person, connect, text_of
 
 from handraise import Accepted, Handraise, NotSupported, SqliteStore, ask
 from handraise.desks.scripted import Line
-from handraise.errors import TooManyQuestions
+from handraise.errors import Failed, TooManyQuestions
 from handraise.forms import Form
 from handraise.ledger import Event, Ledger
 from handraise.ledger.audit import verify
@@ -261,3 +262,15 @@ async def test_a_question_too_many_is_refused_in_the_ledger(revision: Revision, 
     refused = [event for event in await events_of(ledger) if event.kind == "refused"]
     assert [(event.decided_by, event.action) for event in refused] == [("policy", None)]
     assert refused[0].reasons == (TooManyQuestions.public,)
+
+
+@pytest.mark.shows("G1", "O2")
+@pytest.mark.parametrize("legacy", [Revision.JUNE_2025, Revision.NOVEMBER_2025], ids=str)
+async def test_a_client_that_answers_with_an_error_leaves_a_failed_question(
+    legacy: Revision, ledger: Ledger
+) -> None:
+    person = Person(ErrorData(code=-1, message="I broke."))
+    async with connect(server(ledger), legacy, person) as client:
+        assert (await client.call_tool("greet")).is_error
+    asked, failed = await events_of(ledger)
+    assert (asked.kind, failed.kind, failed.reasons) == ("asked", "failed", (Failed.public,))
