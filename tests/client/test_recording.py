@@ -141,7 +141,7 @@ async def test_every_decision_is_recorded_as_what_it_was(
     assert decided.reasons == ((decision.reason,) if decision.reason else ())
 
 
-@pytest.mark.shows("G7")
+@pytest.mark.shows("G7", "O2")
 async def test_a_refusal_is_recorded_with_its_reasons_and_was_never_asked(ledger: Ledger) -> None:
     gate = OpenGate(Ruled("refuse", ("You blocked this server.",)))
     await consent_with(ledger, gate).ask(FORM, Revision.JULY_2026)
@@ -173,7 +173,7 @@ async def test_a_question_whose_asker_goes_away_is_withdrawn_in_the_ledger(ledge
     assert [event.kind for event in await events_of(ledger)] == ["asked", "shown", "withdrawn"]
 
 
-@pytest.mark.shows("G1")
+@pytest.mark.shows("G1", "O2")
 async def test_a_question_that_could_not_be_shown_has_failed_in_the_ledger(ledger: Ledger) -> None:
     consent = consent_with(ledger)
 

@@ -132,6 +132,16 @@ async def test_without_a_yes_nothing_runs_and_the_model_can_read_why(
     assert told.startswith(f"{category}: ")
 
 
+@pytest.mark.shows("F4")
+@pytest.mark.parametrize("options", [{}, {"typed": "count"}], ids=["yes or no", "typed"])
+async def test_a_guard_suggests_no_answer(revision: Revision, options: dict[str, Any]) -> None:
+    person = Person(CANCEL)
+    await ask_for(with_tool("MCPServer", guarded(Book(), **options)), revision, person)
+    (asked,) = person.asked
+    assert isinstance(asked, types.ElicitRequestFormParams)
+    assert not [field for field in asked.requested_schema["properties"].values() if "default" in field]
+
+
 async def test_a_client_that_cannot_be_asked_runs_nothing(revision: Revision) -> None:
     book = Book()
     server = with_tool("MCPServer", guarded(book))

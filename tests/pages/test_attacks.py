@@ -168,7 +168,7 @@ async def test_a_browser_that_was_signed_in_as_the_attacker_gets_the_attackers_p
     assert house.settled == []
 
 
-@pytest.mark.shows("L9")
+@pytest.mark.shows("L9", "L8")
 async def test_the_browsers_cookie_cannot_be_set_by_another_host_or_read_by_a_script(house: House) -> None:
     visit, ann = house.ask(), house.browser(user="ann")
     cookie = (await ann.open(visit)).headers["set-cookie"]

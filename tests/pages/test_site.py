@@ -51,6 +51,7 @@ async def test_what_is_entered_is_taken_once_and_the_link_is_used_up(house: Hous
     assert house.answer == Accepted(Secret(VALUE))
 
 
+@pytest.mark.shows("L9")
 async def test_two_posts_at_once_are_one_answer(house: House) -> None:
     both_in = asyncio.Barrier(2)
 
@@ -81,6 +82,7 @@ async def test_a_page_can_be_declined_and_cancelled(
     assert browser.heading == heading
 
 
+@pytest.mark.shows("L9")
 async def test_a_page_that_nobody_finished_in_time_says_so_and_takes_nothing(house: House) -> None:
     visit, browser = house.ask(), house.browser()
     await browser.open(visit)
@@ -102,6 +104,7 @@ async def test_a_guessed_address_opens_nothing(house: House, guess: str) -> None
     assert "notes" not in response.text
 
 
+@pytest.mark.shows("L10")
 def test_a_link_is_random_and_says_nothing_about_anyone(house: House) -> None:
     visit = house.ask()
     assert len(visit.id) == 32  # 192 bits

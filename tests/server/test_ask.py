@@ -53,6 +53,16 @@ async def test_answering_a_confirmation_with_no_is_a_decline_by_answer(place: Pl
         assert text_of(await client.call_tool("journey", {"run": place.run})) == "declined by answer"
 
 
+@pytest.mark.shows("F4")
+async def test_a_confirmation_suggests_no_answer(revision: Revision) -> None:
+    person = Person(accept(confirm=True))
+    async with connect(make_kitchen(), revision, person) as client:
+        await client.call_tool("what_came", {"run": "unbiased", "question": "yes"})
+    (asked,) = person.asked
+    assert isinstance(asked, types.ElicitRequestFormParams)
+    assert asked.requested_schema["properties"] == {"confirm": {"type": "boolean", "title": "Go ahead?"}}
+
+
 @pytest.mark.shows("O5")
 async def test_five_questions_in_a_chain(place: Place) -> None:
     person = Person(*(accept(answer=f"a{number}") for number in range(5)))
@@ -309,8 +319,10 @@ async def test_the_clients_model_and_a_question_in_one_body(place: Place) -> Non
             role="assistant", content=types.TextContent(type="text", text="Hello!"), model="m"
         )
 
-    async with place.client(Person(accept(confirm=True)), sampling_callback=model) as client:
+    person = Person(accept(confirm=True))
+    async with place.client(person, sampling_callback=model) as client:
         assert text_of(await client.call_tool("drafted", {"run": place.run})) == "Hello!"
+        assert person.messages == ["Send this? Hello!"]
         assert await place.effects(client) == ["drafted"]
 
 

@@ -186,7 +186,15 @@ async def test_a_server_that_stops_withdraws_its_questions() -> None:
 
 @pytest.mark.shows("O2")
 @pytest.mark.parametrize(
-    ("code", "expected"), [(-32601, NotSupported), (-32602, NotSupported), (-32603, Failed), (-1, Failed)]
+    ("code", "expected"),
+    [
+        (types.METHOD_NOT_FOUND, NotSupported),
+        (types.INVALID_PARAMS, NotSupported),
+        (types.INTERNAL_ERROR, Failed),
+        (types.CONNECTION_CLOSED, Withdrawn),
+        (types.REQUEST_TIMEOUT, Failed),
+        (-1, Failed),
+    ],
 )
 async def test_an_error_as_an_answer_ends_the_wait_at_once(code: int, expected: type[Exception]) -> None:
     server = MCPServer("errors")
