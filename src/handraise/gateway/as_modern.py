@@ -5,45 +5,25 @@ The upstream call stays alive: its question ends the client's round, and the cli
 
 from __future__ import annotations
 
-import asyncio
 import json
-import secrets
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any, Final
 
+from handraise.gateway.browsing import Browsing, links_in
+from handraise.gateway.errands import Errands
 from handraise.gateway.links import Link, Place
+from handraise.gateway.links_first import COMPLETE
 from handraise.gateway.listeners import CHANGES, Listeners
 from handraise.gateway.messages import Id, Message, fault, known, notice, request, response
-from handraise.gateway.peers import (
-    CAPABILITIES_KEY,
-    CLIENT_KEY,
-    LOG_LEVEL_KEY,
-    MODERN,
-    NOVEMBER,
-    PREFIX,
-)
-from handraise.gateway.turns import ROUND, BridgedCall, Turn, discovery, input_request, is_same_call
+from handraise.gateway.peers import CAPABILITIES_KEY, CLIENT_KEY, LOG_LEVEL_KEY, MODERN, NOVEMBER
+from handraise.gateway.turns import BridgedCall, Turn, Turns, discovery, input_request, stamped
 from handraise.gateway.upstreams import Source
 
 ELICIT: Final = "elicitation/create"
-COMPLETE: Final = "notifications/elicitation/complete"
-URL_REQUIRED: Final = -32042
 _HELLO: Final = "handraise-initialize"
 _INPUTS: Final = (ELICIT, "sampling/createMessage", "roots/list")
 _ASKING: Final = ("tools/call", "prompts/get", "resources/read")
-_CACHEABLE: Final = (
-    "tools/list",
-    "prompts/list",
-    "resources/list",
-    "resources/templates/list",
-    "resources/read",
-    "server/discover",
-)
-_STATES: Final = 1024
-_BROWSING: Final = 25.0
-"""Seconds for which a retry waits for a browser flow before the call is tried again."""
 
 
 class AsModern:
@@ -57,12 +37,12 @@ class AsModern:
         """The result of `initialize`."""
         self._before: list[Message] = []
         self._calls: dict[Id, BridgedCall] = {}
-        self._turns: OrderedDict[str, Turn] = OrderedDict()
+        self._turns = Turns()
         self._listeners = Listeners(link, lambda message: self.on_message(message))
-        self._finished: dict[str, asyncio.Event] = {}
+        self._browsing = Browsing()
         self._level: object = None
         self._fresh = count(1)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._errands = Errands()
         link.on_message = self._from_server
         link.on_closed = lambda source, last: self.on_closed(source, last)
 
@@ -76,8 +56,7 @@ class AsModern:
         return False
 
     async def aclose(self) -> None:
-        for task in self._tasks:
-            task.cancel()
+        await self._errands.aclose()
         await self._link.aclose()
 
     def send(self, message: Message) -> None:
@@ -126,11 +105,7 @@ class AsModern:
 
     def _call(self, call: BridgedCall) -> None:
         self._calls[call.key] = call
-        params = {name: value for name, value in call.first.params.items() if name not in ("_meta", *ROUND)}
-        meta = call.first.params.get("_meta") or {}
-        kept = {name: value for name, value in meta.items() if not name.startswith(PREFIX)}
-        call.token, call.logs = kept.get("progressToken"), meta.get(LOG_LEVEL_KEY) is not None
-        self._link.send(call.first.with_(id=call.key, params={**params, "_meta": kept} if kept else params))
+        self._link.send(call.begin())
 
     def _set_level(self, message: Message) -> None:
         """The level of the log comes with each request; the server is told when it changes."""
@@ -151,30 +126,22 @@ class AsModern:
             self._finish(call, message)
 
     def _finish(self, call: BridgedCall, message: Message) -> None:
-        error = message.body.get("error") if message.result is None else None
-        if isinstance(error, dict) and error.get("code") == URL_REQUIRED:
-            self._require_links(call, message, error)
-            return
-        if message.result is not None:
-            message = message.with_(result={**self._stamp(call.first.method), **message.result})
-        self._outcome(call, message)
-
-    def _stamp(self, method: str | None) -> dict[str, Any]:
-        """What every result has on 2026-07-28. Whether it may be kept nobody said, so that it may not."""
-        kept = {"ttlMs": 0, "cacheScope": "private"} if method in _CACHEABLE else {}
-        return {"resultType": "complete", **kept}
+        if links := links_in(message):
+            self._require(call, links)
+        elif message.result is not None:
+            self._outcome(call, message.with_(result=stamped(call.first.method, message.result)))
+        else:
+            self._outcome(call, message)
 
     def _answer(self, message: Message, result: Mapping[str, Any]) -> None:
-        answer = response(message.id, {**self._stamp(message.method), **result})
+        answer = response(message.id, stamped(message.method, result))
         answer.source = self.source_of(message)
         self.on_message(answer)
 
     def _outcome(self, call: BridgedCall, message: Message) -> None:
         """How a call went on, for all who wait: a result, an error, or the next round."""
         waiting, call.waiting = call.waiting, []
-        for turn in self._turns.values():
-            if turn.call is call and turn.answers is not None and turn.outcome is None:
-                turn.outcome = message
+        self._turns.went_on(call, message)
         for each in waiting:
             self.on_message(message.with_(id=each.id))
 
@@ -205,14 +172,13 @@ class AsModern:
         self._end_round(call, Turn(call, questions))
 
     def _end_round(self, call: BridgedCall, turn: Turn) -> None:
-        state = secrets.token_urlsafe(18)
-        self._turns[state] = turn
-        while len(self._turns) > _STATES:
-            self._turns.popitem(last=False)
         requests = {key: input_request(each) for key, each in turn.questions.items()}
-        ended = response(
-            call.about, {"resultType": "input_required", "inputRequests": requests, "requestState": state}
-        )
+        asks = {
+            "resultType": "input_required",
+            "inputRequests": requests,
+            "requestState": self._turns.give(turn),
+        }
+        ended = response(call.about, asks)
         asking = next((each.source for each in turn.questions.values() if each.source is not None), None)
         ended.source, ended.bridged = asking or self._link.source_of(call.first), True
         ended.among = next((each.among for each in turn.questions.values() if each.among), ())
@@ -220,14 +186,11 @@ class AsModern:
 
     def _take_turn(self, message: Message) -> None:
         """A retry: its answers go to the server, once; the same retry again gets the same outcome again."""
-        turn = self._turns.get(str(message.params.get("requestState")))
-        if turn is None or not is_same_call(turn.call.first, message):
-            self.on_message(fault(message.id, -32602, "Invalid or expired requestState."))
-            return
+        turn = self._turns.taken_by(message)
         given = message.params.get("inputResponses")
         answers = given if isinstance(given, dict) else {}
         canonical = json.dumps(answers, sort_keys=True)
-        if turn.answers is not None and turn.answers != canonical:
+        if turn is None or turn.answers not in (None, canonical):
             self.on_message(fault(message.id, -32602, "Invalid or expired requestState."))
         elif turn.outcome is not None:
             self.on_message(turn.outcome.with_(id=message.id))
@@ -241,7 +204,7 @@ class AsModern:
     def _pass_on(self, turn: Turn, answers: Mapping[str, Any]) -> None:
         call = turn.call
         if turn.links:
-            self._run(self._after_links(turn, answers))
+            self._errands.run(self._after_links(turn, answers))
             return
         for key, question in turn.questions.items():
             if isinstance(answer := answers.get(key), dict):
@@ -250,33 +213,21 @@ class AsModern:
                 call.questions.append(question)  # not answered: it is asked again
         self._tell(call)
 
-    def _require_links(self, call: BridgedCall, message: Message, error: Mapping[str, Any]) -> None:
-        """A -32042, which 2026-07-28 does not know, becomes a round; the call is made anew after it."""
-        data = error.get("data")
-        listed = data.get("elicitations") if isinstance(data, dict) else None
-        links = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-        if not links:
-            self._outcome(call, message)
-            return
+    def _require(self, call: BridgedCall, links: list[dict[str, Any]]) -> None:
+        """What has to be done in a browser first becomes a round; the call is made anew after it."""
         ids = tuple(str(each.get("elicitationId")) for each in links)
-        for id in ids:
-            self._finished.setdefault(id, asyncio.Event())
+        self._browsing.expect(ids)
         questions = {f"q{number}": request(0, ELICIT, each) for number, each in enumerate(links, 1)}
         self._end_round(call, Turn(call, questions, ids))
 
     async def _after_links(self, turn: Turn, answers: Mapping[str, Any]) -> None:
         call = turn.call
-        accepted = [answers.get(key, {}).get("action") == "accept" for key in turn.questions]
-        if not all(accepted):
+        if not all(_accepts(answers.get(key)) for key in turn.questions):
+            self._browsing.forget(turn.links)
             text = "The user did not open what is needed first. Nothing was done."
             self._outcome(call, fault(call.about, -32603, text))
             return
-        try:
-            async with asyncio.timeout(_BROWSING):
-                for id in turn.links:
-                    await self._finished[id].wait()
-        except TimeoutError:
-            pass  # the server says again what is missing, if anything is
+        await self._browsing.wait(turn.links)
         again = BridgedCall(call.first, f"handraise-m{next(self._fresh)}", call.waiting)
         call.waiting = []
         turn.call = again
@@ -285,8 +236,7 @@ class AsModern:
     def _noticed(self, message: Message) -> None:
         method = message.method or ""
         if method == COMPLETE:
-            if (finished := self._finished.get(str(message.params.get("elicitationId")))) is not None:
-                finished.set()
+            self._browsing.noticed(message)
         elif method in CHANGES:
             self._listeners.publish(message)
         elif method == "notifications/progress":
@@ -313,12 +263,7 @@ class AsModern:
     def _progress(self, message: Message) -> None:
         token = message.params.get("progressToken")
         call = next((each for each in self._calls.values() if each.token == token), None)
-        if call is None or not call.waiting:
-            return  # the client has the turn: there is no request that could be told
-        now = (call.waiting[0].params.get("_meta") or {}).get("progressToken")
-        if now is not None:
-            told = message if now == token else message.with_(params={**message.params, "progressToken": now})
-            told.about = call.about
+        if call is not None and (told := call.progressed(message)) is not None:
             self.on_message(told)
 
     def _cancel(self, message: Message) -> None:
@@ -329,7 +274,6 @@ class AsModern:
                 del self._calls[call.key]
                 self._link.send(message.with_(params={**message.params, "requestId": call.key}))
 
-    def _run(self, work: Any) -> None:
-        task: asyncio.Task[None] = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+
+def _accepts(answer: object) -> bool:
+    return isinstance(answer, dict) and answer.get("action") == "accept"

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import secrets
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from handraise.gateway.messages import Id, Message
+from handraise.gateway.peers import LOG_LEVEL_KEY, PREFIX
 
+_MOST: Final = 1024
 _SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 ROUND: Final = ("inputResponses", "requestState")
+_CACHEABLE: Final = (
+    "tools/list",
+    "prompts/list",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "server/discover",
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -28,7 +40,26 @@ class BridgedCall:
 
     @property
     def about(self) -> Id | None:
+        """The request of the client's that is told of it."""
         return self.waiting[0].id if self.waiting else None
+
+    def begin(self) -> Message:
+        """The call as the server gets it, without what came with 2026-07-28."""
+        params = {name: value for name, value in self.first.params.items() if name not in ("_meta", *ROUND)}
+        meta = self.first.params.get("_meta") or {}
+        kept = {name: value for name, value in meta.items() if not name.startswith(PREFIX)}
+        self.token, self.logs = kept.get("progressToken"), meta.get(LOG_LEVEL_KEY) is not None
+        return self.first.with_(id=self.key, params={**params, "_meta": kept} if kept else params)
+
+    def progressed(self, message: Message) -> Message | None:
+        """A notice of its progress for the request that waits; None when there is none, or it wants no notices."""
+        waits = self.waiting[0].params.get("_meta") if self.waiting else None
+        token = (waits or {}).get("progressToken")
+        if token is None:
+            return None
+        told = message.with_(params={**message.params, "progressToken": token})
+        told.about = self.about
+        return told
 
 
 @dataclass(slots=True, eq=False)
@@ -44,13 +75,39 @@ class Turn:
     outcome: Message | None = None
 
 
-def is_same_call(first: Message, again: Message) -> bool:
-    """Whether a retry repeats the call that it claims to."""
+class Turns:
+    """The rounds that the client was given, by the state under which it comes back."""
+
+    def __init__(self) -> None:
+        self._turns: OrderedDict[str, Turn] = OrderedDict()
+
+    def give(self, turn: Turn) -> str:
+        """Have the client go on; the state for it."""
+        state = secrets.token_urlsafe(18)
+        self._turns[state] = turn
+        while len(self._turns) > _MOST:
+            self._turns.popitem(last=False)
+        return state
+
+    def taken_by(self, retry: Message) -> Turn | None:
+        """The turn that a retry takes, if it repeats the call that it claims to."""
+        turn = self._turns.get(str(retry.params.get("requestState")))
+        return turn if turn is not None and _is_same_call(turn.call.first, retry) else None
+
+    def went_on(self, call: BridgedCall, outcome: Message) -> None:
+        """How a call went on, for the same retry when it comes again."""
+        for turn in self._turns.values():
+            if turn.call is call and turn.answers is not None and turn.outcome is None:
+                turn.outcome = outcome
+
+
+def _is_same_call(first: Message, again: Message) -> bool:
     names = ("name", "uri", "arguments")
     return first.method == again.method and all(first.params.get(n) == again.params.get(n) for n in names)
 
 
 def input_request(question: Message) -> dict[str, Any]:
+    """A question as a round has it."""
     params = {
         name: value
         for name, value in question.params.items()
@@ -59,7 +116,14 @@ def input_request(question: Message) -> dict[str, Any]:
     return {"method": question.method, "params": params} if params else {"method": question.method}
 
 
+def stamped(method: str | None, result: Mapping[str, Any]) -> dict[str, Any]:
+    """A result with what every one has on 2026-07-28. Whether it may be kept nobody said, so that it may not."""
+    kept = {"ttlMs": 0, "cacheScope": "private"} if method in _CACHEABLE else {}
+    return {"resultType": "complete", **kept, **result}
+
+
 def discovery(hello: Mapping[str, Any]) -> dict[str, Any]:
+    """What a server said to `initialize`, as an answer to `server/discover`."""
     told: dict[str, Any] = {"capabilities": hello.get("capabilities") or {}}
     if "instructions" in hello:
         told["instructions"] = hello["instructions"]
