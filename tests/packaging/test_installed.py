@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 import os
 import shutil
 import subprocess
@@ -9,9 +11,11 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.strangers.programs import PACKAGES
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
@@ -121,3 +125,31 @@ def test_every_extra_is_tried() -> None:
 def test_an_extra_brings_what_it_needs(extra: str, bare: Path, wheel: Path, tmp_path: Path) -> None:
     done = run(add(bare, tmp_path, wheel, extra), USES[extra])
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.stranger
+def test_a_strict_checker_knows_every_public_type(bare: Path, tmp_path: Path) -> None:
+    public = set(_public_names())
+    environment = {**os.environ, "VIRTUAL_ENV": str(bare.parents[1])}
+    environment["PATH"] = os.pathsep.join([str(bare.parent), str(PACKAGES / ".bin"), os.environ["PATH"]])
+    command = ["pyright", "--verifytypes", "handraise", "--ignoreexternal", "--outputjson"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    symbols = json.loads(done.stdout)["typeCompleteness"]["symbols"]
+    known = {symbol["name"]: symbol["isTypeKnown"] for symbol in symbols}
+    unknown = [
+        name
+        for name, is_known in known.items()
+        if not is_known and any(name == each or name.startswith(f"{each}.") for each in public)
+    ]
+    assert len(known) > 1000
+    assert not unknown
+
+
+def _public_names() -> Iterator[str]:
+    """Each exported name, and for a class also the one under which it was made, which its attributes go by."""
+    for module, exported in json.loads((HERE / "api.json").read_text()).items():
+        for name in exported:
+            yield f"{module}.{name}"
+            made = getattr(importlib.import_module(module), name)
+            if isinstance(made, type):
+                yield f"{made.__module__}.{made.__qualname__}"
