@@ -20,6 +20,7 @@ from handraise.ledger.audit import verify
 from handraise.ledger.checkpoints import Keys, parse_notes
 from handraise.ledger.elsewhere import ToCommand, ToFile
 from handraise.ledger.sequencer import Later
+from handraise.policy.settings import LedgerSettings
 from handraise.stores import MemoryStore
 
 
@@ -43,6 +44,17 @@ async def test_a_ledger_in_memory_works_the_same() -> None:
     assert report.sound
     assert report.records == 6
     await ledger.aclose()
+
+
+@pytest.mark.shows("G3")
+async def test_no_contents_are_kept_unless_somebody_says_so(ledger: Ledger) -> None:
+    assert LedgerSettings().keep == ledger.keeping == "none"
+    trail = a_trail(ledger)
+    await ledger.record(trail.asked(), trail.decided("accept", "human", content={"name": "Ada"}))
+    events = [event async for _, event in ledger.events()]
+    said = [content.ref for event in events for content in (event.message, event.answer) if content]
+    kept = await ledger.tables.contents(said)
+    assert [kept[ref].body for ref in said] == [None, None]
 
 
 async def test_more_events_than_fit_a_page_are_all_read_and_verified(ledger: Ledger) -> None:

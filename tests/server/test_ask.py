@@ -7,13 +7,14 @@ from typing import Any
 import httpx
 import mcp_types as types
 import pytest
+from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from tests.server.conftest import Place
 from tests.server.kitchen import make_kitchen
-from tests.server.peers import CANCEL, DECLINE, Person, accept, connect, text_of
+from tests.server.peers import CANCEL, DECLINE, REVISIONS, Person, accept, connect, text_of
 
-from handraise import Form, ask
-from handraise.errors import SecretInForm
+from handraise import Form, Handraise, ask
+from handraise.errors import SecretInForm, UsageError
 from handraise.forms import Text
 from handraise.revisions import Revision
 
@@ -350,10 +351,22 @@ async def test_the_model_is_not_asked_of_a_client_that_lends_none(revision: Revi
 
 
 @pytest.mark.shows("C7")
-async def test_lists_never_ask(place: Place) -> None:
-    async with place.client() as client:
-        assert len((await client.list_tools()).tools) > 10
-        assert len((await client.list_prompts()).prompts) == 1
+@pytest.mark.parametrize("revision", REVISIONS, ids=str)
+async def test_a_completion_cannot_ask(revision: Revision) -> None:
+    server: Any = Handraise().install(MCPServer("letters"))
+    raised: list[UsageError] = []
+
+    async def complete(_ref: Any, _argument: Any, _context: Any) -> None:
+        with pytest.raises(UsageError, match="inside a tool, prompt or resource") as caught:
+            await ask.text("Which one?")
+        raised.append(caught.value)
+
+    server.completion()(complete)
+    person = Person()
+    async with connect(server, revision, person) as client:
+        await client.complete(types.PromptReference(name="letter"), {"name": "to", "value": "A"})
+    assert raised
+    assert not person.asked
 
 
 @pytest.mark.shows("S1", "S2")
