@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.lint.found import codes, in_tool
 
+pytestmark = pytest.mark.shows("U5")
+
 ASK = "(await ask.confirm(f'Rename {name}?')).or_stop()"
 FIRES = {
     "for": f"for name in names:\n    {ASK}",
