@@ -31,7 +31,15 @@ def test_what_is_sent_where_it_goes_and_what_declining_does_is_said() -> None:
     words = " ".join(lay_out(form_question()).consequences)
     assert "notes (python notes.py)" in words
     assert "model may see it" in words
-    assert "Decline" in words
+    assert "Decline tells the server no." in words
+
+
+@pytest.mark.shows("D3")
+def test_of_a_link_is_said_what_opening_and_declining_it_mean() -> None:
+    words = " ".join(lay_out(link_question()).consequences)
+    assert "What you do there goes to that site, not through this program." in words
+    assert "notes is told that you agreed to open it, and nothing else." in words
+    assert "Decline tells the server no." in words
 
 
 def test_text_of_the_server_stays_untrusted_until_a_desk_shows_it() -> None:

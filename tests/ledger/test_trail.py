@@ -13,7 +13,7 @@ from handraise.forms import Choice, Flag, Form, Option, Text, dump_form
 from handraise.ledger.contents import KEEPINGS, Keeping, matches, reveal
 from handraise.ledger.events import Event, Field, Link, parse_event
 from handraise.ledger.trail import Shown, Trail, new_id, shown_of
-from handraise.policy.secrets import judge_form
+from handraise.policy.secrets import SecretFinding, judge_form
 from handraise.questions import FormQuestion, UrlQuestion
 from handraise.revisions import Revision
 from handraise.urls import inspect_url
@@ -72,6 +72,14 @@ def test_a_field_that_seems_to_ask_for_a_secret_is_recorded_as_such() -> None:
     found = judge_form("Sign in", form)
     shown = shown_of(FormQuestion("Sign in", form), Revision.JULY_2026, secrets=found)
     assert shown.fields == (Field("password", "text", "password"), Field("city", "text"))
+
+
+@pytest.mark.shows("G2")
+def test_a_message_that_asks_for_a_secret_itself_is_recorded_as_such(clock: Clock) -> None:
+    form: Form[Any] = Form.by_hand(Text("reply"), Text("city"))
+    found = [SecretFinding(None, 1, "password", "The message asks for a password.")]
+    shown = shown_of(FormQuestion("Send me your password", form), Revision.JULY_2026, secrets=found)
+    assert event_of(Trail("q_1", ABOUT, shown, clock=clock).asked()).secret == "password"
 
 
 @pytest.mark.shows("G2", "S5")

@@ -12,7 +12,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from mcp_types import ErrorData
 from tests.client.hosts import host
-from tests.server.peers import REVISIONS, Person, connect, text_of
+from tests.server.peers import REVISIONS, Person, accept, connect, text_of
 
 from handraise import Accepted, Handraise, NotSupported, SqliteStore, ask
 from handraise.desks.scripted import Line
@@ -20,6 +20,7 @@ from handraise.errors import Failed, TooManyQuestions
 from handraise.forms import Form
 from handraise.ledger import Event, Ledger
 from handraise.ledger.audit import verify
+from handraise.ledger.contents import reveal
 from handraise.revisions import Revision
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -274,3 +275,26 @@ async def test_a_client_that_answers_with_an_error_leaves_a_failed_question(
         assert (await client.call_tool("greet")).is_error
     asked, failed = await events_of(ledger)
     assert (asked.kind, failed.kind, failed.reasons) == ("asked", "failed", (Failed.public,))
+
+
+@pytest.mark.shows("G2")
+async def test_what_is_asked_again_is_recorded_in_the_words_that_were_shown(
+    revision: Revision, tmp_path: Path
+) -> None:
+    ledger = Ledger.at(tmp_path / "kept.db", keeping="message")
+    person = Person(accept(answer=7), accept(answer=3))
+    made = Handraise(ledger=ledger).install(MCPServer("notes"))
+
+    @made.tool()
+    async def nights() -> str:
+        return str((await ask.number("How many nights?", maximum=5)).or_stop())
+
+    async with connect(made, revision, person) as client:
+        assert text_of(await client.call_tool("nights")) == "3"
+    asked = [event.message for event in await events_of(ledger) if event.kind == "asked"]
+    kept = await ledger.tables.contents([message.ref for message in asked if message])
+    assert [reveal(kept[message.ref]) for message in asked if message] == [
+        message.encode() for message in person.messages
+    ]
+    assert len(set(person.messages)) == 2
+    await ledger.aclose()

@@ -118,6 +118,9 @@ def _arguments(arguments: Any) -> str:
     return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items())
 
 
+_WAYS_OUT = "Decline tells the server no. Cancel says nothing was decided."
+
+
 def _consequences(waiting: Waiting) -> tuple[str, ...]:
     origin = waiting.origin
     if waiting.browsing:
@@ -132,11 +135,12 @@ def _consequences(waiting: Waiting) -> tuple[str, ...]:
     if isinstance(waiting.question, FormQuestion):
         return (
             f"What you send goes to {origin.name} ({origin.target}). The model may see it.",
-            "Decline tells the server no. Cancel says nothing was decided.",
+            _WAYS_OUT,
         )
     return (
         "Accepting opens the link in your browser. What you do there goes to that site, not through this program.",
         f"{origin.name} is told that you agreed to open it, and nothing else.",
+        _WAYS_OUT,
     )
 
 
