@@ -1,12 +1,13 @@
-"""Which events somebody wants: times as people type them."""
+"""Which events somebody wants: by each of their sides, and times as people type them."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
+from tests.ledger.examples import an_event
 
-from handraise.ledger.filters import is_person, parse_span, parse_when
+from handraise.ledger.filters import Filter, is_person, parse_span, parse_when
 
 NOW = datetime(2026, 7, 28, 12, tzinfo=timezone(timedelta(hours=2)))
 
@@ -42,3 +43,22 @@ def test_a_person_is_named_by_subject_or_key_and_by_nothing_else() -> None:
     assert is_person(key, key)
     assert not is_person(key, "https://login.example")
     assert not is_person(key, "da")
+
+
+@pytest.mark.shows("G6")
+@pytest.mark.parametrize(
+    ("wanted", "unwanted"),
+    [
+        (Filter(server="notes"), Filter(server="Notes, the original")),
+        (Filter(person="ada"), Filter(person="bob")),
+        (Filter(tool="delete_note"), Filter(tool="delete")),
+        (Filter(action="accept"), Filter(action="decline")),
+        (Filter(kind="decided"), Filter(kind="asked")),
+        (Filter(since=-1), Filter(until=0)),
+        (Filter(server="notes", tool="delete_note"), Filter(server="notes", tool="delete")),
+    ],
+)
+def test_an_event_is_wanted_only_when_it_is_all_that_was_asked_for(wanted: Filter, unwanted: Filter) -> None:
+    event = an_event("decided")
+    assert wanted.matches(event)
+    assert not unwanted.matches(event)

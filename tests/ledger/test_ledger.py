@@ -57,6 +57,19 @@ async def test_no_contents_are_kept_unless_somebody_says_so(ledger: Ledger) -> N
     assert [kept[ref].body for ref in said] == [None, None]
 
 
+@pytest.mark.shows("G2")
+async def test_arguments_are_a_digest_that_is_equal_for_equal_ones_and_nobody_can_guess(
+    ledger: Ledger,
+) -> None:
+    def digest(of: Ledger, **arguments: str) -> str | None:
+        return of.request("tools/call", "greet", arguments).arguments
+
+    assert digest(ledger, name="Ada", city="Bern") == digest(ledger, city="Bern", name="Ada")
+    assert digest(ledger, name="Ada") != digest(ledger, name="Bob")
+    other = Ledger(MemoryStore(), keys=Keys(b"k" * 32))
+    assert digest(ledger, name="Ada") != digest(other, name="Ada")
+
+
 async def test_more_events_than_fit_a_page_are_all_read_and_verified(ledger: Ledger) -> None:
     trail = a_trail(ledger)
     await ledger.record(*(trail.asked() for _ in range(1700)))
