@@ -319,6 +319,32 @@ async def test_what_is_required_first_is_asked_for_and_the_call_is_made_again() 
 
 
 @pytest.mark.shows("L3")
+@pytest.mark.parametrize(
+    ("revision", "modes"),
+    [
+        (Revision.JUNE_2025, ("form", "url")),
+        (Revision.NOVEMBER_2025, ("form",)),
+        (Revision.JULY_2026, ("form", "url")),
+    ],
+)
+async def test_32042_is_only_an_error_where_the_revision_or_the_client_has_no_links(
+    revision: Revision, modes: tuple[str, ...]
+) -> None:
+    made = MCPServer("raw")
+    link = {"mode": "url", "message": "Permission, please.", "url": URL, "elicitationId": "flow"}
+
+    @made.tool()
+    async def files() -> str:
+        raise MCPError(-32042, "first", {"elicitations": [link]})
+
+    async with host(made, revision, [Line("accept")], modes=modes) as here:
+        with pytest.raises(MCPError) as refused, anyio.fail_after(5):
+            await here.client.call_tool("files")
+        assert refused.value.code == -32042
+        assert here.desk.seen == []
+
+
+@pytest.mark.shows("L3")
 async def test_a_server_that_goes_on_asking_for_more_is_left_after_a_few_times() -> None:
     """The person says "done" each time; the server never agrees."""
     async with host(server(), Revision.NOVEMBER_2025, [Line("accept", repeat=True)]) as here:

@@ -176,7 +176,7 @@ async def test_the_listener_of_a_local_server_is_there_while_a_page_waits_and_go
         loopback = runtime.pages._loopback
         assert loopback is not None
         assert loopback[0]._watch is not None
-        await loopback[0]._watch
+        await asyncio.wait_for(loopback[0]._watch, 5)
         assert not loopback[0].listener.is_running
         assert not runtime.pages.visits.wait_for("system")
 

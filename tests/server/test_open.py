@@ -240,12 +240,13 @@ async def test_a_flow_can_be_finished_through_the_store_by_another_process(tmp_p
                 await complete("elsewhere", person=server.people["elsewhere"], store=other_process)  # type: ignore[attr-defined]
 
             calls.start_soon(finish)
-            last = await rounds.call(
-                "link",
-                {"flow": "elsewhere"},
-                state=first["requestState"],
-                responses={key: {"action": "accept"}},
-            )
+            with anyio.fail_after(4):  # it is noticed, not only found when the retry is held no longer
+                last = await rounds.call(
+                    "link",
+                    {"flow": "elsewhere"},
+                    state=first["requestState"],
+                    responses={key: {"action": "accept"}},
+                )
         assert last["content"][0]["text"] == "accept"
         await other_process.aclose()
 
