@@ -69,13 +69,6 @@ def inclusion_path(leaves: Sequence[bytes], index: int) -> list[bytes]:
     return [*inclusion_path(leaves[split:], index - split), root_of(leaves[:split])]
 
 
-def consistency_path(leaves: Sequence[bytes], size: int) -> list[bytes]:
-    """What proves that the tree of the first `size` leaf hashes grew into the tree of all (RFC 6962, 2.1.2)."""
-    if not 0 < size <= len(leaves):
-        raise IndexError(size)
-    return _subproof(leaves, size, whole=True)
-
-
 def includes(root: bytes, size: int, index: int, leaf: bytes, path: Sequence[bytes]) -> bool:
     """Whether the path proves that the leaf hash stands at `index` of the tree with this size and root."""
     if not 0 <= index < size:
@@ -88,41 +81,6 @@ def includes(root: bytes, size: int, index: int, leaf: bytes, path: Sequence[byt
         left = at >= inner or index >> at & 1
         seen = node_hash(sibling, seen) if left else node_hash(seen, sibling)
     return seen == root
-
-
-def grew(old: bytes, old_size: int, new: bytes, new_size: int, path: Sequence[bytes]) -> bool:
-    """Whether the path proves that the old tree is the beginning of the new one."""
-    if not 0 < old_size <= new_size:
-        return False
-    if old_size == new_size:
-        return not path and old == new
-    proof = [old, *path] if old_size & (old_size - 1) == 0 else list(path)
-    if not proof:
-        return False
-    node, last = old_size - 1, new_size - 1
-    while node & 1:
-        node, last = node >> 1, last >> 1
-    was = now = proof[0]
-    for sibling in proof[1:]:
-        if last == 0:
-            return False
-        if node & 1 or node == last:
-            was, now = node_hash(sibling, was), node_hash(sibling, now)
-            while not node & 1 and node:
-                node, last = node >> 1, last >> 1
-        else:
-            now = node_hash(now, sibling)
-        node, last = node >> 1, last >> 1
-    return last == 0 and was == old and now == new
-
-
-def _subproof(leaves: Sequence[bytes], size: int, *, whole: bool) -> list[bytes]:
-    if size == len(leaves):
-        return [] if whole else [root_of(leaves)]
-    split = _split(len(leaves))
-    if size <= split:
-        return [*_subproof(leaves[:split], size, whole=whole), root_of(leaves[split:])]
-    return [*_subproof(leaves[split:], size - split, whole=False), root_of(leaves[:split])]
 
 
 def _split(size: int) -> int:

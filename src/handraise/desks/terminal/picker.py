@@ -53,15 +53,6 @@ class Picker(Widget, can_focus=True):
         self._several = several
         self._inline = inline
 
-    @property
-    def under_cursor(self) -> str:
-        """The option at the cursor, in full."""
-        return self._picks[self.at].text
-
-    def is_cut(self) -> bool:
-        """Whether the option at the cursor is too long for its row."""
-        return cell_len(self.under_cursor) > self._room()
-
     def action_move(self, by: int) -> None:
         self.at = max(0, min(len(self._picks) - 1, self.at + by))
 
