@@ -137,6 +137,11 @@ async def test_every_field_is_asked_in_turn_reviewed_and_sent_by_a_word() -> Non
     assert (decision.by, decision.desk, decision.edited) == ("human", "terminal", ("ratio",))
 
 
+async def test_a_single_field_is_counted_as_one() -> None:
+    async with talk(form_question(form=ONE)) as here:
+        await here.reads("\n1 field. Commands:")
+
+
 @pytest.mark.shows("D10", "F6")
 async def test_what_is_wrong_is_said_and_asked_again() -> None:
     form = Form.by_hand(Integer("age", maximum=9), Flag("sure"), Choices("of", ["a", "b"]))

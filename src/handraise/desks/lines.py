@@ -100,7 +100,8 @@ class LineDesk:
 
     async def _form(self, waiting: Waiting, sheet: Sheet, form: Form[Any]) -> None:
         entries = take_draft(form, self._queue.draft(waiting.id))
-        self._say(f"{len(form.fields)} fields. Commands: {COMMANDS}, !back, !clear.")
+        count = "1 field" if len(form.fields) == 1 else f"{len(form.fields)} fields"
+        self._say(f"{count}. Commands: {COMMANDS}, !back, !clear.")
         at, only = 0, False
         while True:
             while at < len(form.fields):
