@@ -2,12 +2,12 @@
 
 Try it here, with a provider on this computer (sign in as ann, password "correct horse"):
 
-    handraise call create_issue title="Paint the fence" -- python examples/github_issues.py --local
+    handraise call create_issue '{"title": "Paint the fence"}' -- python examples/github_issues.py --local
 
 With GitHub, register an OAuth app whose callback is http://127.0.0.1:8912/back/github, then:
 
     export GITHUB_CLIENT_ID=… GITHUB_CLIENT_SECRET=…
-    handraise call create_issue title="Paint the fence" -- python examples/github_issues.py --repository me/house
+    handraise call create_issue '{"title": "Paint the fence"}' -- python examples/github_issues.py --repository me/house
 """
 
 import argparse
