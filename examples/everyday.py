@@ -1,9 +1,10 @@
-"""Five everyday questions, each as short as it can be: `python examples/everyday.py`
+"""Five everyday questions, each as short as it can be: `handraise call -- python examples/everyday.py`
 
 A server that deploys, opens issues, reads buckets, sends mail and reminds. The world around it is a few lines of
 made-up data; what each tool would do is written to `done`, so that you can see when it really happens.
 """
 
+import sys
 from datetime import datetime
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, available_timezones
@@ -98,4 +99,9 @@ async def remind(what: str, at: datetime) -> str:
 
 
 if __name__ == "__main__":
+    if sys.stdin.isatty():
+        print(
+            "A server on standard input. Call it: handraise call -- python examples/everyday.py",
+            file=sys.stderr,
+        )
     server.run("stdio")

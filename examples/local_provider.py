@@ -1,4 +1,4 @@
-"""An OpenID provider on this computer, to try connecting accounts with: `python examples/local_provider.py PORT`
+"""An OpenID provider on this computer, to try connecting accounts with: `python examples/local_provider.py [PORT]`
 
 It is Canaille (https://canaille.readthedocs.io), with two people, ann and bob, whose password is "correct horse". Any
 program may register as a client. Everything is in memory and gone when it ends.
@@ -51,4 +51,4 @@ def serve(port: int) -> None:
 
 
 if __name__ == "__main__":
-    serve(int(sys.argv[1]))
+    serve(int(sys.argv[1]) if len(sys.argv) > 1 else 8913)
