@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from docs.make.commands import command_tree
 from typer.testing import CliRunner
 
 from handraise.cli.app import app
@@ -22,6 +24,22 @@ def test_without_a_command_the_help_is_shown() -> None:
     result = CliRunner().invoke(app, [])
     assert result.exit_code == 2
     assert "check" in result.output
+
+
+@pytest.mark.parametrize(
+    "words", [words for words, command in command_tree() if hasattr(command, "commands")]
+)
+def test_every_command_is_listed_with_a_whole_sentence(words: str) -> None:
+    shown = CliRunner().invoke(app, [*words.split()[1:], "--help"], env={"COLUMNS": "80"}).output
+    listed = shown.partition("\nCommands:\n")[2].partition("\n\n")[0].splitlines()
+    assert listed
+    assert not [line for line in listed if line.endswith("...")]
+
+
+@pytest.mark.parametrize("command", ["call", "tools", "trace", "design", "gateway"])
+def test_how_a_command_is_used_says_where_the_servers_command_stands(command: str) -> None:
+    usage = CliRunner().invoke(app, [command, "--help"]).output.partition("\n\n")[0]
+    assert "[-- COMMAND...]" in usage
 
 
 def test_starting_loads_neither_the_sdk_nor_pydantic_nor_a_terminal_toolkit() -> None:

@@ -101,6 +101,7 @@ def test_a_question_without_a_line_in_the_script_ends_the_command(script: Any) -
     assert called.returncode == 1
     assert "no line of the script answers" in called.stderr
     assert "Traceback" not in called.stderr
+    assert "\x1b" not in called.stderr
 
 
 def test_without_a_desk_the_server_is_told_that_nobody_can_be_asked() -> None:
@@ -119,8 +120,15 @@ def test_without_a_desk_the_server_is_told_that_nobody_can_be_asked() -> None:
         (["call", "x", "--desk", "sofa", "--", "true"], 2, "the desk is"),
         (["call", "x", "--desk", "web", "--", "true"], 2, "on a terminal only"),
         (["call", "x", "--revision", "1999", "--", "true"], 2, "the revision is"),
-        (["call", "x", "--desk", "none", "--", "/nonexistent/server"], 3, "cannot be reached"),
-        (["call", "x", "--desk", "none", "--url", "http://127.0.0.1:1/mcp"], 3, "cannot be reached"),
+        (["call", "x", "--url", "127.0.0.1:1/mcp"], 2, "begins with http://"),
+        (
+            ["call", "x", "--desk", "none", "--", "/nonexistent/server"],
+            3,
+            "/nonexistent/server: No such file",
+        ),
+        (["call", "x", "--desk", "none", "--url", "http://127.0.0.1:1/mcp"], 3, "nobody listens there"),
+        (["tools", "--", "true"], 3, "hung up before it answered"),
+        (["tools", "--", "echo", "hello\x1b[2J"], 3, "no message of the protocol: hello"),
     ],
 )
 def test_wrong_use_is_explained_in_a_sentence(words: list[str], status: int, told: str) -> None:

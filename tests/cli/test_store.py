@@ -43,6 +43,16 @@ def test_status_tells_what_waits_in_a_file(tmp_path: Path) -> None:
     assert handraise("prune", "--store", str(path)).output == "1 records deleted.\n"
 
 
+@pytest.mark.parametrize("command", ["status", "prune"])
+def test_a_store_that_is_not_there_is_not_made_by_looking(tmp_path: Path, command: str) -> None:
+    path = tmp_path / "mistyped.db"
+    looked = handraise(command, "--store", str(path))
+    assert (looked.exit_code, path.exists()) == (1, False)
+    assert "handraise store migrate" in looked.output
+    assert handraise("migrate", "--store", str(path)).exit_code == 0
+    assert handraise(command, "--store", str(path)).exit_code == 0
+
+
 @pytest.mark.stranger
 @pytest.mark.shows("X1")
 def test_a_database_is_made_once_and_told_about(postgres: PostgresServer) -> None:

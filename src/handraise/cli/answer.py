@@ -45,7 +45,7 @@ def answer(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Answer a question that waits, in any program of yours that was started with a desk.
+    """Answer a question that waits, by its id. It waits in any program of yours that was started with a desk.
 
     The code is asked for on the terminal, without echo. It stands where the question is shown: on the web desk, on the
     terminal desk, or for a parked question on the terminal that its program was started in.

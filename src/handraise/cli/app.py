@@ -27,6 +27,7 @@ from handraise.cli import (
     trace,
     vault,
 )
+from handraise.cli.servers import WithServer
 
 app = typer.Typer(
     name="handraise",
@@ -49,13 +50,13 @@ app.add_typer(gateway.app, name="gateway")
 app.command(epilog=inbox.EXAMPLES)(inbox.inbox)
 app.command(epilog=demo.EXAMPLES)(demo.demo)
 app.command(epilog=doctor.EXAMPLES)(doctor.doctor)
-app.command(epilog=call.EXAMPLES)(call.call)
-app.command()(call.tools)
-app.command(epilog=trace.EXAMPLES)(trace.trace)
+app.command(cls=WithServer, epilog=call.EXAMPLES)(call.call)
+app.command(cls=WithServer, epilog=call.TOOLS_EXAMPLES)(call.tools)
+app.command(cls=WithServer, epilog=trace.EXAMPLES)(trace.trace)
 app.command(epilog=pending.EXAMPLES)(pending.pending)
 app.command(epilog=answer.EXAMPLES)(answer.answer)
 app.command(epilog=lint.EXAMPLES)(lint.lint)
-app.command(epilog=design.EXAMPLES)(design.design)
+app.command(cls=WithServer, epilog=design.EXAMPLES)(design.design)
 
 
 def _print_version(wanted: bool) -> None:

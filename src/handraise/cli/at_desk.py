@@ -95,9 +95,7 @@ def _desk(
     if chosen == "terminal":
         desk = _terminal(queue, code)
         if desk is None:
-            raise typer.BadParameter(
-                "there is no terminal to answer at; choose --desk parked or --desk script:FILE"
-            )
+            raise typer.BadParameter("there is no terminal to answer at; choose another --desk")
         return desk
     raise typer.BadParameter(f"the desk is {DESKS.replace('|', ', ')}")
 

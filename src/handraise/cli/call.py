@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Coroutine
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -14,6 +14,9 @@ from handraise.cli.beside import Beside
 from handraise.cli.calling import Wanted, list_tools, make_call
 from handraise.cli.servers import chosen_server
 from handraise.errors import HandraiseError, Stopped
+
+if TYPE_CHECKING:
+    from mcp import MCPError
 
 Url: TypeAlias = Annotated[str | None, typer.Option("--url", help="A server over streamable HTTP.")]
 Name: TypeAlias = Annotated[
@@ -42,6 +45,15 @@ EXAMPLES = """Examples:
   handraise call greet --trace -- python server.py          see the wire
 
 Exit status: 0 when the tool succeeded, 1 when it failed, 2 for wrong use, 3 when the server cannot be reached.
+"""
+TOOLS_EXAMPLES = """Examples:
+
+\b
+  handraise tools -- python server.py
+  handraise tools --url http://127.0.0.1:8000/mcp --json
+
+Exit status: 0 when they are listed, 1 when the server answered with an error, 2 for wrong use, 3 when it cannot be
+reached.
 """
 
 
@@ -123,6 +135,9 @@ def run(work: Coroutine[Any, Any, int]) -> None:
     """Do the work of a command with a server, and end with its exit status."""
     import asyncio
 
+    from handraise.cli.stray import tell_stray_lines
+
+    tell_stray_lines()
     try:
         status = asyncio.run(work)
     except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - the outermost handler of the command
@@ -144,6 +159,12 @@ def _explain(error: BaseException) -> int:
             return 1  # the desk ended the command, and said why
         case typer.BadParameter() | typer.Exit():
             raise error
+        case MCPError() if _hung_up(error):
+            typer.echo(
+                "handraise: the server hung up before it answered; run its command by itself to see why",
+                err=True,
+            )
+            return 3
         case MCPError():
             typer.echo(f"handraise: the server answered with an error: {error}", err=True)
             return 1
@@ -159,7 +180,24 @@ def _explain(error: BaseException) -> int:
             typer.echo(f"handraise: {error}", err=True)
             return 2
         case _:
-            typer.echo(
-                f"handraise: the server cannot be reached: {str(error) or type(error).__name__}", err=True
-            )
+            typer.echo(f"handraise: the server cannot be reached: {_out_of_reach(error)}", err=True)
             return 3
+
+
+def _hung_up(error: MCPError) -> bool:
+    """Whether the SDK says so, and not a server that uses the same code for something else."""
+    from mcp_types import CONNECTION_CLOSED
+
+    return (error.code, error.message) == (CONNECTION_CLOSED, "Connection closed")
+
+
+def _out_of_reach(error: BaseException) -> str:
+    from httpx2 import ConnectError
+
+    match error:
+        case OSError(filename=str(program), strerror=str(why)):
+            return f"{program}: {why}. Its command, as you would type it, stands behind `--`"
+        case ConnectError():
+            return "nobody listens there. Start it, or correct --url"
+        case _:
+            return str(error) or type(error).__name__

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from handraise.cli.verdicts import Report
 
 app = typer.Typer(
-    help="Check questions and answers, from a file, an argument or standard input.\n\n"
+    help="Check a question, an answer or a link. It comes from a file, an argument or standard input.\n\n"
     "Exit status: 0 when nothing is refused, 1 when something is, 2 for wrong use.",
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -81,7 +81,9 @@ def _read_link(text: bytes) -> dict[str, Any]:
     try:
         link = json.loads(text)
     except ValueError:
-        raise typer.BadParameter(f"not JSON: {text[:60]!r}") from None
+        raise typer.BadParameter(
+            f"give a URL with its scheme, or JSON with one; this is neither: {text[:60]!r}"
+        ) from None
     if not isinstance(link, dict) or not isinstance(link.get("url"), str):
         raise typer.BadParameter('JSON with a "url" is needed')
     return link

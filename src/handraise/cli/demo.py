@@ -44,7 +44,7 @@ def demo(
         bool, typer.Option("--wire", help="Show the messages that cross, secrets masked.")
     ] = False,
 ) -> None:
-    """Take a tour of a few minutes: a server that asks, in a temporary folder of notes.
+    """Take a tour of a few minutes, with a server that asks. It works in a temporary folder of notes.
 
     Nothing outside of that folder is touched, and nothing is left behind.
     """

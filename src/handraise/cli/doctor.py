@@ -23,9 +23,10 @@ _MARKS = {"works": "ok", "missing": "--", "broken": "!!"}
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """Check this environment: versions, extras, configuration, ledger, store, keys, and where you could be asked.
+    """Check this environment, and say what is missing or broken.
 
-    Nothing is changed and nothing is sent anywhere; a PostgreSQL store is connected to.
+    It looks at versions, extras, configuration, ledger, store, keys, and where you could be asked. Nothing is changed
+    and nothing is sent anywhere; a PostgreSQL store is connected to.
     """
     from handraise.cli.examination import examine
 

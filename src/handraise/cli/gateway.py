@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from handraise.gateway.upstreams import Upstream
 
 app = typer.Typer(
-    help="Stand between a client and its servers, so that whatever a server asks reaches you.\n\n"
+    help="Stand between a client and its servers, so that you are asked.\n\n"
     "Put it where your client has the server's command. A client that cannot ask you is no hindrance: you answer at "
     "the desk, which `handraise inbox` opens. Your policy applies to every question, and the ledger keeps it.",
+    subcommand_metavar="[-- COMMAND...] | doctor | install | people",
     rich_markup_mode=None,
 )
 

@@ -34,10 +34,11 @@ def doctor(
     probe: Annotated[bool, typer.Option(help="Start every server, and ask it what it speaks.")] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Say what each configured client and server can do, and what will happen when a question comes.
+    """Say what happens when a question comes, client by client.
 
-    Also which options a gateway takes, and whether the environment, your file or the default says so. Servers are
-    started as the client would start them, for ten seconds at most; no tool is called.
+    That is what each configured client and server can do. Also which options a gateway takes, and whether the
+    environment, your file or the default says so. Servers are started as the client would start them, for ten seconds
+    at most; no tool is called.
     """
     from handraise.cli.gateway_findings import as_text, own_options
     from handraise.gateway.clients.table import CLIENTS

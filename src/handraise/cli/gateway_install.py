@@ -35,7 +35,8 @@ def install(
         ),
     ],
     server: Annotated[
-        list[str] | None, typer.Option("--server", help="Only this server; may be given several times.")
+        list[str] | None,
+        typer.Option("--server", metavar="NAME", help="Only this server; may be given several times."),
     ] = None,
     file: Annotated[
         Path | None,
@@ -51,10 +52,10 @@ def install(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before writing.")] = False,
 ) -> None:
-    """Rewrite a client's configuration so that its servers go through the gateway.
+    """Put the gateway in front of the servers of a client.
 
-    Shows every command in full and asks before it writes. The file as it was is kept beside it. Comments and layout
-    stay, and so does every entry that is not understood.
+    Rewrites the client's configuration: shows every command in full and asks before it writes. The file as it was is
+    kept beside it. Comments and layout stay, and so does every entry that is not understood.
     """
     from handraise.gateway.clients.table import CLIENTS
 

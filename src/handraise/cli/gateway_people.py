@@ -46,9 +46,10 @@ def link(
     file: File,
     public_url: Annotated[str, typer.Option("--public-url", help="The address of the running gateway.")],
 ) -> None:
-    """Make a link that signs a person's browser in to their desk, once, within ten minutes.
+    """Make a link that signs a person in to their desk.
 
-    Give it to the person and to nobody else, and not through a place that a model reads.
+    It works in one browser, once, within ten minutes. Give it to the person and to nobody else, and not through a
+    place that a model reads.
     """
     from handraise.errors import SetupError
     from handraise.gateway.shared.invitations import make_invitation

@@ -35,7 +35,7 @@ def inbox(
     ),
     as_json: AsJson = False,
 ) -> None:
-    """Open the desk of every gateway in which a question waits for you: in your browser, or else here.
+    """Open the desk of every gateway where a question waits for you. It opens in your browser, or else here.
 
     It works at a terminal of your own only: what signs you in must not be seen by a model. The link goes to your
     browser and is never printed; where no browser can be opened, you answer at this terminal.
@@ -72,7 +72,7 @@ def _open(door: Path, seen: dict[str, Any]) -> bool:
         asking = for_line(", ".join(seen.get("servers") or ["no server"]))
         typer.echo(f"Opened the desk where {asking} asks you.", err=True)
         return True
-    typer.echo("No browser can be opened here, so that you answer in this terminal.", err=True)
+    typer.echo("No browser can be opened here, so you answer in this terminal.", err=True)
     return False
 
 

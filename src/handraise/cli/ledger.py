@@ -7,7 +7,8 @@ import typer
 from handraise.cli import ledger_check, ledger_export, ledger_show, ledger_upkeep
 
 app = typer.Typer(
-    help="The record of every question: who asked, what was decided, and which call used the answer.\n\n"
+    help="Look into the record of every question. It says who asked, what was decided, and which call used "
+    "the answer.\n\n"
     "It is written by `handraise call`, the desks and the gateway, into a file in your data directory "
     "(HANDRAISE_LEDGER names another one), and it can be proved that nobody changed it.",
     no_args_is_help=True,

@@ -42,10 +42,10 @@ def verify(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Find out whether anything in the ledger was changed, removed, swapped, cut off or rebuilt.
+    """Find out whether the ledger was changed.
 
-    Whoever can write to the file and to its key can rebuild all of it. Only a checkpoint that was kept elsewhere
-    shows that: give one.
+    It finds what was edited, removed, swapped, cut off or rebuilt. Whoever can write to the file and to its key can
+    rebuild all of it. Only a checkpoint that was kept elsewhere shows that: give one.
     """
     notes = [note for file in checkpoint or () for note in _read(file)]
 
@@ -62,9 +62,10 @@ def verify(
 
 
 def checkpoint(ledger: Where = None) -> None:
-    """Sign what the ledger is now and print it: a few lines to keep where whoever has the ledger cannot reach.
+    """Sign what the ledger is now, and print it.
 
-    It goes to `ledger.checkpoint_file` and `ledger.checkpoint_command` of the policy too.
+    Keep these few lines where whoever has the ledger cannot reach. They go to `ledger.checkpoint_file` and
+    `ledger.checkpoint_command` of the policy too.
     """
 
     async def work() -> int:

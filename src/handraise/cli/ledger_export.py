@@ -51,9 +51,10 @@ def export(
         Path | None, typer.Option("-o", "--output", help="A file; without it, standard output.")
     ] = None,
 ) -> None:
-    """Write events for another program: JSON Lines, CSV, CloudEvents 1.0, or OpenTelemetry logs (OTLP JSON).
+    """Write events for another program.
 
-    Contents are never exported, only their hashes.
+    As JSON Lines, CSV, CloudEvents 1.0 or OpenTelemetry logs (OTLP JSON). Contents are never exported, only their
+    hashes.
     """
     from handraise.ledger.export import FORMATS
 
@@ -80,7 +81,7 @@ def report(
         Path | None, typer.Option("-o", "--output", help="A file; without it, standard output.")
     ] = None,
 ) -> None:
-    """Write one self-contained page about what was asked and decided, to be read or printed."""
+    """Write one page about what was asked and decided. It needs no other file, and can be printed."""
     start, end = moment(since), moment(until)
 
     async def work() -> int:

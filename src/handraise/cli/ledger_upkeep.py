@@ -29,12 +29,14 @@ def erase(
         str | None, typer.Option("--person", help="Everything this person was asked and answered.")
     ] = None,
     record: Annotated[
-        list[int] | None, typer.Option("--record", help="One record, by its number; may be repeated.")
+        list[int] | None,
+        typer.Option("--record", metavar="NUMBER", help="One record, by its number; may be repeated."),
     ] = None,
 ) -> None:
-    """Erase what was asked and answered, together with the keys that could tell, for good.
+    """Erase what was asked and answered, for good.
 
-    That something was asked and decided stays in the ledger, and so does its proof.
+    The keys that could tell go with it. That something was asked and decided stays in the ledger, and so does its
+    proof.
     """
     if (person is None) == (not record):
         raise typer.BadParameter("say whose contents: either --person or --record")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from handraise.policy.settings import Asking
 
 app = typer.Typer(
-    help="Which questions may reach you: show the settings, ask why, and make your own rules about servers.\n\n"
+    help="Say which questions may reach you. Show the settings, ask why, and make your own rules about servers.\n\n"
     "The settings are in handraise.toml. Your own rules (allow, mute, block) are kept apart from it, go before it "
     "and can be taken back.",
     no_args_is_help=True,
@@ -88,7 +88,9 @@ def why(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Would this question reach you, and which rule decides? With --tool: would a guard ask before this call?
+    """Would this question reach you, and which rule decides?
+
+    With --tool: would a guard ask before this call?
 
     Takes the params of an `elicitation/create`, a form or a link, and asks every rule. Limits depend on what
     was asked before and are not part of it. With --tool it takes the arguments of a call and asks every guard.

@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 import typer
+from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from handraise.client.tap import Tell
     from handraise.questions import Origin
+
+
+class WithServer(TyperCommand):
+    """A command that takes a server's command behind `--`, and says so where it says how it is used."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +75,8 @@ def chosen_server(command: tuple[str, ...], url: str | None, name: str | None) -
     if url is not None and command:
         raise typer.BadParameter("give either --url or a command behind `--`, not both")
     if url is not None:
+        if not url.startswith(("http://", "https://")):
+            raise typer.BadParameter(f"a server's URL begins with http:// or https://, and {url!r} does not")
         return Server(name or urlsplit(url).hostname or url, url=url)
     return Server(name or _short(command), command)
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 app = typer.Typer(
-    help="The store of a server or a gateway: an SQLite file, or a PostgreSQL database that several nodes share.\n\n"
+    help="Look after the store of a server or a gateway. It is an SQLite file, or a PostgreSQL database "
+    "that several nodes share.\n\n"
     "The keys of a PostgreSQL store are in HANDRAISE_STORE_KEYS; none of these commands shows contents.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -86,13 +88,13 @@ def migrate(store: Where = None) -> None:
     async def open_it(store: SqliteStore | PostgresStore) -> int:
         return len(await store.pending("nobody"))  # whoever opens a store brings it up to date
 
-    _with(store, open_it)
+    _with(store, open_it, new=True)
     typer.echo("The store is up to date.")
 
 
 @app.command(epilog=_PRUNE_EXAMPLES)
 def prune(store: Where = None) -> None:
-    """Delete what is over: rounds, flows, tickets and secrets whose time has come. Servers do it by themselves."""
+    """Delete what is over. That is rounds, flows, tickets and secrets whose time has come; servers do it too."""
 
     async def forget(store: SqliteStore | PostgresStore) -> int:
         await store.pending("nobody")  # sets the clock
@@ -101,12 +103,14 @@ def prune(store: Where = None) -> None:
     typer.echo(f"{_with(store, forget)} records deleted.")
 
 
-def _with(given: str | None, work: Callable[[SqliteStore | PostgresStore], Awaitable[T]]) -> T:
-    """Do something with a store, and let go of it."""
+def _with(
+    given: str | None, work: Callable[[SqliteStore | PostgresStore], Awaitable[T]], *, new: bool = False
+) -> T:
+    """Do something with a store that is there, or may be `new`, and let go of it."""
     from handraise.stores.named import own_or_named_store
 
     async def run() -> T:
-        store = own_or_named_store(_chosen(given))
+        store = own_or_named_store(_chosen(given, new))
         try:
             return await work(store)
         finally:
@@ -119,13 +123,15 @@ def _with(given: str | None, work: Callable[[SqliteStore | PostgresStore], Await
         raise typer.Exit(1) from error
 
 
-def _chosen(given: str | None) -> str:
+def _chosen(given: str | None, new: bool) -> str:
     """The store that counts; empty for the gateway's own file."""
     from handraise.policy.chosen import choose
     from handraise.policy.files import load_settings
-    from handraise.stores.named import own_store_file
+    from handraise.stores.named import is_postgres, own_store_file
 
     where = str(choose("store.url", given, os.environ, load_settings(), None).value)
     if not where and not own_store_file(os.environ).exists():
         raise SetupError("no store is named, and the gateway has none of its own yet; name one with --store")
+    if where and not new and not is_postgres(where) and not Path(where).expanduser().exists():
+        raise SetupError(f"there is no store at {where}; a server makes it, or `handraise store migrate`")
     return where

@@ -35,7 +35,7 @@ def trace(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
-    """Show what crosses between a client and its server, secrets masked.
+    """Show what crosses between a client and a server, secrets masked.
 
     Standard input and output are passed on byte for byte; the trace goes to standard error. `→` goes to the
     server, `←` comes from it. Of messages that have nothing to do with asking only the first line is shown.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 app = typer.Typer(
-    help="The secrets that people entered on a server's pages: list them, forget one, change the key.\n\n"
+    help="Look after secrets that people entered on a server's pages. List them, forget one, change the key.\n\n"
     "No command shows a secret.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -66,7 +66,7 @@ _KEY_EXAMPLES = """Examples:
 
 @app.command(name="list", epilog=_LIST_EXAMPLES)
 def list_(store: InStore, owner: OfOwner = None, as_json: AsJson = False) -> None:
-    """List what is kept: for which service, whose, since when and until when."""
+    """List what is kept. That is for which service, whose, since when and until when."""
     kept = _in_vault(store, lambda vault: vault.list(owner))
     if as_json:
         typer.echo(json.dumps([one._asdict() for one in kept]))
@@ -132,7 +132,7 @@ def rotate(
         typer.Option("--keep-keys", help="Make no new key: wrap everything by the first of those there are."),
     ] = False,
 ) -> None:
-    """Change the vault's key: wrap everything by a new one and drop the old."""
+    """Change the vault's key. Everything is wrapped by a new one, and the old one is dropped."""
     changed = _in_vault(store, lambda vault: vault.rotate(new=not keep_keys))
     typer.echo(f"Wrapped anew: {changed}.")
 
