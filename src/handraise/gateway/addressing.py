@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from handraise.gateway.calls import Call
@@ -14,6 +15,17 @@ PROGRESS: Final = "notifications/progress"
 def token_at_server(call: Call) -> Id | None:
     """The progress token that the server knows."""
     return call.token if call.key == call.message.id else call.key
+
+
+def concerned(calls: Mapping[Id, Call], message: Message) -> Call | None:
+    """The call to which a notice of the server's belongs, where that can be told."""
+    if message.about is not None:
+        return calls.get(message.about)
+    if message.method == PROGRESS:
+        token = message.params.get("progressToken")
+        return next((call for call in calls.values() if token_at_server(call) == token), None)
+    meta = message.params.get("_meta")
+    return calls.get(meta.get(SUBSCRIPTION_KEY, "")) if isinstance(meta, dict) else None
 
 
 def addressed(call: Call, message: Message) -> Message:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-from handraise.errors import HandraiseError
-from handraise.gateway.addressing import PROGRESS, addressed, annotated, renamed, token_at_server
+from handraise.gateway.addressing import addressed, annotated, concerned, renamed
 from handraise.gateway.calls import Call
+from handraise.gateway.entrance import Entrance
 from handraise.gateway.errands import Errands
 from handraise.gateway.guarded import Guarded
 from handraise.gateway.holding import Holding
@@ -19,9 +18,9 @@ from handraise.gateway.home import CANNOT_ASK
 from handraise.gateway.links import Link, Place, Port
 from handraise.gateway.messages import Id, Message, known, notice, request
 from handraise.gateway.parked import Binding, sameness
-from handraise.gateway.peers import SUBSCRIPTION_KEY, Peer
+from handraise.gateway.peers import Peer
 from handraise.gateway.reviving import Reviving
-from handraise.gateway.sentences import AMBIGUOUS, RESUME, told, with_resume_tool
+from handraise.gateway.sentences import AMBIGUOUS, told
 from handraise.gateway.upstreams import Source
 
 if TYPE_CHECKING:
@@ -48,14 +47,14 @@ class Relay:
         """Where a message goes that belongs to no request."""
         self.calls: dict[Id, Call] = {}
         """What the server was sent and has not answered."""
-        self._unsent: dict[Id, Call] = {}
-        """What the server has not heard of yet."""
         self._link = link
         self._person = person
         self._fresh = count(1)
         self._errands = Errands()
         self.holding = Holding(home, self._bind, lambda ticket: self._reviving.one(ticket))
-        self._guarded = Guarded(home, self.holding, lambda: self.person)
+        self._entrance = Entrance(
+            home, link, self.holding, Guarded(home, self.holding, lambda: self.person), self.forward, self.end
+        )
         self._reviving = Reviving(
             home, link, lambda: self.person, self._begun, self.holding.park, self._go_on
         )
@@ -85,7 +84,7 @@ class Relay:
 
     def withdraw(self, call: Call) -> None:
         """The client does not want this any more, or is gone."""
-        self._unsent.pop(call.key, None)
+        self._entrance.leave(call)
         if self.calls.get(call.key) is call:
             del self.calls[call.key]
             self._link.send(
@@ -132,8 +131,7 @@ class Relay:
         from handraise.conversation.tickets import NOT_SENT
 
         if round == NOT_SENT:
-            self._unsent[call.key] = call
-            self.run(self._guard(call, place, again=True), call)
+            self.run(self._entrance.take_again(call, place), call)
         elif not self._reissue(call, round):
             self.end(call, told(call, AMBIGUOUS.format(server=place.source.upstream.name), failed=True))
 
@@ -163,72 +161,35 @@ class Relay:
 
     def _take_request(self, message: Message, port: Port) -> Call:
         call = self._made(message, port)
-        if message.method == "tools/list" and self.home.may_park(call.peer):
-            self.run(self._list_tools(call), call)
-        elif message.method == "tools/call" and (self.home.may_guard or self.home.serves(call.peer)):
-            self._unsent[call.key] = call
-            self.run(self._take_call(call), call)
-        else:
+        if (work := self._entrance.take(call)) is None:
             self.forward(call)
+        else:
+            self.run(work, call)
         return call
 
     def _made(self, message: Message, port: Port) -> Call:
         assert message.id is not None
-        taken = message.id in self.calls or message.id in self._unsent
+        taken = message.id in self.calls or message.id in self._entrance.calls
         return Call(message, port, self._peer_of(message), self._new_key() if taken else message.id)
 
     def _new_key(self) -> Id:
         return f"handraise-r{next(self._fresh)}"
-
-    async def _list_tools(self, call: Call) -> None:
-        """List the tools, and ours with them where calls may be parked."""
-        if not self.home.serves(call.peer):
-            await self._guards_read()
-        if self.home.may_park(call.peer):
-            call.amend = with_resume_tool
-        self.forward(call)
-
-    async def _take_call(self, call: Call) -> None:
-        """Take a call that may have to wait for its person, or one that waits for them already."""
-        if not self.home.serves(call.peer):
-            await self._guards_read()
-        may_park = self.home.may_park(call.peer)
-        if may_park and call.name == RESUME:
-            await self.holding.resume(call)
-        elif (place := await self._link.locate(call.message)) is None:
-            self.forward(call)  # to be told that nobody has this
-        elif not (may_park and await self.holding.join(call)):
-            await self._guard(call, place)
-        self._unsent.pop(call.key, None)
-
-    async def _guards_read(self) -> None:
-        """Find out whether there are guards. When they cannot be read, there may be: nothing passes them."""
-        with contextlib.suppress(HandraiseError):
-            await self.home.guards()
-
-    async def _guard(self, call: Call, place: Place, *, again: bool = False) -> None:
-        """Send a call to its server, unless a guard of the user's is for it and they did not say yes."""
-        refused = await self._guarded.refusal(call, place, again=again)
-        if refused is not None:
-            self.end(call, refused)
-        elif await self.holding.release(call):
-            self.forward(call)
 
     def forward(self, call: Call, message: Message | None = None) -> None:
         """Send a call to the server."""
         message = message or self._prepared(call)
         if message.id != call.key:
             message = renamed(message, call.key)
-        self._unsent.pop(call.key, None)
+        self._entrance.leave(call)
         self.calls[call.key] = call
         self._link.send(message)
 
     def _take_cancel(self, message: Message) -> None:
         wanted = message.params.get("requestId")
-        for unsent in [each for each in self._unsent.values() if each.message.id == wanted]:
+        if (unsent := _with_id(self._entrance.calls, wanted)) is not None:
             self.withdraw(unsent)
             return
-        call = next((each for each in self.calls.values() if each.message.id == wanted), None)
+        call = _with_id(self.calls, wanted)
         if call is not None:
             del self.calls[call.key]
             call.withdraw()
@@ -237,21 +198,11 @@ class Relay:
         self._link.send(message)
 
     def _take_server_notice(self, message: Message) -> None:
-        call = self._call_of(message)
+        call = concerned(self.calls, message)
         if call is None:
             self.port.send(message)
         elif call.port is not None:
             call.port.send(addressed(call, message))
-
-    def _call_of(self, message: Message) -> Call | None:
-        """The call to which a message of the server's belongs, where that can be told."""
-        if message.about is not None:
-            return self.calls.get(message.about)
-        if message.method == PROGRESS:
-            token = message.params.get("progressToken")
-            return next((call for call in self.calls.values() if token_at_server(call) == token), None)
-        meta = message.params.get("_meta")
-        return self.calls.get(meta.get(SUBSCRIPTION_KEY, "")) if isinstance(meta, dict) else None
 
     def _take_response(self, message: Message) -> None:
         call = self.calls.pop(message.id, None) if message.id is not None else None
@@ -262,9 +213,9 @@ class Relay:
 
     def end(self, call: Call, message: Message) -> None:
         """A call came to its end: tell whoever waits for it, and keep it for those who come later."""
-        self._unsent.pop(call.key, None)
+        self._entrance.leave(call)
         if call.message.method == "tools/list":
-            self._guarded.note_hints(message)
+            self._entrance.note_tools(message)
         if call.amend is not None and message.result is not None:
             message = call.amend(message)
         if call.notes and message.result is not None:
@@ -291,7 +242,7 @@ class Relay:
 
         Unless it is we who end: then what is parked is left to the next process.
         """
-        for calls, told_of in ((self._unsent, None), (self.calls, ASKER_ENDED)):
+        for calls, told_of in ((self._entrance.calls, None), (self.calls, ASKER_ENDED)):
             for call in [each for each in calls.values() if self._link.source_of(each.message) is source]:
                 if self.home.ending and call.parked is not None:
                     continue
@@ -300,3 +251,8 @@ class Relay:
                 self.holding.settle(call, self.holding.lost(call, sent=calls is self.calls))
         if last:
             self.home.on_lost(self)
+
+
+def _with_id(calls: Mapping[Id, Call], id: object) -> Call | None:
+    """The call that its client knows by this id."""
+    return next((call for call in calls.values() if call.message.id == id), None)
