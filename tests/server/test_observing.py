@@ -390,7 +390,7 @@ async def test_what_a_link_led_to_is_recorded_when_it_is_finished(revision: Revi
     assert kinds == ["asked", "decided", "opened", "completed", "used"]
 
 
-@pytest.mark.shows("G1")
+@pytest.mark.shows("G1", "L7")
 async def test_who_opens_the_page_of_another_person_is_in_the_ledger(tmp_path: Path) -> None:
     told: list[tuple[str, str]] = []
     pages = Pages(record=lambda what, _, why: told.append((what, why)))

@@ -193,6 +193,22 @@ async def test_what_is_required_first_is_told_by_32042_and_the_next_call_goes_th
         assert text_of(await client.call_tool("files", {"flow": "first"})) == "files"
 
 
+@pytest.mark.shows("L3")
+async def test_everything_that_is_required_first_is_listed_at_once() -> None:
+    server = Handraise().install(MCPServer("bank"))
+
+    @server.tool()
+    async def files() -> str:
+        await ask.require(UrlQuestion("Sign here.", URL, "one"), UrlQuestion("And here.", URL, "two"))
+        return "files"
+
+    async with connect(server, Revision.NOVEMBER_2025, Person()) as client:
+        with pytest.raises(MCPError) as needed:
+            await client.call_tool("files")
+    listed = needed.value.data["elicitations"]
+    assert [link["elicitationId"] for link in listed] == ["one", "two"]
+
+
 @pytest.mark.shows("L3", "L4")
 async def test_what_is_required_first_is_a_round_on_the_modern_revision() -> None:
     server = bank()
