@@ -286,6 +286,28 @@ async def test_the_host_and_the_trace_of_its_request_are_recorded(ledger: Ledger
 
 
 @pytest.mark.shows("G2")
+async def test_which_prompt_or_resource_asked_is_recorded(ledger: Ledger) -> None:
+    server = Handraise().install(MCPServer("notes"))
+
+    @server.prompt()
+    async def letter() -> str:
+        return str((await ask.text("To whom?")).or_stop())
+
+    @server.resource("note://{title}")
+    async def note(title: str) -> str:
+        return f"{title} {(await ask.text('Whose?')).or_stop()}"
+
+    script = [Line("accept", {"answer": "Ada"}), Line("accept", {"answer": "Ada"})]
+    async with host(server, Revision.JULY_2026, script, ledger=ledger) as here:
+        await here.client.get_prompt("letter", meta={"traceparent": PARENT})
+        await here.client.read_resource("note://plan", meta={"traceparent": PARENT})
+    asked = [event.about for event in await events_of(ledger) if event.kind == "asked"]
+    requests = [(about.request.method, about.request.target) for about in asked if about.request]
+    assert requests == [("prompts/get", "letter"), ("resources/read", "note://plan")]
+    assert [about.trace for about in asked] == [TRACE, TRACE]
+
+
+@pytest.mark.shows("G2")
 async def test_the_span_in_which_a_host_calls_is_the_trace_that_the_server_is_told(ledger: Ledger) -> None:
     script = [Line("accept", {"answer": "Ada"})]
     span = NonRecordingSpan(SpanContext(int(TRACE, 16), 1, is_remote=False, trace_flags=TraceFlags(1)))

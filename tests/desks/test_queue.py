@@ -36,6 +36,18 @@ async def test_the_first_answer_wins_and_the_other_desk_is_told() -> None:
     assert queue.waiting() == ()
 
 
+@pytest.mark.shows("D8")
+async def test_an_answer_that_was_taken_in_the_moment_when_the_time_ends_stands() -> None:
+    queue, waiting = Queue(), form_question(deadline=time.time())
+    asked = asyncio.create_task(queue.put(waiting))
+    await asyncio.sleep(0)  # its time is over, and the one who asks has not heard of it
+    assert queue.decide(waiting.id, Decision(Declined(), desk="terminal")) == "taken"
+    assert (await asked).answer == Declined()
+    outcome = queue.outcome(waiting.id)
+    assert outcome is not None
+    assert outcome[1].by == "human"
+
+
 @pytest.mark.shows("D4")
 async def test_nobody_can_accept_before_the_question_can_have_been_read() -> None:
     clock = Clock()

@@ -142,7 +142,7 @@ def test_every_other_end_is_told_with_its_reason(clock: Clock) -> None:
     assert event_of(trail.completed()).kind == "completed"
 
 
-@pytest.mark.shows("G7")
+@pytest.mark.shows("G2", "G7")
 def test_an_answer_is_joined_to_the_call_that_used_it(clock: Clock) -> None:
     used = event_of(trail_of(clock).used(DELETE, "error")).used
     assert used is not None
