@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import mcp_types as types
 import pytest
 from mcp.server.mcpserver import MCPServer
 from tests.gateway.peers import gateway
+from tests.gateway.test_recording import events_in
 from tests.server.peers import REVISIONS, text_of
 
 from handraise.desks.scripted import Line
 from handraise.gateway.guarding import rules_of
 from handraise.gateway.options import Options
+from handraise.ledger import Ledger
 from handraise.policy.config import parse_settings
 from handraise.revisions import Revision
 from handraise.server.endings import CATEGORY
@@ -97,6 +100,33 @@ async def test_without_a_yes_the_server_never_hears_of_the_call(
     assert text_of(result).startswith(f"{category}: ")
     assert ran == []
     assert all(b'"tools/call"' not in message.raw for message in seen.link.sent)  # type: ignore[attr-defined]
+
+
+@pytest.mark.shows("G7")
+@pytest.mark.parametrize(
+    ("script", "reasons"),
+    [
+        ([Line("decline")], [()]),
+        ([Line("accept", {"confirm": False})], [()]),
+        ([Line("accept", {"typed": "4"}), Line("decline")], [("This is not what had to be typed.",), ()]),
+    ],
+    ids=["decline", "no", "mistyped"],
+)
+async def test_whatever_is_no_yes_is_on_record_as_a_decline(
+    revision: Revision, script: list[Line], reasons: list[tuple[str, ...]], tmp_path: Path
+) -> None:
+    ledger = Ledger.at(tmp_path / "ledger.db")
+    guards = rules(MANY) if len(script) > 1 else DESTRUCTIVE
+    async with (
+        gateway(server=many([]), guards=guards, ledger=ledger, script=script) as (_, connect),
+        connect(revision) as client,
+    ):
+        assert (await client.call_tool("remove", {"paths": ["a", "b"]})).is_error
+    await ledger.aclose()
+    decided = [event for event in await events_in(tmp_path / "ledger.db") if event.kind == "decided"]
+    assert [(event.action, tuple(event.reasons)) for event in decided] == [
+        ("decline", each) for each in reasons
+    ]
 
 
 async def test_without_a_desk_nobody_can_be_asked_and_nothing_runs(revision: Revision) -> None:

@@ -115,10 +115,11 @@ class Asking:
         asker: Asker,
         calls: Sequence[Call],
         desk: Desks | None = None,
+        read: Callable[[Decision], Decision] | None = None,
     ) -> Decision:
-        """The decision about a question, at `desk` or else at ours."""
+        """The decision about a question, at `desk` or else at ours; there `read` says how an answer counts."""
         if desk is None:
-            desk = OurDesk(self.queue, lambda: self._call(asker.upstream.name))
+            desk = OurDesk(self.queue, lambda: self._call(asker.upstream.name), read)
         consent = self._consent(asker, calls, desk)
         before = CALL.set(_told(calls[0])) if len(calls) == 1 else None
         try:
@@ -175,13 +176,20 @@ class Asking:
 class OurDesk:
     """The queue behind our own desks, and a word to the person that something waits in it."""
 
-    def __init__(self, queue: Queue, call_person: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        queue: Queue,
+        call_person: Callable[[], None],
+        read: Callable[[Decision], Decision] | None = None,
+    ) -> None:
         self._queue = queue
         self._call_person = call_person
+        self._read = read
 
     async def put(self, waiting: Waiting) -> Decision:
         self._call_person()
-        return await self._queue.put(waiting)
+        decision = await self._queue.put(waiting)
+        return decision if self._read is None else self._read(decision)
 
     async def join(self, question_id: str) -> Decision | None:
         return await self._queue.join(question_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from handraise.errors import GuardRefused, HandraiseError
@@ -47,6 +48,7 @@ class Guarded:
         `again`: a guard asked about it in a process that is gone, so that without a guard it does not go either.
         """
         from handraise.gateway import guarding
+        from handraise.questions import Declined
 
         asked, decision = None, None
         try:
@@ -56,7 +58,7 @@ class Guarded:
             asked.rule.quiet.require_over(self._person().key, asked.tool)
             if self._home.options.desk != "none":
                 decision = await self._decision(call, place, asked)
-                if asked.declined(decision):
+                if isinstance(decision.answer, Declined):
                     asked.rule.quiet.begin(self._person().key, asked.tool)
         except GuardRefused as error:
             return guarding.cooling_down(call, error)
@@ -78,16 +80,20 @@ class Guarded:
     async def _decision(self, call: Call, place: Place, asked: Asked) -> Decision:
         from handraise.conversation.tickets import NOT_SENT
         from handraise.gateway.asking import Asker
+        from handraise.gateway.guarding import mistyped
         from handraise.revisions import Revision
 
         asking = await self._home.asking()
         asker = Asker(place.source.upstream, place.source.claimed, self._person(), call.peer)
         call.round = NOT_SENT
         with self._holding.holding([call]):
-            decision = await asking.decide(asked.question, Revision.JULY_2026, asker, [call])
+            decide = partial(
+                asking.decide, revision=Revision.JULY_2026, asker=asker, calls=[call], read=asked.read
+            )
+            decision = await decide(asked.question)
             for _ in range(_REASKS):
-                if not asked.mistyped(decision):
+                if not mistyped(decision):
                     break
-                decision = await asking.decide(asked.again(), Revision.JULY_2026, asker, [call])
+                decision = await decide(asked.again())
         call.round = None
         return decision

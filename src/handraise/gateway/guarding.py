@@ -59,21 +59,16 @@ class Asked:
         """Whether an accepted answer says yes."""
         return content is not None and self.guard.agreed(content, self.arguments, self.count)
 
-    def mistyped(self, decision: Decision) -> bool:
-        """Whether the person meant a yes, perhaps, and typed something else than what had to be typed."""
-        wants_typing = self.guard.to_type(self.arguments, self.count) is not None
-        return (
-            wants_typing and isinstance(decision.answer, Accepted) and not self.agreed(decision.answer.data)
-        )
+    def read(self, decision: Decision) -> Decision:
+        """The decision as it counts and is recorded: an answer that is no yes is a no."""
+        if not isinstance(decision.answer, Accepted) or self.agreed(decision.answer.data):
+            return decision
+        typing = self.guard.to_type(self.arguments, self.count) is not None
+        return replace(decision, answer=Declined(by="answer"), reason=MISTYPED if typing else decision.reason)
 
     def again(self) -> FormQuestion[Any]:
         """The question for somebody who mistyped."""
         return replace(self.question, message=with_reasons(self.question.message, (MISTYPED,)))
-
-    def declined(self, decision: Decision) -> bool:
-        """Whether the person said no, with a button or in their answer."""
-        answer = decision.answer
-        return isinstance(answer, Declined) or (isinstance(answer, Accepted) and not self.agreed(answer.data))
 
 
 def rules_of(settings: Mapping[str, GuardSettings]) -> tuple[Rule, ...]:
@@ -125,14 +120,19 @@ def question_for(
     return None
 
 
+def mistyped(decision: Decision) -> bool:
+    """Whether the person meant a yes, perhaps, and typed something else than what had to be typed."""
+    return isinstance(decision.answer, Declined) and decision.reason == MISTYPED
+
+
 def refusal(asked: Asked | None, decision: Decision | None, call: Call) -> Message | None:
     """What the client gets instead of a result; None when the person said yes. No decision: nobody could be asked."""
     match None if decision is None else decision.answer:
         case Accepted(content) if asked is not None and asked.agreed(content):
             return None
-        case Accepted() if asked is not None and decision is not None and asked.mistyped(decision):
+        case Declined() if decision is not None and mistyped(decision):
             return _told(call, "not_confirmed", "the user did not type what had to be typed for a yes")
-        case Accepted() | Declined():
+        case Declined():
             return _told(call, "user_declined", f"the user declined this call of {call.name}")
         case Cancelled() if decision is not None and decision.desk and not decision.reason:
             return _told(call, "user_cancelled", "the user dismissed the question without deciding")
