@@ -55,7 +55,7 @@ lint: $(READY)
 types: $(READY)
 	$(BIN)/mypy
 
-bench: $(READY) ## measure against peers, side by side; writes bench/out/
+bench: $(READY) ## measure against peers, side by side; writes docs/benchmarks.md
 	$(BIN)/python -m bench
 
 docs: $(READY) ## write the pages that are made from code, run every snippet, build site/

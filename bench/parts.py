@@ -33,8 +33,7 @@ PARTS: Final = {
         "reading a schema and checking an answer",
         "jsonschema, jsonschema-rs, fastjsonschema, pydantic",
         2,
-        "jsonschema-rs, fastjsonschema and pydantic check a form that is at hand in compiled code; the first two stop "
-        "at the first problem.",
+        "jsonschema-rs checks an answer to a form at hand in compiled code, and tells only whether it is valid.",
     ),
     "gateway": Part(
         "The gateway",

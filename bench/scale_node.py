@@ -24,6 +24,10 @@ from handraise.testing.stores import ALICE, DEADLINE, NOW, YES, a_round
 KEYS = [b"k" * 32]
 BODY = b"x" * 400
 """An event of the ledger, as large as they are."""
+CLAIM = (
+    "UPDATE handraise.rounds SET since = %s WHERE token = %s AND digest IS NOT NULL"
+    " AND set_config('synchronous_commit', 'off', true) IS NOT NULL RETURNING answers"
+)
 MESSAGE = {"method": "elicitation/create", "params": {"mode": "form", "message": "Which one?"}}
 
 
@@ -32,7 +36,7 @@ class Node:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.store = PostgresStore(url, keys=KEYS)
+        self.store = PostgresStore(url, keys=KEYS, patience=60.0)
         self.woken_at: dict[str, float] = {}
         self.parking = Parking(self._body, self.store)
         self.committed = 0.0
@@ -87,13 +91,16 @@ class Node:
         return self.woken_at.pop(token)
 
     async def listen(self) -> None:
-        """Hear bare notifications."""
-        db = await psycopg.AsyncConnection.connect(self.url, autocommit=True)
-        await db.execute("LISTEN bare")
+        """Hear bare notifications; to claim the round and read its answer, one statement follows."""
+        db, other = [await psycopg.AsyncConnection.connect(self.url, autocommit=True) for _ in range(2)]
+        await db.execute("LISTEN hear")
+        await db.execute("LISTEN claim")
 
         async def hear() -> None:
-            async with db:
-                async for _ in db.notifies():
+            async with db, other:
+                async for notice in db.notifies():
+                    if notice.channel == "claim":
+                        await (await other.execute(CLAIM, (NOW, notice.payload))).fetchone()
                     self._heard.put_nowait(time.monotonic())
 
         self._listening = asyncio.create_task(hear())
@@ -102,12 +109,12 @@ class Node:
         """When the next one came."""
         return await self._heard.get()
 
-    async def notify(self) -> float:
+    async def notify(self, channel: str, token: str) -> float:
         """Send one; when."""
         if self._sending is None:
             self._sending = await psycopg.AsyncConnection.connect(self.url, autocommit=True)
         sent = time.monotonic()
-        await self._sending.execute("SELECT pg_notify('bare', %s)", (secrets.token_urlsafe(24),))
+        await self._sending.execute("SELECT pg_notify(%s, %s)", (channel, token))
         return sent
 
     async def disk(self, table: str) -> int:
