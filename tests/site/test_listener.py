@@ -30,6 +30,7 @@ async def test_it_is_reached_once_it_started_and_not_after_it_stopped(host: str)
             await client.get(listener.base_url)
 
 
+@pytest.mark.shows("L10")
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.0.1", "localhost.evil.example"])
 def test_it_serves_no_other_computer(host: str) -> None:
     with pytest.raises(SetupError, match="this computer only"):
