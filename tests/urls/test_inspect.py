@@ -54,6 +54,12 @@ def test_a_link_without_a_reason_is_ok_and_the_worst_reason_decides() -> None:
     assert worse.verdict == "danger"
 
 
+def test_only_what_can_be_read_and_is_no_danger_may_be_opened() -> None:
+    assert inspect_url("https://mcp.example.com/").may_be_opened
+    assert not inspect_url("http://user@evil.example/").may_be_opened
+    assert not inspect_url("https://").may_be_opened
+
+
 @pytest.mark.shows("L5")
 def test_the_full_link_is_there_in_one_form_with_the_domain_and_both_spellings_of_the_name() -> None:
     inspection = inspect_url("https://Login.bücher.example:8443/x?y#z")

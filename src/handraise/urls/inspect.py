@@ -34,6 +34,11 @@ class Inspection:
     host: str | None
 
     @property
+    def may_be_opened(self) -> bool:
+        """Whether a person may be offered to open it: it can be read, and is no danger."""
+        return self.href is not None and self.verdict != "danger"
+
+    @property
     def host_display(self) -> str | None:
         """The host with international names decoded, fit to be shown."""
         return None if self.host is None else for_line(unicode_host(self.host))

@@ -133,7 +133,7 @@ def _read(waiting: Waiting, given: Message, anyway: bool) -> DeskAnswer | Messag
 
 def _consent(waiting: Waiting) -> DeskAnswer | Message:
     link = link_of(waiting)
-    if not waiting.browsing and (link is None or link.verdict == "danger" or link.href is None):
+    if not waiting.browsing and (link is None or not link.may_be_opened):
         return _no("danger", "This link is dangerous and cannot be accepted. Decline or cancel it.")
     return Accepted(None)
 

@@ -39,7 +39,7 @@ class LinkScreen(FrameScreen):
     def may_be_opened(self) -> bool:
         """Whether accepting is offered at all."""
         link = self.sheet.link
-        return link is not None and link.verdict != "danger" and link.href is not None
+        return link is not None and link.may_be_opened
 
     def heading(self) -> str:
         still = "still " if self.waiting.asked_again else ""

@@ -119,7 +119,7 @@ class Answering:
         form, link = form_of(waiting), link_of(waiting)
         if form is not None and form.fields:
             return self._check(session, waiting)
-        if form is None and (link is None or link.verdict == "danger" or link.href is None):
+        if form is None and (link is None or not link.may_be_opened):
             return self._sheets.ask(session, waiting, 403, note=DANGER)
         if self._sheets.is_fresh(waiting):
             return self._sheets.ask(session, waiting, 409, note=TOO_SOON)

@@ -99,7 +99,7 @@ class BatchAnswering:
         link = link_of(waiting)
         if form_of(waiting) is not None:
             return self._check(session, batch)
-        if link is None or link.verdict == "danger" or link.href is None:
+        if link is None or not link.may_be_opened:
             return self._shown.ask(session, batch, 403, note=DANGER)
         if self._sheets.is_fresh(waiting):
             return self._shown.ask(session, batch, 409, note=TOO_SOON)
