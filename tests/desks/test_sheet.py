@@ -7,6 +7,7 @@ from tests.desks.questions import form_question, link_question
 
 from handraise.desks import Cause, lay_out
 from handraise.display import UntrustedText
+from handraise.urls import REASONS
 
 
 @pytest.mark.shows("D1")
@@ -66,6 +67,19 @@ def test_a_link_is_shown_with_what_is_odd_about_it() -> None:
     assert sheet.link.verdict != "ok"
     assert sheet.warnings
     assert sheet.fields == ()
+
+
+@pytest.mark.shows("L5")
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("https://xn--bcher-kva.example/", "punycode"),
+        ("https://example.com:8443/", "odd_port"),
+        ("http://example.com/", "insecure_http"),
+    ],
+)
+def test_a_link_that_is_only_doubtful_is_warned_of_too(url: str, reason: str) -> None:
+    assert lay_out(link_question(url)).warnings == (REASONS[reason].sentence,)
 
 
 @pytest.mark.shows("L5")
