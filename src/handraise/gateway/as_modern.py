@@ -12,16 +12,16 @@ from typing import Any, Final
 
 from handraise.gateway.browsing import Browsing, links_in
 from handraise.gateway.errands import Errands
+from handraise.gateway.handshake import Handshake
 from handraise.gateway.links import Link, Place
 from handraise.gateway.links_first import COMPLETE
 from handraise.gateway.listeners import CHANGES, Listeners
-from handraise.gateway.messages import Id, Message, fault, known, notice, request, response
-from handraise.gateway.peers import CAPABILITIES_KEY, CLIENT_KEY, LOG_LEVEL_KEY, MODERN, NOVEMBER
+from handraise.gateway.messages import Id, Message, fault, known, request, response
+from handraise.gateway.peers import MODERN
 from handraise.gateway.turns import BridgedCall, Turn, Turns, discovery, input_request, stamped
 from handraise.gateway.upstreams import Source
 
 ELICIT: Final = "elicitation/create"
-_HELLO: Final = "handraise-initialize"
 _INPUTS: Final = (ELICIT, "sampling/createMessage", "roots/list")
 _ASKING: Final = ("tools/call", "prompts/get", "resources/read")
 
@@ -33,14 +33,11 @@ class AsModern:
         self.on_message: Callable[[Message], None] = lambda message: None
         self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
         self._link = link
-        self._hello: Mapping[str, Any] | None = None
-        """The result of `initialize`."""
-        self._before: list[Message] = []
+        self._handshake = Handshake(link)
         self._calls: dict[Id, BridgedCall] = {}
         self._turns = Turns()
         self._listeners = Listeners(link, lambda message: self.on_message(message))
         self._browsing = Browsing()
-        self._level: object = None
         self._fresh = count(1)
         self._errands = Errands()
         link.on_message = self._from_server
@@ -60,14 +57,12 @@ class AsModern:
         await self._link.aclose()
 
     def send(self, message: Message) -> None:
-        if self._hello is None:
-            if not self._before:
-                self._initialize(message)
-            self._before.append(message)
+        if self._handshake.hello is None:
+            self._handshake.wait(message)
             return
         match message.method:
             case "server/discover":
-                self._answer(message, {"supportedVersions": [MODERN], **discovery(self._hello)})
+                self._answer(message, {"supportedVersions": [MODERN], **discovery(self._handshake.hello)})
             case "subscriptions/listen":
                 self._listeners.listen(message)
             case "notifications/cancelled":
@@ -79,49 +74,23 @@ class AsModern:
             case _ if "requestState" in message.params:
                 self._take_turn(message)
             case _:
-                self._set_level(message)
+                self._handshake.set_level(message, self._new_key())
                 self._call(BridgedCall(message, message.id, [message]))
 
-    def _initialize(self, message: Message) -> None:
-        meta = message.params.get("_meta") or {}
-        params = {
-            "protocolVersion": NOVEMBER,
-            "capabilities": meta.get(CAPABILITIES_KEY) or {},
-            "clientInfo": meta.get(CLIENT_KEY) or {"name": "unknown", "version": ""},
-        }
-        self._link.send(request(_HELLO, "initialize", params))
-
-    def _initialized(self, message: Message) -> None:
-        before, self._before = self._before, []
-        if message.result is None:
-            for each in before:
-                if each.id is not None:
-                    self.on_message(message.with_(id=each.id))
-            return
-        self._hello = message.result
-        self._link.send(notice("notifications/initialized", {}))
-        for each in before:
-            self.send(each)
+    def _new_key(self) -> Id:
+        return f"handraise-m{next(self._fresh)}"
 
     def _call(self, call: BridgedCall) -> None:
         self._calls[call.key] = call
         self._link.send(call.begin())
-
-    def _set_level(self, message: Message) -> None:
-        """The level of the log comes with each request; the server is told when it changes."""
-        level = (message.params.get("_meta") or {}).get(LOG_LEVEL_KEY)
-        has_log = self._hello is not None and "logging" in (self._hello.get("capabilities") or {})
-        if has_log and level is not None and level != self._level:
-            self._level = level
-            self._link.send(request(f"handraise-m{next(self._fresh)}", "logging/setLevel", {"level": level}))
 
     def _from_server(self, message: Message) -> None:
         if message.is_request:
             self._asked(message)
         elif message.is_notice:
             self._noticed(message)
-        elif message.id == _HELLO:
-            self._initialized(message)
+        elif self._handshake.is_answer(message):
+            self._handshake.end(message, self.send, self.on_message)
         elif (call := self._calls.pop(known(message.id), None)) is not None:
             self._finish(call, message)
 
@@ -228,7 +197,7 @@ class AsModern:
             self._outcome(call, fault(call.about, -32603, text))
             return
         await self._browsing.wait(turn.links)
-        again = BridgedCall(call.first, f"handraise-m{next(self._fresh)}", call.waiting)
+        again = BridgedCall(call.first, self._new_key(), call.waiting)
         call.waiting = []
         turn.call = again
         self._call(again)

@@ -1,0 +1,54 @@
+"""What has to be done in a browser first, told by a -32042 to a client of 2026-07-28, which does not know that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.gateway.wire import WireClient
+
+from handraise.gateway.messages import fault, notice
+
+pytestmark = [pytest.mark.anyio, pytest.mark.shows("W1")]
+
+LINK = {
+    "mode": "url",
+    "elicitationId": "e1",
+    "url": "https://notes.example.com/connect",
+    "message": "Connect",
+}
+CALL = {"name": "connect", "arguments": {}}
+
+
+async def asked() -> tuple[WireClient, str]:
+    """A client that was given the link as a round, and the state of the round."""
+    client = await WireClient.begun(modern=True, behind=False)
+    client.ask(1, "tools/call", CALL)
+    call = await client.server.taken("tools/call")
+    client.server.say(fault(call.id, -32042, "First", {"elicitations": [LINK]}))
+    round = (await client.taken()).result
+    assert round is not None
+    assert round["inputRequests"]["q1"]["params"]["url"] == LINK["url"]
+    return client, round["requestState"]
+
+
+async def test_the_call_is_made_anew_when_what_is_behind_the_link_is_done() -> None:
+    client, state = await asked()
+    client.ask(
+        2, "tools/call", {**CALL, "requestState": state, "inputResponses": {"q1": {"action": "accept"}}}
+    )
+    client.server.say(notice("notifications/elicitation/complete", {"elicitationId": "e1"}))
+    again = await client.server.taken("tools/call")
+    assert again.params["name"] == "connect"
+    await client.leave()
+
+
+@pytest.mark.parametrize("answer", [{"action": "decline"}, {}, "accept", None, 7])
+async def test_without_an_accept_nothing_is_made_anew_and_nobody_waits(answer: Any) -> None:
+    client, state = await asked()
+    client.ask(2, "tools/call", {**CALL, "requestState": state, "inputResponses": {"q1": answer}})
+    told = await client.taken()
+    assert told.id == 2
+    assert "Nothing was done" in told.body["error"]["message"]
+    assert not [each for each in client.server.got if each.method == "tools/call"]
+    await client.leave()
