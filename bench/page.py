@@ -52,11 +52,12 @@ def write_page() -> None:
 
 def page(measured: Sequence[Bench]) -> str:
     """The text of the page."""
+    known = {bench.part for bench in measured}
     parts = [
-        (part.title, part.measures, part.against, "" if name in _names(measured) else "not measured")
+        (f"{part.title}{'' if name in known else ' (not measured)'}", part.measures, part.against)
         for name, part in PARTS.items()
     ]
-    head = ("part", "what is measured", "against", "")
+    head = ("part", "what is measured", "against")
     return "\n".join(
         [
             f"{NOTICE}\n# Benchmarks",
@@ -68,10 +69,6 @@ def page(measured: Sequence[Bench]) -> str:
             *(_section(PARTS[bench.part], bench) for bench in measured),
         ]
     )
-
-
-def _names(measured: Sequence[Bench]) -> set[str]:
-    return {bench.part for bench in measured}
 
 
 def _verdict(measured: Sequence[Bench]) -> str:
