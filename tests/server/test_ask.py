@@ -21,7 +21,7 @@ from handraise.revisions import Revision
 ORDER = accept(item="tea", count=2, gift=False)
 
 
-@pytest.mark.shows("C1", "C4", "N6")
+@pytest.mark.shows("C1", "C4", "D3", "N6")
 async def test_questions_come_in_order_and_effects_happen_once(place: Place) -> None:
     person = Person(ORDER, accept(answer=3), accept(confirm=True))
     async with place.client(person) as client:
