@@ -193,6 +193,23 @@ async def test_what_is_required_first_is_told_by_32042_and_the_next_call_goes_th
         assert text_of(await client.call_tool("files", {"flow": "first"})) == "files"
 
 
+@pytest.mark.shows("L6")
+@pytest.mark.parametrize("revision", WITH_URL, ids=str)
+async def test_an_unsafe_link_is_not_required_either(revision: Revision) -> None:
+    server = Handraise().install(MCPServer("bank"))
+
+    @server.tool()
+    async def files() -> str:
+        try:
+            await ask.require("https://example.com/?access_token=abcdefghijklmnop")
+        except UnsafeUrl:
+            return "refused"
+        return "files"
+
+    async with connect(server, revision, Person()) as client:
+        assert text_of(await client.call_tool("files")) == "refused"
+
+
 @pytest.mark.shows("L3")
 async def test_everything_that_is_required_first_is_listed_at_once() -> None:
     server = Handraise().install(MCPServer("bank"))
