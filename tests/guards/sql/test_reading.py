@@ -7,7 +7,8 @@ from tests.guards.sql.test_corpus import CATALOGUE, SCHEMA
 
 from handraise.guards.sql import Catalogue, Relation, Schema
 from handraise.guards.sql.parsing import Unreadable
-from handraise.guards.sql.reading import Reader
+from handraise.guards.sql.reading import Reader, read
+from handraise.guards.sql.verdict import DEFAULT_ROWS, judge
 
 pytestmark = pytest.mark.shows("U4")
 
@@ -74,3 +75,10 @@ def test_tags_of_a_view_count_beside_those_behind_it() -> None:
         "duckdb", Schema((PEOPLE, view)), Catalogue({"v": {"mail": ["x"]}, "people": {"email": []}})
     )
     assert reader.read("SELECT mail FROM v").columns == (("people.email", ()), ("v.mail", ("x",)))
+
+
+def test_several_statements_are_asked_about_however_harmless_each_is() -> None:
+    reading = read("SELECT 1; SELECT id FROM orders", "duckdb", SCHEMA, CATALOGUE)
+    verdict = judge(reading, None, DEFAULT_ROWS)
+    assert (verdict.kinds, verdict.columns, verdict.functions) == ({"read"}, (), ())
+    assert verdict.asks
