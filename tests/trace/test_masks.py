@@ -104,6 +104,12 @@ def test_links_say_where_they_lead_and_open_nothing(link: str, shown: str) -> No
     assert mask_links(link) == shown
 
 
+@pytest.mark.shows("S5")
+def test_a_link_in_a_message_is_masked() -> None:
+    masked = Masks().mask({"params": {"url": "https://a.example/connect?e=Zk3q"}})
+    assert masked == {"params": {"url": "https://a.example/connect?e=…"}}
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
