@@ -28,7 +28,7 @@ from handraise.errors import SetupError, UsageError
 from handraise.pages import OwnSessions, Pages, peers
 from handraise.revisions import Revision
 from handraise.server.hosted_at import require_public_url
-from handraise.server.install import _RUNTIMES
+from handraise.server.runtime import RUNTIMES
 
 PUBLIC = "https://mcp.example.com"
 ISSUER = "https://id.example"
@@ -169,7 +169,7 @@ async def test_the_listener_of_a_local_server_is_there_while_a_page_waits_and_go
     server = with_tool(Handraise(pages=Pages(idle=0.05)).install(MCPServer("notes")))
     person = AtTheBrowser()
     async with connect(server, Revision.JULY_2026, person) as client:
-        runtime = _RUNTIMES[server._lowlevel_server]
+        runtime = RUNTIMES[server._lowlevel_server]
         assert "pages" not in runtime.__dict__, "nothing is loaded before a page is needed"
         assert text_of(await client.call_tool("issue")) == SECRET
         await person.done()

@@ -229,7 +229,12 @@ def test_the_private_names_of_the_sdk_that_we_touch_are_where_we_expect_them() -
     assert "self._connection = connection" in session
     assert "self._allowed_log_levels" in session
     boundary = inspect.getsource(RequestStateBoundary)
-    for name in ("self._security = security", "self._audience =", "def _seal(", "self._seal(ctx, state, binding)"):
+    for name in (
+        "self._security = security",
+        "self._audience =",
+        "def _seal(",
+        "self._seal(ctx, state, binding)",
+    ):
         assert name in boundary
     connection = Connection.for_loop(mock.Mock())
     assert {

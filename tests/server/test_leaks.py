@@ -23,7 +23,7 @@ from handraise.conversation import Conversation, Lot
 from handraise.conversation.rounds import Asked, Round
 from handraise.revisions import Revision
 from handraise.server.calls import Call
-from handraise.server.install import _RUNTIMES
+from handraise.server.runtime import RUNTIMES
 
 WAVES = (750, 250, 250)
 """Conversations of each ending in a wave; there are eight endings. Memory is traced from the second wave on."""
@@ -48,7 +48,7 @@ class Office:
 
     @property
     def lot(self) -> Lot:
-        return _RUNTIMES[self.server._lowlevel_server].lot
+        return RUNTIMES[self.server._lowlevel_server].lot
 
     async def file(self, ending: str, name: str) -> str:
         """Ask twice, with something to tidy up."""

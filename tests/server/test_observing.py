@@ -33,9 +33,9 @@ from handraise.pages import Pages, SecretField, SecretPage
 from handraise.pages.secret_page import ONE
 from handraise.questions import Person
 from handraise.revisions import Revision
-from handraise.server.install import _RUNTIMES
 from handraise.server.observing import decision_of, question_id, stem_of, stem_of_question
 from handraise.server.recording import _fate
+from handraise.server.runtime import RUNTIMES
 
 ADA = {"customer": "Ada"}
 ANSWERED = ["asked", "decided", "used"]
@@ -398,7 +398,7 @@ async def test_who_opens_the_page_of_another_person_is_in_the_ledger(tmp_path: P
     ada, about = Person("", "ada", "system"), PageAbout("notes", None, "tool greet", "")
     page: SecretPage[Any] = SecretPage("Token", (SecretField(ONE, "Token"),), service="github")
     async with by_hand(server):
-        host_of = _RUNTIMES[server._lowlevel_server].pages
+        host_of = RUNTIMES[server._lowlevel_server].pages
         visit = host_of.visits.open(page, ada, about, key="k", seconds=60, code=None)
         host_of._happened("opened", visit, "")
         host_of._happened("refused", visit, "another person")

@@ -24,7 +24,7 @@ from handraise import Accepted, Handraise, SqliteStore, ask, once, replayable
 from handraise.conversation import Lot
 from handraise.errors import UsageError
 from handraise.server import replay
-from handraise.server.install import _RUNTIMES
+from handraise.server.runtime import RUNTIMES
 
 ADA = {"customer": "Ada"}
 
@@ -79,7 +79,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 def lot_of(server: MCPServer) -> Lot:
     """The conversations of an installed server."""
-    return _RUNTIMES[server._lowlevel_server].lot
+    return RUNTIMES[server._lowlevel_server].lot
 
 
 # Another process on the same file.

@@ -109,7 +109,7 @@ class Prepared(Generic[R]):
 
 def call_on(session: ServerSession) -> Call:
     """A call that stands for a legacy session which the author holds outside of any request."""
-    from handraise.server.install import runtime_for
+    from handraise.server.runtime import runtime_for
 
     return SessionCall(runtime_for(session), session)
 

@@ -21,8 +21,8 @@ from handraise.server.endings import as_protocol_error, as_tool_error
 
 if TYPE_CHECKING:
     from handraise.ledger.trail import Trail
-    from handraise.server.install import Runtime
     from handraise.server.observing import Recording
+    from handraise.server.runtime import Runtime
 
 Context = ServerRequestContext[Any, Any]
 Wire = Mapping[str, Any]

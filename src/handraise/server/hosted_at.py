@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from handraise.conversation import Store
     from handraise.pages import Pages
-    from handraise.server.install import Runtime
+    from handraise.server.runtime import Runtime
 
 MOUNTED_AT = "/handraise"
 """Where pages are, below the server's public address."""

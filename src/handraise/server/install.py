@@ -7,133 +7,35 @@ import importlib.metadata
 import math
 import os
 import secrets
-import weakref
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-import anyio
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.request_state import RequestStateBoundary
-from mcp.server.session import ServerSession
-from mcp_types import SERVER_INFO_META_KEY
 
-from handraise.conversation import Lot, Store, Terms
-from handraise.errors import SetupError, UsageError
-from handraise.revisions import Revision
-from handraise.server.endings import describe
-from handraise.server.flows import Flows
+from handraise.conversation import Store, Terms
+from handraise.errors import SetupError
 from handraise.server.hosted_at import Hosting, mount_pages, require_public_url
-from handraise.server.middleware import AskingMiddleware, Carrier, OwnBoundary
-from handraise.server.opened import let_go, reach
+from handraise.server.middleware import AskingMiddleware, OwnBoundary
 from handraise.server.registered import Registered
+from handraise.server.runtime import RUNTIMES, Options, Runtime
 from handraise.stores import MemoryStore
 from handraise.stores.named import VARIABLE, named_store
-from handraise.wire import dump_input_required
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from handraise.ledger import Ledger
     from handraise.pages import Pages
-    from handraise.server.hosting import PageHost
-    from handraise.server.recording import Recorder
 
 S = TypeVar("S")
 
 _NEEDED = (2, 3)
 _MEMORY_TIMEOUT = 300.0
 _STORE_TIMEOUT = 3 * 86_400.0
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How questions are asked on one server."""
-
-    timeout: float
-    hold: float
-    keep_awake: float
-    max_questions: int
-    max_reasks: int
-
-
-class Runtime:
-    """What an installed server has of its own: its conversations, its flows, its options."""
-
-    def __init__(
-        self,
-        server: Server[Any],
-        options: Options,
-        store: Store,
-        terms: Terms,
-        tool_error: type[Exception] | None,
-        id_key: bytes,
-        hosting: Hosting,
-        tools: Registered,
-        recorder: Recorder | None = None,
-        *,
-        own_store: bool = False,
-    ) -> None:
-        self.options = options
-        self.tools = tools
-        self.recorder = recorder
-        """What keeps the ledger, if there is one."""
-        self.flows: Flows = Flows(store)
-        self.lot: Lot = Lot(store, terms, wire=self._round, describe=describe)
-        if recorder is not None and recorder.shares:
-            self.lot.tell_asked = recorder.sending
-        self.tool_error = tool_error
-        """What the framework around tools shows to the model instead of reporting a crash."""
-        self.carriers: list[Carrier] = []
-        self.id_key = id_key
-        """What question ids are made with, so that the same request dispatched twice asks the same question."""
-        self._stamp = server.server_info_stamp
-        self._running = 0
-        self._own_store = own_store
-        """Whether nobody else closes the store."""
-        self.hosting = hosting
-
-    @cached_property
-    def pages(self) -> PageHost:
-        """Where this server's pages are; loaded when the first one is needed."""
-        from handraise.server.hosting import PageHost
-
-        return PageHost(self.hosting, self.flows, self.recorder)
-
-    def _round(self, questions: Mapping[str, Any], token: str) -> dict[str, Any]:
-        return self.stamped(dump_input_required(questions, token), Revision.JULY_2026)
-
-    def stamped(self, result: dict[str, Any], revision: Revision) -> dict[str, Any]:
-        """A result that did not pass the SDK's own serializer, with what that would have added."""
-        if revision.modern:
-            result.setdefault("resultType", "complete")
-            result["_meta"] = {**result.get("_meta", {}), SERVER_INFO_META_KEY: dict(self._stamp)}
-        return result
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Counted, because every connection in memory enters the server's lifespan anew."""
-        self._running += 1
-        if self._running == 1:
-            await reach(self.lot.store, own=self._own_store)
-            if self.recorder is not None:
-                await self.recorder.start()
-        try:
-            yield
-        finally:
-            self._running -= 1
-            if self._running == 0:
-                with anyio.CancelScope(shield=True):
-                    await self.lot.close()
-                    if "pages" in self.__dict__:
-                        await self.pages.close()
-                    if self.recorder is not None:
-                        await self.recorder.close()
-                    await let_go(self.lot.store, own=self._own_store)
 
 
 class Handraise:
@@ -238,7 +140,7 @@ class Handraise:
         asking = AskingMiddleware(runtime)
         low.middleware.append(asking)
         low.lifespan = _wrapped(low, asking, runtime)
-        _RUNTIMES[low] = runtime
+        RUNTIMES[low] = runtime
         if self._public_url is not None:
             mount_pages(server, runtime)
         return server
@@ -248,7 +150,7 @@ class Handraise:
 
         `MCPServer` and FastMCP servers have them in their own applications already.
         """
-        return _RUNTIMES[lowlevel_server(server)[0]].pages.app()
+        return RUNTIMES[lowlevel_server(server)[0]].pages.app()
 
     def routed(self, app: ASGIApp) -> ASGIApp:
         """A server's HTTP application, as one of several nodes behind a load balancer without sticky routing.
@@ -263,16 +165,6 @@ class Handraise:
                 "this store keeps no sessions; nodes share an SQLite file or a PostgreSQL database"
             )
         return RoutedApp(app, self.store, self._node_url and require_node_url(self._node_url))
-
-
-_RUNTIMES: weakref.WeakKeyDictionary[Server[Any], Runtime] = weakref.WeakKeyDictionary()
-
-
-def runtime_for(session: ServerSession) -> Runtime:
-    """The runtime whose options a question on a bare session follows."""
-    for runtime in _RUNTIMES.values():
-        return runtime
-    raise UsageError("no server has Handraise installed; call Handraise().install(server) first")
 
 
 def _wrapped(

@@ -25,7 +25,7 @@ from handraise.server.progress import Meter
 from handraise.server.rebind import channel_of, scratch_of, session_id_of, standalone_channel_of
 
 if TYPE_CHECKING:
-    from handraise.server.install import Runtime
+    from handraise.server.runtime import Runtime
 
 _MODES: dict[str, Mode] = {"sampling/createMessage": "sampling", "roots/list": "roots"}
 

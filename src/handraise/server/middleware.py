@@ -25,7 +25,7 @@ from handraise.server.replay import is_declared
 from handraise.wire import parse_input_responses
 
 if TYPE_CHECKING:
-    from handraise.server.install import Runtime
+    from handraise.server.runtime import Runtime
 
 logger = logging.getLogger(__name__)
 

@@ -20,8 +20,8 @@ from handraise.server.person import client_of_token, person_of
 from handraise.server.rebind import detach_round
 
 if TYPE_CHECKING:
-    from handraise.server.install import Runtime
     from handraise.server.recording import Recorder
+    from handraise.server.runtime import Runtime
 
 
 class ModernCall(Call, Body):
