@@ -93,7 +93,9 @@ def test_a_count_is_taken_from_the_arguments() -> None:
     assert found["verdict"] == "allow"
     assert found["rules"][0]["reasons"] == ["It asks above 2, and this is about 2."]
     assert why("--tool", "send_mail", '{"to": ["a", "b", "c"]}')["question"].startswith("Send 3 mails?")
-    assert why("--tool", "send_mail", '{"to": "all"}')["question"].startswith("Send an unknown number of mails?")
+    assert why("--tool", "send_mail", '{"to": "all"}')["question"].startswith(
+        "Send an unknown number of mails?"
+    )
 
 
 def test_without_guards_it_says_so(home: Path) -> None:
