@@ -1,11 +1,11 @@
-"""Five everyday questions, each as short as it can be: `handraise call -- python examples/everyday.py`
+"""Six everyday questions, each as short as it can be: `handraise call -- python examples/everyday.py`
 
-A server that deploys, opens issues, reads buckets, sends mail and reminds. The world around it is a few lines of
+A server that deploys, opens issues, reads buckets, sends mail, reminds and books. The world around it is a few lines of
 made-up data; what each tool would do is written to `done`, so that you can see when it really happens.
 """
 
 import sys
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -96,6 +96,24 @@ async def remind(what: str, at: datetime) -> str:
         at = at.replace(tzinfo=ZoneInfo(name.or_stop("Without a time zone there is no reminder.")))
     done.append(f"remind {at.isoformat()}")
     return f"{what}: {at.isoformat()}"
+
+
+@server.tool()
+async def book(room: str, on: str) -> str:
+    """Book a room on a day written with slashes, as people write it where they live."""
+    first, second, year = map(int, on.split("/"))
+    readings = {
+        f"{date(year, month, day):%d %B %Y}": date(year, month, day)
+        for day, month in ((first, second), (second, first))
+        if month <= 12
+    }
+    chosen, *others = readings
+    if others:  # one that can be read in one way only needs no question
+        chosen = (await ask.choose(f"{room} on {on}: which day is that?", list(readings))).or_stop(
+            "Nothing is booked."
+        )
+    done.append(f"booked {readings[chosen].isoformat()}")
+    return f"{room} is yours on {chosen}."
 
 
 if __name__ == "__main__":

@@ -392,20 +392,6 @@ PARTS: dict[str, dict[str, str]] = {
 
 REQUIREMENTS: dict[str, str] = {id_: sentence for part in PARTS.values() for id_, sentence in part.items()}
 
-DONE_PARTS: frozenset[str] = frozenset(
-    {
-        "Negotiation",
-        "Forms",
-        "Outcomes",
-        "Secrets",
-        "URLs and pages",
-        "Desk and client control",
-        "Roots",
-        "Conversations",
-    }
-)
-"""The parts that are declared done: in these, a requirement without a test fails."""
-
 
 def claims_in(source: str) -> Iterator[tuple[int, str]]:
     """Each id that a `pytest.mark.shows(...)` names, with its line, wherever the mark stands."""

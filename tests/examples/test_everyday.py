@@ -113,6 +113,23 @@ async def test_a_time_zone_is_asked_for_and_checked_and_never_guessed(
     assert len(done) == 2
 
 
+@pytest.mark.shows("U2")
+@pytest.mark.parametrize(
+    ("chosen", "booked"), [("03 April 2026", "2026-04-03"), ("04 March 2026", "2026-03-04")]
+)
+async def test_the_person_says_how_dates_are_written_where_they_live(
+    revision: Revision, done: list[str], chosen: str, booked: str
+) -> None:
+    said, asked = await call(
+        revision, "book", {"room": "Blue", "on": "03/04/2026"}, [Line("accept", {"answer": chosen})]
+    )
+    assert said == f"Blue is yours on {chosen}."
+    assert len(asked) == 1
+    said, asked = await call(revision, "book", {"room": "Blue", "on": "24/12/2026"}, [])
+    assert (said, asked) == ("Blue is yours on 24 December 2026.", [])
+    assert done == [f"booked {booked}", "booked 2026-12-24"]
+
+
 @pytest.mark.shows("N5")
 async def test_a_client_that_cannot_be_asked_gets_a_sentence_and_nothing_is_done(
     revision: Revision, done: list[str]

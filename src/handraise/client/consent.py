@@ -170,8 +170,8 @@ class Consent:
                 self._log_refusal(refused.reason)
                 self.queue.tell(waiting, refused)
             return refused
-        await recording.asked()
         try:
+            await recording.asked()
             decision = await self._answered(waiting, ruling)
         except asyncio.CancelledError as ended:
             recording.ambiguous() if ended.args == (ASKER_ENDED,) else recording.withdrawn()
