@@ -13,6 +13,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp_types import ElicitRequestURLParams, ErrorData, Implementation
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, use_span
 from tests.client.hosts import ADA, NOTES, OpenGate, Ruled, host
+from tests.conversation.parking import breathe
 
 from handraise import Handraise, ask
 from handraise.client import Consent
@@ -171,6 +172,17 @@ async def test_a_question_whose_asker_goes_away_is_withdrawn_in_the_ledger(ledge
     asking.cancel()
     await asyncio.gather(asking, return_exceptions=True)
     assert [event.kind for event in await events_of(ledger)] == ["asked", "shown", "withdrawn"]
+
+
+@pytest.mark.shows("G1", "O7")
+async def test_a_question_whose_asker_goes_away_while_it_is_written_down_has_an_end_too(
+    ledger: Ledger,
+) -> None:
+    asking = asyncio.ensure_future(consent_with(ledger).ask(FORM, Revision.JULY_2026))
+    await breathe(3)  # the event is on its way to the disk
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    assert (await events_of(ledger))[-1].kind == "withdrawn"
 
 
 @pytest.mark.shows("G1", "O2")
