@@ -16,7 +16,8 @@ def _in_a_loop(source: Source) -> Iterator[Mark]:
     for site in sites(source):
         if site.style != "request" and is_repeated(source, site.node):
             yield site.node, "The person is asked once for each turn of this loop."
-    asking = {site.name for site in source.functions if next(sites(source, site), None)}
+    bodies = (source.function_of(site.node) for site in sites(source))  # not what merely defines one
+    asking = {body.name for body in bodies if body is not None}
     for call in source.calls():
         if isinstance(call.func, ast.Name) and call.func.id in asking and is_repeated(source, call):
             yield call, f"`{call.func.id}` asks, once for each turn of this loop."
