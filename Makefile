@@ -28,14 +28,15 @@ tests/strangers/old_sdk/.venv-%/.ready: tests/strangers/old_sdk/mcp-%.txt
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 
-setup: $(READY) $(NPM) $(OLD) ## make .venv and install what tests and benchmarks need
+setup: ## make .venv and install what tests and benchmarks need
+	@$(MAKE) --no-print-directory --jobs=3 $(READY) $(NPM) $(OLD)
 	@sh tests/strangers/chromium.sh
 
 demo: $(READY) ## a tour of a few minutes, in a temporary folder
 	$(BIN)/handraise demo
 
 test: setup lint types ## everything: style, types, every test, strangers included
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 check: $(READY) lint types ## the inner loop: style, types, tests without strangers
 	$(BIN)/python -m pytest -n 2 -m 'not stranger and not slow'

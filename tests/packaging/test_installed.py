@@ -19,7 +19,7 @@ from tests.strangers.programs import PACKAGES
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("installed")]  # one worker makes the environment
 
 ASKS = (HERE / "asks.py").read_text()
 USES = {

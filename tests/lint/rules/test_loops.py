@@ -36,6 +36,11 @@ def test_it_is_silent_on(lines: str) -> None:
     assert codes(in_tool(lines)) == []
 
 
+def test_a_function_that_only_defines_one_that_asks_may_be_called_in_a_loop() -> None:
+    text = f"def shop():\n    async def sure(name):\n        {ASK}\n    return sure\nfor x in range(3):\n    shop()\n"
+    assert codes(text) == []
+
+
 def test_a_function_that_asks_is_found_in_the_loop_that_calls_it() -> None:
     text = f"async def sure(name):\n    {ASK}\nasync def work(names):\n    for n in names:\n        await sure(n)"
     assert codes(text) == ["HR502"]
