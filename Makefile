@@ -7,7 +7,7 @@ NPM    := tests/strangers/node_modules/.ready
 OLD    := $(patsubst tests/strangers/old_sdk/mcp-%.txt,tests/strangers/old_sdk/.venv-%/.ready,$(wildcard tests/strangers/old_sdk/mcp-*.txt))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check soak fmt lint types bench docs clean
+.PHONY: help setup installed demo test check soak fmt lint types bench docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -29,8 +29,11 @@ tests/strangers/old_sdk/.venv-%/.ready: tests/strangers/old_sdk/mcp-%.txt
 	@touch $@
 
 setup: ## make .venv and install what tests and benchmarks need
-	@$(MAKE) --no-print-directory --jobs=3 $(READY) $(NPM) $(OLD)
+	@$(MAKE) --no-print-directory --jobs=3 installed
 	@sh tests/strangers/chromium.sh
+
+installed: $(READY) $(NPM) $(OLD)
+	@:
 
 demo: $(READY) ## a tour of a few minutes, in a temporary folder
 	$(BIN)/handraise demo
