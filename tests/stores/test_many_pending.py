@@ -80,3 +80,15 @@ async def test_all_of_them_are_forgotten_when_their_time_has_come(postgres: Post
         db.execute(_ASK, (NOW + 300, CROWD))
     assert await store.prune(LONG_AFTER) == CROWD + 1
     await store.aclose()
+
+
+async def test_what_comes_after_the_end_leaves_no_connection_behind(postgres: PostgresServer) -> None:
+    store = PostgresStore(postgres.new_database(), keys=[b"k" * 32])
+    await store.open()
+    await store.aclose()
+    assert await store.pending("somebody late") == []
+    assert store.database._idle == []
+    await store.open()
+    assert len(store.database._idle) == 1
+    await store.aclose()
+    assert store.database._idle == []

@@ -45,6 +45,8 @@ class Database:
         self._patience = patience
         self._free = asyncio.Semaphore(connections)
         self._idle: list[Connection] = []
+        self._keeps = True
+        """False once they were let go of: whoever comes late leaves no connection behind."""
         self._migrated = False
         self._behind: float | None = None
         self._trying: set[asyncio.Task[Any]] = set()
@@ -128,8 +130,14 @@ class Database:
         """The database's wall clock, in seconds."""
         return time.time() if self._behind is None else time.monotonic() + self._behind
 
+    async def open(self) -> None:
+        """Connect, which makes the tables and sets the clock, and keep connections from now on."""
+        self._keeps = True
+        await self.one("SELECT 1")
+
     async def aclose(self) -> None:
-        """Let go of the connections. They are opened again when they are needed again."""
+        """Let go of the connections. Until it is opened again, each piece of work has one of its own."""
+        self._keeps = False
         await asyncio.gather(*self._trying, return_exceptions=True)
         await self._drop_idle()
 
@@ -140,7 +148,8 @@ class Database:
             try:
                 yield db
             finally:
-                if not db.closed and db.info.transaction_status == TransactionStatus.IDLE:
+                usable = not db.closed and db.info.transaction_status == TransactionStatus.IDLE
+                if usable and self._keeps:
                     self._idle.append(db)
                 else:
                     await db.close()

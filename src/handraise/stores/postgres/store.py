@@ -67,7 +67,7 @@ class PostgresStore:
         """The ledger's tables."""
 
     async def open(self) -> None:
-        await self.database.one("SELECT 1")  # the first connection makes the tables and sets the clock
+        await self.database.open()
 
     def signing_secrets(self) -> list[bytes]:
         """What its ledger signs with, the same on every node: from the first of its keys. The others verify."""
