@@ -12,7 +12,7 @@ from handraise.conversation.digest import digest
 from handraise.stores.postgres import PostgresStore
 from handraise.testing.stores import ALICE, LONG_AFTER, NOW, RESULT, YES, a_round
 
-pytestmark = [pytest.mark.stranger, pytest.mark.anyio, pytest.mark.shows("X3")]
+pytestmark = [pytest.mark.stranger, pytest.mark.anyio]
 
 CROWD = 100_000
 _ASK = """
@@ -41,6 +41,7 @@ def _scans(url: str, table: str) -> tuple[int, int]:
     return row
 
 
+@pytest.mark.shows("X3")
 async def test_a_question_among_a_hundred_thousand_is_asked_found_answered_and_ended(
     postgres: PostgresServer,
 ) -> None:
@@ -73,6 +74,7 @@ async def test_a_question_among_a_hundred_thousand_is_asked_found_answered_and_e
     assert row == (CROWD,)
 
 
+@pytest.mark.shows("X3")
 async def test_all_of_them_are_forgotten_when_their_time_has_come(postgres: PostgresServer) -> None:
     store = PostgresStore(postgres.new_database(), keys=[b"k" * 32])
     await store.open_round(a_round())
