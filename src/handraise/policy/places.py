@@ -36,24 +36,23 @@ def find_config(environment: Mapping[str, str], directory: Path) -> ConfigFile |
 
 def config_directory(environment: Mapping[str, str], platform: str = sys.platform) -> Path:
     """Where the user's configuration is."""
-    match platform:
-        case "win32":
-            return _place(environment, "APPDATA", "AppData/Roaming")
-        case "darwin":
-            return _home(environment) / "Library/Application Support/handraise"
-        case _:
-            return _place(environment, "XDG_CONFIG_HOME", ".config")
+    windows, elsewhere = ("APPDATA", "AppData/Roaming"), ("XDG_CONFIG_HOME", ".config")
+    return _directory(environment, platform, windows, elsewhere)
 
 
 def data_directory(environment: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """Where the user's own rules are."""
-    match platform:
-        case "win32":
-            return _place(environment, "LOCALAPPDATA", "AppData/Local")
-        case "darwin":
-            return _home(environment) / "Library/Application Support/handraise"
-        case _:
-            return _place(environment, "XDG_DATA_HOME", ".local/share")
+    """Where the user's own rules, ledger and store are."""
+    windows, elsewhere = ("LOCALAPPDATA", "AppData/Local"), ("XDG_DATA_HOME", ".local/share")
+    return _directory(environment, platform, windows, elsewhere)
+
+
+def _directory(
+    environment: Mapping[str, str], platform: str, windows: tuple[str, str], elsewhere: tuple[str, str]
+) -> Path:
+    """The variable that may name a place and what it is otherwise, on Windows and elsewhere; macOS has one place."""
+    if platform == "darwin":
+        return _home(environment) / "Library/Application Support/handraise"
+    return _place(environment, *(windows if platform == "win32" else elsewhere))
 
 
 def _place(environment: Mapping[str, str], variable: str, otherwise: str) -> Path:
