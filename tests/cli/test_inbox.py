@@ -37,7 +37,7 @@ def test_a_person_answers_in_the_terminal_and_the_model_cannot(home: dict[str, s
     inbox = f"{HANDRAISE[0]} -c '{HANDRAISE[2]}' inbox --terminal"
     with model(home, tmp_path / "errors") as side:
         ticket = re.findall(r"ticket '([\w-]+)'", side.call("rename", title="plans"))[0]
-        notice = "my notes asks you something. Open the desk with: handraise inbox"
+        notice = "You are asked by my notes. Open the desk with: handraise inbox"
         assert (tmp_path / "notices").read_text() == notice
         assert "does not open to what the client started" in side.shell(f'script -qec "{inbox}" /dev/null')
 

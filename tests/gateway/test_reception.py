@@ -50,9 +50,7 @@ async def test_a_notice_names_the_server_and_can_be_switched_off(
     await reception(Options(notify=False)).call_person("notes")
     assert not (tmp_path / "notices").exists()
     await reception(Options()).call_person("notes")
-    assert (
-        tmp_path / "notices"
-    ).read_text() == "notes asks you something. Open the desk with: handraise inbox"
+    assert (tmp_path / "notices").read_text() == "You are asked by notes. Open the desk with: handraise inbox"
 
 
 async def test_parked_calls_are_kept_in_the_store_that_was_chosen(
