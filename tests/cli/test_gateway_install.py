@@ -54,6 +54,14 @@ def test_without_a_person_who_agrees_nothing_is_written(file: Path) -> None:
     assert "--yes" in shown
 
 
+def test_a_client_without_a_file_is_told_what_to_do_first(tmp_path: Path) -> None:
+    status, shown = run(tmp_path / "none.json")
+    assert status == 2
+    assert "Add a server in VS Code first" in shown
+    assert "--file" in shown
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_it_is_written_and_undone(file: Path) -> None:
     assert run(file, "--yes")[0] == 0
     assert "gateway" in file.read_text()

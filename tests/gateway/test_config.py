@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from handraise.errors import SetupError
-from handraise.gateway.config import parse_upstreams
+from handraise.gateway.config import load_upstreams, parse_upstreams
 from handraise.gateway.upstreams import OwnClient
 
 
@@ -66,3 +69,10 @@ def test_every_problem_is_told_at_once() -> None:
 def test_a_file_without_servers_is_refused(body: object) -> None:
     with pytest.raises(SetupError, match="no `mcpServers` object"):
         parse_upstreams(body, "f", {})
+
+
+def test_a_file_that_is_not_there_is_answered_with_what_to_write(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match=r"there is no such file\. Write one like") as told:
+        load_upstreams(tmp_path / "none.json")
+    example = str(told.value).partition("like ")[2].partition(", or name")[0]
+    assert [each.name for each in parse_upstreams(json.loads(example), "it", {})] == ["notes"]

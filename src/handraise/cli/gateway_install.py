@@ -91,7 +91,8 @@ def _places(
         raise typer.BadParameter(f"{client.title} has no servers of single projects", param_hint="--project")
     found = [each for each in known if each[1].is_file()]
     if not found:
-        raise SetupError(f"there is no {' and no '.join(str(path) for _, path, _ in known)}")
+        missing = " and no ".join(str(path) for _, path, _ in known)
+        raise SetupError(f"there is no {missing}; run this in the folder of a project that has one")
     return [each for each in found if has_any(each[0], each[1], servers)] or found
 
 

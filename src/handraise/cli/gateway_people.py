@@ -13,8 +13,25 @@ from handraise.errors import HandraiseError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+EXAMPLES = """Examples:
+
+\b
+  handraise gateway people add alice --file people.json
+  handraise gateway people link alice --file people.json \\
+      --public-url https://gate.example.com
+  handraise gateway people remove alice --file people.json
+  handraise gateway --http 127.0.0.1:8765 --people people.json \\
+      --public-url https://gate.example.com --config servers.json
+
+A person has a token in their client's configuration, and signs in to their desk with a link of their own. Changes count
+at once, also for a gateway that is running.
+
+Exit status: 0 when it is done; 2 for wrong use or a file that cannot be used.
+"""
+
 app = typer.Typer(
     help="Say who may use a shared gateway, in a file of people.",
+    epilog=EXAMPLES,
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -51,14 +68,12 @@ def link(
     It works in one browser, once, within ten minutes. Give it to the person and to nobody else, and not through a
     place that a model reads.
     """
-    from handraise.errors import SetupError
     from handraise.gateway.shared.invitations import make_invitation
     from handraise.gateway.shared.people_file import PeopleFile
 
     def made() -> str:
         people = PeopleFile(file)
-        if not people.has(name):
-            raise SetupError(f"{file}: there is nobody called {name!r} in it")
+        people.require(name)
         return f"{public_url.rstrip('/')}/enter/{make_invitation(people, name, time.time())}"
 
     typer.echo(_try(made))

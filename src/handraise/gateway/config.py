@@ -14,6 +14,7 @@ from handraise.gateway.upstreams import OwnClient, Upstream
 
 _MAX_BYTES: Final = 1024 * 1024
 _VARIABLE: Final = re.compile(r"\$\{(?:env:)?([A-Za-z_]\w*)(?::-([^}]*))?\}")
+_LIKE: Final = '{"mcpServers": {"notes": {"command": "npx", "args": ["-y", "some-server"]}}}'
 _OAUTH: Final = frozenset({"clientId", "clientSecret", "scopes", "callbackPort"})
 
 
@@ -22,6 +23,11 @@ def load_upstreams(path: Path, environment: Mapping[str, str] | None = None) -> 
     try:
         raw = path.read_bytes()[: _MAX_BYTES + 1]
         body = json.loads(raw)
+    except FileNotFoundError:
+        raise SetupError(
+            f"{path}: there is no such file. Write one like {_LIKE}, or name one server: "
+            "its command behind `--`, or --url"
+        ) from None
     except OSError as error:
         raise SetupError(f"{path}: {error.strerror}") from None
     except ValueError as error:
@@ -33,7 +39,9 @@ def parse_upstreams(body: object, source: str, environment: Mapping[str, str]) -
     """The servers of a configuration, `${NAME}` in it replaced from the environment."""
     servers = body.get("mcpServers", body.get("servers")) if isinstance(body, dict) else None
     if not isinstance(servers, dict) or not servers:
-        raise SetupError(f"{source}: there is no `mcpServers` object in it")
+        raise SetupError(
+            f"{source}: there is no `mcpServers` object with a server in it; it looks like {_LIKE}"
+        )
     problems: list[str] = []
     found = [
         _server(name, entry, environment, problems) for name, entry in servers.items() if not _is_off(entry)

@@ -61,6 +61,11 @@ def plan(
     gateway: Sequence[str] = (),
 ) -> Plan:
     """What to change in a file. SetupError when it cannot be read, or a server that was named is not in it."""
+    if not path.exists():
+        raise SetupError(
+            f"{path}: there is no such file. Add a server in {client.title} first; or, if its configuration is "
+            "elsewhere, say where with --file"
+        )
     path = path.resolve()  # a link to where the file really is stays a link
     before = _read(path)
     place, entries = servers_in(client, text := before.decode("utf-8"))

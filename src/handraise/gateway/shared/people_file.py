@@ -48,6 +48,13 @@ class PeopleFile:
         self._refresh()
         return name in self._names.values()
 
+    def require(self, name: str) -> None:
+        """SetupError, with those who are in it, when nobody has that name."""
+        if not self.has(name):
+            known = ", ".join(sorted(self._names.values()))
+            there = f"there is {known}" if known else "there is nobody in it yet"
+            raise SetupError(f"{self._path}: nobody in it is called {name!r}; {there}")
+
     def add(self, name: str) -> str:
         """A new token for a person, who may be new as well; the one before works no more. Only its hash is kept."""
         if not _NAME.fullmatch(name):
@@ -61,16 +68,15 @@ class PeopleFile:
 
     def remove(self, name: str) -> None:
         """Let somebody in no more."""
+        self.require(name)
         held = self._load()
-        if name not in held["people"]:
-            raise SetupError(f"{self._path}: there is nobody called {name!r} in it")
         self._save(held | {"people": {each: known for each, known in held["people"].items() if each != name}})
 
     def _refresh(self) -> None:
         try:
             status = self._path.stat()
         except OSError as error:
-            raise SetupError(f"{self._path}: {error.strerror}") from None
+            raise self._unread(error) from None
         if self._read_at != (status.st_mtime_ns, status.st_ino):
             held = self._load()
             self._names = {known: name for name, known in held["people"].items()}
@@ -83,7 +89,7 @@ class PeopleFile:
                 raise SetupError(f"{self._path}: others can read it; make it yours with: chmod 600")
             held = json.loads(self._path.read_bytes()[:_MOST_BYTES])
         except OSError as error:
-            raise SetupError(f"{self._path}: {error.strerror}") from None
+            raise self._unread(error) from None
         except ValueError:
             held = None
         if not _is_whole(held):
@@ -91,6 +97,12 @@ class PeopleFile:
                 f"{self._path}: this is no file of people; make one with `handraise gateway people add`"
             )
         return dict(held)
+
+    def _unread(self, error: OSError) -> SetupError:
+        if not isinstance(error, FileNotFoundError):
+            return SetupError(f"{self._path}: {error.strerror}")
+        adding = f"handraise gateway people add NAME --file {self._path}"
+        return SetupError(f"{self._path}: there is no such file; adding somebody makes it: {adding}")
 
     def _save(self, held: Mapping[str, Any]) -> None:
         fresh = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}")

@@ -1,0 +1,51 @@
+"""`handraise gateway people` as the one who runs a shared gateway meets it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from handraise.cli.app import app
+
+ADDRESS = ("--public-url", "https://gate.example.com")
+
+
+def run(*words: str) -> tuple[int, str]:
+    done = CliRunner().invoke(app, ["gateway", "people", *words])
+    return done.exit_code, done.output
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "people.json"
+    assert run("add", "ann", "--file", str(path))[0] == 0
+    return path
+
+
+@pytest.mark.parametrize("words", [("remove", "bob"), ("link", "bob", *ADDRESS)], ids=["remove", "link"])
+def test_nobody_is_told_from_those_who_are_there(file: Path, words: tuple[str, ...]) -> None:
+    before = file.read_bytes()
+    status, shown = run(*words, "--file", str(file))
+    assert (status, file.read_bytes()) == (2, before)
+    assert "nobody in it is called 'bob'; there is ann" in shown
+
+
+def test_the_last_one_can_be_removed_and_then_there_is_nobody(file: Path) -> None:
+    assert run("remove", "ann", "--file", str(file))[0] == 0
+    assert "there is nobody in it yet" in run("remove", "ann", "--file", str(file))[1]
+
+
+@pytest.mark.parametrize("words", [("remove", "ann"), ("link", "ann", *ADDRESS)], ids=["remove", "link"])
+def test_without_the_file_one_is_told_what_makes_it(tmp_path: Path, words: tuple[str, ...]) -> None:
+    status, shown = run(*words, "--file", str(tmp_path / "none.json"))
+    assert status == 2
+    assert "handraise gateway people add NAME --file" in shown
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_its_help_has_examples() -> None:
+    shown = run("--help")[1]
+    assert "handraise gateway people add alice --file people.json" in shown
+    assert "Exit status: 0" in shown
