@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 from handraise.cli.app import app
 
-ROOT = Path(__file__).parents[2]
 LEGACY = """
 import json, sys
 for line in sys.stdin:
@@ -23,6 +22,20 @@ for line in sys.stdin:
         told = {"result": {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": info}}
     else:
         told = {"error": {"code": -32601, "message": "?"}}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **told}), flush=True)
+"""
+
+BOTH = """
+import json, sys
+era = None
+for line in sys.stdin:
+    asked = json.loads(line)
+    era = era or asked["method"]  # like the official SDK's: a connection stays with the era that began it
+    told = {"error": {"code": -32022, "message": "not on this connection"}}
+    if asked["method"] == era == "initialize":
+        told = {"result": {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "new"}}}
+    elif asked["method"] == era == "server/discover":
+        told = {"result": {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}, "prompts": {}}}}
     print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **told}), flush=True)
 """
 
@@ -53,13 +66,12 @@ def test_without_clients_it_says_so(home: Path) -> None:
 
 
 def test_servers_are_asked_what_they_speak(home: Path) -> None:
-    modern = [sys.executable, "-m", "tests.gateway.notes", "stdio"]
-    wrapped = {"command": "/x/handraise", "args": ["gateway", "--name", "n", "--", *modern]}
+    behind = [sys.executable, "-c", BOTH]
     configured(
         home,
         {
             "old": {"command": sys.executable, "args": ["-c", LEGACY]},
-            "new": {**wrapped, "env": {"PYTHONPATH": str(ROOT)}, "cwd": str(ROOT)},
+            "new": {"command": "/x/handraise", "args": ["gateway", "--name", "n", "--", *behind]},
             "gone": {"command": "/no/such/server"},
             "odd": {"settings": {}},
             "broken": {"command": sys.executable, "args": ["-c", "raise SystemExit('no key is set')"]},
@@ -69,13 +81,19 @@ def test_servers_are_asked_what_they_speak(home: Path) -> None:
     old, new, gone, odd, broken = client["servers"]
     assert (old["speaks"], old["through_gateway"]) == (["2025-06-18"], False)
     assert "nobody can be asked" in old["then"]
-    assert ("2026-07-28" in new["speaks"], new["through_gateway"]) == (True, True)
+    assert (new["speaks"], new["through_gateway"]) == (["2026-07-28", "2025-11-25"], True)
+    assert new["offers"] == ["prompts", "tools"]
     assert "handraise inbox" in new["then"]
     assert "cannot be started" in gone["problem"]
     assert "kind" in odd["problem"]
     assert broken["problem"] == "it ended before it answered, and said last: no key is set"
+
+
+def test_a_person_reads_what_a_server_can_do_with_nothing_hidden(home: Path) -> None:
+    configured(home, {"old": {"command": sys.executable, "args": ["-c", LEGACY]}})
     shown = run("--client", "gemini-cli")
-    assert "old⟨U+202E⟩ one" in shown
+    assert "speaks 2025-06-18; calls itself old⟨U+202E⟩ one" in shown
+    assert "offers nothing" in shown
 
 
 def test_a_server_that_says_nothing_is_not_waited_for_without_end(

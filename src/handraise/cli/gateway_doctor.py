@@ -38,7 +38,7 @@ def doctor(
 
     That is what each configured client and server can do. Also which options a gateway takes, and whether the
     environment, your file or the default says so. Servers are started as the client would start them, for ten seconds
-    at most; no tool is called.
+    at most, and those of 2026-07-28 once more to see whether they speak a revision before it, too; no tool is called.
     """
     from handraise.cli.gateway_findings import as_text, own_options
     from handraise.gateway.clients.table import CLIENTS
@@ -99,14 +99,21 @@ async def _server(client: KnownClient, name: str, entry: object, probing: bool) 
 
     behind = through(client, entry)
     told: dict[str, Any] = {"server": name, "through_gateway": behind is not None}
-    told["then"] = forecast(client, None if behind is None else _gateway(client, entry))
+    options = None if behind is None else _gateway(client, entry)
+    told["then"] = forecast(client, options)
     upstream = _upstream(client, name, entry, behind)
     if upstream is None:
         return told | {"problem": "its entry is not of a kind that we know"}
     if not probing:
         return told | {"problem": None}
     seen = await probe(upstream)
-    return told | {"speaks": list(seen.revisions), "calls_itself": seen.calls_itself, "problem": seen.problem}
+    return told | {
+        "speaks": list(seen.revisions),
+        "offers": list(seen.offers),
+        "calls_itself": seen.calls_itself,
+        "problem": seen.problem,
+        "then": forecast(client, options, seen.revisions),
+    }
 
 
 def _gateway(client: KnownClient, entry: object) -> Options:

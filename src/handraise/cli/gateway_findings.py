@@ -57,7 +57,8 @@ def _server(server: Mapping[str, Any]) -> list[str]:
     lines = _wrapped(f"{server['server']}: {way}", 2)
     if server.get("speaks"):
         claimed = server["calls_itself"] or "nothing"
-        lines += _wrapped(f"speaks {', '.join(server['speaks'])}; calls itself {claimed}", 4)
+        lines += _wrapped(f"speaks {' and '.join(server['speaks'])}; calls itself {claimed}", 4)
+        lines += _wrapped(f"offers {', '.join(server['offers']) or 'nothing'}", 4)
     if server["problem"]:
         lines += _wrapped(server["problem"], 4)
     return lines + _wrapped(f"a question: {server['then']}", 4)
