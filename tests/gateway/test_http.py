@@ -31,8 +31,27 @@ pytestmark = [pytest.mark.anyio, pytest.mark.shows("W1")]
 
 
 class _Server(uvicorn.Server):
-    def install_signal_handlers(self) -> None:
-        pass
+    """Ends as soon as it can: uvicorn sleeps for tenths of seconds there, which would be most of a short test."""
+
+    async def main_loop(self) -> None:
+        await self.on_tick(0)
+        while not self.should_exit:  # noqa: ASYNC110 - it has no event
+            await asyncio.sleep(0.005)
+
+    async def shutdown(self, sockets: object = None) -> None:
+        for server in self.servers:
+            server.close()
+        state = self.server_state
+        for connection in list(state.connections):
+            connection.shutdown()
+        try:
+            async with asyncio.timeout(1):
+                while state.connections or state.tasks:  # noqa: ASYNC110 - it has no event
+                    await asyncio.sleep(0.001)
+        except TimeoutError:
+            for task in state.tasks:
+                task.cancel()
+        await self.lifespan.shutdown()
 
 
 @asynccontextmanager
@@ -40,7 +59,7 @@ async def served(app: Any, lifespan: str, port: int = 0) -> AsyncIterator[str]:
     """An application on a port of this computer; its URL."""
     port = port or free_port()
     server = _Server(
-        uvicorn.Config(app, port=port, log_level="error", lifespan=lifespan, timeout_graceful_shutdown=1)  # type: ignore[arg-type]
+        uvicorn.Config(app, port=port, log_level="error", lifespan=lifespan)  # type: ignore[arg-type]
     )
     serving = asyncio.create_task(server.serve())
     while not server.started:

@@ -12,7 +12,7 @@ from tests.gateway.wire_http import over_http
 
 from handraise.desks import Decision
 from handraise.gateway.messages import made, notice, request, response
-from handraise.gateway.peers import LOG_LEVEL_KEY, SUBSCRIPTION_KEY
+from handraise.gateway.peers import JUNE, LOG_LEVEL_KEY, NOVEMBER, SUBSCRIPTION_KEY
 from handraise.questions import Declined
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W3")]
@@ -29,15 +29,18 @@ either_client = pytest.mark.parametrize("modern", [False, True], ids=["legacy-cl
 either_server = pytest.mark.parametrize("behind", [False, True], ids=["legacy-server", "modern-server"])
 
 
-@pytest.fixture(params=["lines", "http"])
+@pytest.fixture(
+    params=[("lines", NOVEMBER), ("http", NOVEMBER), ("http", JUNE)], ids=["lines", "http", "http-2025-06-18"]
+)
 async def begun(request: pytest.FixtureRequest) -> AsyncIterator[Begin]:
-    """The same on every transport, before the gateway and behind it."""
+    """The same on every transport, before the gateway and behind it, and on both revisions before 2026-07-28."""
+    transport, legacy = request.param
     async with AsyncExitStack() as stack:
 
         async def begin(**options: Any) -> WireClient:
-            if request.param == "lines":
-                return await WireClient.begun(**options)
-            return await stack.enter_async_context(over_http(**options))
+            if transport == "lines":
+                return await WireClient.begun(legacy=legacy, **options)
+            return await stack.enter_async_context(over_http(legacy=legacy, **options))
 
         yield begin
 

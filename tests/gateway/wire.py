@@ -33,12 +33,13 @@ ABLE = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {"listC
 class WireServer:
     """A server of one era: shakes hands by itself, and leaves the rest to the test."""
 
-    def __init__(self, *, modern: bool) -> None:
+    def __init__(self, *, modern: bool, legacy: str = NOVEMBER) -> None:
         self.on_message: Callable[[Message], None] = lambda message: None
         self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
         self.source = Source(NOTES)
         self.got: list[Message] = []
         self.modern = modern
+        self.legacy = legacy
 
     def source_of(self, message: Message) -> Source:
         return self.source
@@ -62,7 +63,7 @@ class WireServer:
         told = {"name": "notes", "version": "7"}
         match message.method, self.modern:
             case "initialize", False:
-                hello = {"protocolVersion": NOVEMBER, "capabilities": OFFERS, "serverInfo": told}
+                hello = {"protocolVersion": self.legacy, "capabilities": OFFERS, "serverInfo": told}
                 return response(message.id, hello)
             case "server/discover", True:
                 found = {"resultType": "complete", "supportedVersions": [MODERN], "capabilities": OFFERS}
@@ -92,10 +93,19 @@ class WireClient:
     """A client of one era in front of a gateway in front of such a server."""
 
     def __init__(
-        self, *, modern: bool, behind: bool, able: dict[str, Any] = ABLE, guards: Any = (), **asking: Any
+        self,
+        *,
+        modern: bool,
+        behind: bool,
+        legacy: str = NOVEMBER,
+        able: dict[str, Any] = ABLE,
+        guards: Any = (),
+        **asking: Any,
     ) -> None:
+        """`legacy` is the revision of whichever side is not modern."""
         self.modern = modern
-        self.server = WireServer(modern=behind)
+        self.legacy = legacy
+        self.server = WireServer(modern=behind, legacy=legacy)
         self.got: list[Message] = []
         self.queue = Queue()
         self.able = able
@@ -105,11 +115,9 @@ class WireClient:
         self._front = Front(EraLink(self.server), self.home, self)
 
     @classmethod
-    async def begun(
-        cls, *, modern: bool, behind: bool, able: dict[str, Any] = ABLE, **asking: Any
-    ) -> WireClient:
+    async def begun(cls, **options: Any) -> WireClient:
         """A client that knows its server."""
-        client = cls(modern=modern, behind=behind, able=able, **asking)
+        client = cls(**options)
         await client.begin()
         return client
 
@@ -119,7 +127,7 @@ class WireClient:
             self.ask("hello", "server/discover")
         else:
             told = {"name": "c", "version": "1"}
-            hello = {"protocolVersion": NOVEMBER, "capabilities": self.able, "clientInfo": told}
+            hello = {"protocolVersion": self.legacy, "capabilities": self.able, "clientInfo": told}
             self.say(request("hello", "initialize", hello))
         assert (await self.taken()).result is not None
         if not self.modern:

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 from tests.gateway.test_http import served
-from tests.gateway.wire import ABLE, WireClient, WireServer
+from tests.gateway.wire import WireClient, WireServer
 
 from handraise.gateway.connect import open_link
 from handraise.gateway.http_exchange import disconnected, read_body, reply, start_stream
@@ -17,7 +17,7 @@ from handraise.gateway.http_headers import headers_for
 from handraise.gateway.http_server import HttpGateway
 from handraise.gateway.links import Link
 from handraise.gateway.messages import Id, Message, known, notice, read
-from handraise.gateway.peers import MODERN, NOVEMBER, SUBSCRIPTION_KEY
+from handraise.gateway.peers import MODERN, SUBSCRIPTION_KEY
 from handraise.gateway.sse import Events, dump_event
 from handraise.gateway.upstreams import Upstream
 
@@ -25,8 +25,8 @@ from handraise.gateway.upstreams import Upstream
 class HttpWireServer(WireServer):
     """A server at a URL. What it says goes on the stream of the request that it belongs to, or on the standing one."""
 
-    def __init__(self, *, modern: bool) -> None:
-        super().__init__(modern=modern)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
         self._streams: dict[Id, asyncio.Queue[Message]] = {}
         self._standing: asyncio.Queue[Message] = asyncio.Queue()
 
@@ -106,7 +106,7 @@ class HttpWireClient(WireClient):
         return task
 
     async def _exchange(self, method: str, message: Message | None) -> None:
-        headers = headers_for(message, {}, self._session, MODERN if self.modern else NOVEMBER, {})
+        headers = headers_for(message, {}, self._session, MODERN if self.modern else self.legacy, {})
         content = None if message is None else message.raw
         async with self._http.stream(method, self._url, content=content, headers=headers) as answer:
             self._session = answer.headers.get("mcp-session-id", self._session)
@@ -124,11 +124,10 @@ class HttpWireClient(WireClient):
 
 
 @asynccontextmanager
-async def over_http(
-    *, modern: bool, behind: bool, able: dict[str, Any] = ABLE
-) -> AsyncIterator[HttpWireClient]:
+async def over_http(*, behind: bool, **options: Any) -> AsyncIterator[HttpWireClient]:
     """A client that knows its server, with HTTP on both sides of the gateway."""
-    client, server = HttpWireClient(modern=modern, behind=behind, able=able), HttpWireServer(modern=behind)
+    client = HttpWireClient(behind=behind, **options)
+    server = HttpWireServer(modern=behind, legacy=client.legacy)
     async with served(server, "off") as target, httpx2.AsyncClient(timeout=30) as http:
 
         async def opened(person: object) -> Link:
