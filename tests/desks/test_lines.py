@@ -119,6 +119,7 @@ async def test_every_field_is_asked_in_turn_reviewed_and_sent_by_a_word() -> Non
             '6. "ratio": nothing (suggestion cleared)',
         ):
             assert words in review
+        assert '7. "Is it urgent?": false, which reads No' in review
         assert '8. "size": "m", which reads Medium' in review
         assert "It goes to notes (python notes.py). The model may see it." in review
         here.writes("send")

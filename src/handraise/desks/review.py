@@ -20,7 +20,7 @@ class ReviewLine:
     sent: UntrustedText | None
     """The value as it goes on the wire; None when nothing is sent."""
     read_as: tuple[UntrustedText, ...]
-    """The titles of the options that were chosen, where they differ from what is sent."""
+    """What the person chose, in the words they chose it by, where those differ from what is sent."""
     note: str
 
 
@@ -47,10 +47,16 @@ def _line(field: SheetField, content: dict[str, Any], changed: bool) -> ReviewLi
         return ReviewLine(field, None, (), "suggestion cleared" if field.suggested else "")
     note = ("changed from the suggestion" if changed else "as suggested") if field.suggested else ""
     value = content[field.name]
+    sent = UntrustedText(json.dumps(value, ensure_ascii=False))
+    return ReviewLine(field, sent, _read_as(field, value), note)
+
+
+def _read_as(field: SheetField, value: Any) -> tuple[UntrustedText, ...]:
+    if isinstance(value, bool):
+        return (UntrustedText("Yes" if value else "No"),)
     chosen = value if isinstance(value, list) else [value]
-    titles = tuple(
+    return tuple(
         option.label
         for option in field.options
         if option.value in chosen and option.value != option.label.raw
     )
-    return ReviewLine(field, UntrustedText(json.dumps(value, ensure_ascii=False)), titles, note)

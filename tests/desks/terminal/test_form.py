@@ -34,6 +34,7 @@ async def test_every_kind_of_field_is_answered_by_keyboard_reviewed_and_sent() -
         assert '"Ada"' in screen
         assert "false" in screen
         assert '"m"' in screen
+        assert "reads No" in screen
         assert "reads Medium" in screen
         assert "3  as suggested" in screen
         assert "nothing is sent" in screen
