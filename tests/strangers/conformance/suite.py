@@ -1,0 +1,142 @@
+"""The official conformance suite: its scenarios, and how it meets a server or a client of ours.
+
+It starts once for all scenarios of a revision, and each scenario is judged by itself: the suite's own count hides
+warnings, and warnings count here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tests.strangers.programs import PACKAGES
+
+HERE = Path(__file__).parent
+_SUITE = PACKAGES / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
+_RESULT = re.compile(r"(?:server-)?(?P<scenario>.+?)-\d{4}-\d\d-\d\dT[\d-]+Z")
+
+_EVERYWHERE = [
+    "completion-complete",
+    "tools-list",
+    "tools-call-simple-text",
+    "tools-call-audio",
+    "tools-call-mixed-content",
+    "tools-call-error",
+    "tools-call-with-progress",
+    "resources-read-text",
+    "resources-read-binary",
+    "resources-templates-read",
+    "prompts-get-with-args",
+    "prompts-get-embedded-resource",
+    "prompts-get-with-image",
+]
+ORDINARY = {
+    "2025-11-25": [
+        *_EVERYWHERE,
+        "server-initialize",
+        "server-session-lifecycle",
+        "ping",
+        "server-sse-multiple-streams",
+        "dns-rebinding-protection",
+    ],
+    "2026-07-28": [
+        *_EVERYWHERE,
+        "server-sse-multiple-streams",
+        "dns-rebinding-protection",
+        "sep-2164-resource-not-found",
+        "caching",
+        "http-header-validation",
+    ],
+}
+"""What a server that never asks is tried with. The suite sends `initialize` with 2025-11-25 even when it is told
+2025-06-18, so on that revision the same would only run twice."""
+
+
+def each(scenarios: dict[str, list[str]]) -> list[tuple[str, str]]:
+    """A revision and a scenario for each test."""
+    return [(revision, name) for revision, names in scenarios.items() for name in names]
+
+
+class Findings:
+    """What the suite finds in a server. It runs when a revision is first asked about."""
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self._url, self._folder = url, folder
+        self._of = cache(self._run)
+
+    def require_success(self, revision: str, scenario: str) -> None:
+        said, found = self._of(revision)
+        assert scenario in found, f"the scenario did not run:\n{said}"
+        require_success(found[scenario])
+
+    def _run(self, revision: str) -> tuple[str, dict[str, Path]]:
+        folder = self._folder / revision
+        done = run(
+            "server", "--url", self._url, "--suite", "all", "--spec-version", revision, "-o", str(folder)
+        )
+        names = ((_RESULT.fullmatch(path.name), path) for path in folder.iterdir())
+        return done.stdout + done.stderr, {name["scenario"]: path for name, path in names if name}
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run the suite."""
+    environment = {
+        **os.environ,
+        "PATH": f"{PACKAGES / '.bin'}{os.pathsep}{os.environ['PATH']}",
+        "NODE_COMPILE_CACHE": str(PACKAGES / ".cache"),
+    }
+    command = ["node", str(_SUITE), *words]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=180)
+
+
+def require_success(result: Path) -> None:
+    """Every check of a scenario must be a success, and at least one must be its own."""
+    checks: list[dict[str, Any]] = json.loads((result / "checks.json").read_text(encoding="utf-8"))
+    bad = [check for check in checks if check["status"] not in {"SUCCESS", "INFO"}]
+    assert not bad, json.dumps(bad, indent=1)
+    assert any(check["status"] == "SUCCESS" and check["id"] != "wire-schema-valid" for check in checks)
+
+
+@contextmanager
+def serving(script: str, log: Path) -> Iterator[str]:
+    """A server in a process of its own, for as long as the block lasts."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    with listening([sys.executable, "-W", "error", str(HERE / script), str(port)], port, log) as url:
+        yield url
+
+
+@contextmanager
+def listening(command: list[str], port: int, log: Path) -> Iterator[str]:
+    """The address of a command that serves on a port, for as long as the block lasts."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+    try:
+        _wait_until_it_listens(process, port, log)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.terminate()
+        process.wait(timeout=15)
+
+
+def _wait_until_it_listens(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+    raise AssertionError(f"the server did not start:\n{log.read_text(encoding='utf-8')}")
