@@ -100,6 +100,7 @@ class WireClient:
         legacy: str = NOVEMBER,
         able: dict[str, Any] = ABLE,
         guards: Any = (),
+        hold: float = 30,
         **asking: Any,
     ) -> None:
         """`legacy` is the revision of whichever side is not modern."""
@@ -110,7 +111,7 @@ class WireClient:
         self.queue = Queue()
         self.able = able
         self.home = Home(
-            Options(hold=30), opening(Asking(self.queue, OpenGate(), timeout=30, **asking)), guards=guards
+            Options(hold=hold), opening(Asking(self.queue, OpenGate(), timeout=30, **asking)), guards=guards
         )
         self._front = Front(EraLink(self.server), self.home, self)
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from handraise.gateway.links import Link, Place
 from handraise.gateway.listening import Listening
-from handraise.gateway.messages import Id, Message, fault, known, request, response
+from handraise.gateway.messages import Id, Message, fault, known, notice, request, response
 from handraise.gateway.peers import (
     CAPABILITIES_KEY,
     CLIENT_KEY,
@@ -61,9 +61,10 @@ class AsLegacy:
 
     def reissue(self, message: Message, round: dict[str, Any]) -> bool:
         assert message.id is not None
-        asked = response(message.id, {"resultType": "input_required", **round})
+        asks = {name: value for name, value in round.items() if name != "inputResponses"}
+        asked = response(message.id, {"resultType": "input_required", **asks})
         asked.source = self.source_of(message)
-        self._ask(RoundCall(message, message.id), asked)
+        self._ask(RoundCall(message, message.id), asked, round.get("inputResponses"))
         return True
 
     async def aclose(self) -> None:
@@ -145,11 +146,14 @@ class AsLegacy:
         answer.source = message.source
         self.on_message(answer)
 
-    def _ask(self, call: RoundCall, message: Message) -> None:
-        """A round asks: its requests go to the client, as the ones before 2026-07-28 did."""
+    def _ask(self, call: RoundCall, message: Message, given: Mapping[str, Any] | None = None) -> None:
+        """A round asks: its requests go to the client, as the ones before 2026-07-28 did.
+
+        `given` is what a client answered of it in a process that is gone.
+        """
         result = message.result or {}
         requests = result.get("inputRequests") or {}
-        call.state, call.answers = result.get("requestState"), {}
+        call.state, call.answers = result.get("requestState"), dict(given or {})
         call.missing = {f"handraise-q{next(self._fresh)}": key for key in requests}
         if not requests:
             pause = _PAUSES[min(call.idle, len(_PAUSES) - 1)]
@@ -185,7 +189,9 @@ class AsLegacy:
             self._retry(call)
 
     def _give_up(self, call: RoundCall, message: Message) -> None:
-        """The client answered with an error: the call ends with it, and is not made again."""
+        """The client answered with an error: the call ends with it, and nobody is asked the rest of the round."""
+        for id in call.missing:
+            self.on_message(notice("notifications/cancelled", {"requestId": id}))
         self._forget(call)
         error = message.body.get("error") or {}
         text = f"The client could not be asked: {error.get('message', '')}"

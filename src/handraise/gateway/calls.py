@@ -33,6 +33,7 @@ class Call:
         "amend",
         "began",
         "cause",
+        "given",
         "held",
         "key",
         "message",
@@ -68,6 +69,8 @@ class Call:
         self.parked: Any = None
         self.round: dict[str, Any] | None = None
         """What the server asked last and the state to give back, where another process could go on with it."""
+        self.given: Mapping[str, Any] = {}
+        """What the client itself answered of that round, where the rest is asked at our desk."""
         self.rounds = 0
         """How often we repeated it with answers of our desk's."""
         self.progress = 0.0

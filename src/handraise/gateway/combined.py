@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from handraise.gateway.peers import SERVER_KEY
+
 _OURSELVES: Final = {"name": "handraise-gateway", "version": "1"}
 
 
@@ -24,7 +26,7 @@ def combine_discovery(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any
         "resultType": "complete",
         "supportedVersions": sorted(set.intersection(*versions)),
         "serverInfo": _OURSELVES,
-        "_meta": {"io.modelcontextprotocol/serverInfo": _OURSELVES},
+        "_meta": {SERVER_KEY: _OURSELVES},
         "ttlMs": 0,
         "cacheScope": "private",
         **_common(results),

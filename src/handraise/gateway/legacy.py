@@ -10,7 +10,7 @@ from handraise.gateway.home import CANNOT_ASK
 from handraise.gateway.links import Port
 from handraise.gateway.links_first import COMPLETE, MOST_TIMES, LinksFirst, requires_links
 from handraise.gateway.messages import Id, Message, fault, known, response
-from handraise.gateway.peers import JUNE, LEGACY, NOVEMBER, Peer, peer_of_initialize, union
+from handraise.gateway.peers import JUNE, LEGACY, NOVEMBER, Peer, claimed_in, peer_of_initialize, union
 from handraise.gateway.relay import ASKER_ENDED, CANCELLED, Relay
 from handraise.gateway.upstreams import Source
 
@@ -34,6 +34,8 @@ class LegacyRelay(Relay):
         super().__init__(*args, **options)
         self._asked: dict[Id, AtClient] = {}
         self._questions: dict[Id, tuple[Message, asyncio.Task[None]]] = {}
+        self._beside: dict[Id, Message] = {}
+        """What a round wants from the client itself, beside questions."""
         self._links_first = LinksFirst()
 
     def from_client(self, message: Message, port: Port | None = None) -> Call | None:
@@ -65,7 +67,7 @@ class LegacyRelay(Relay):
         """Note what the server says of itself; the client keeps the revision that it offered."""
         result = message.result or {}
         message.source.revision = agreed = str(result.get("protocolVersion", ""))
-        message.source.claimed = info if isinstance(info := result.get("serverInfo"), dict) else {}
+        message.source.claimed = claimed_in(result)
         offered = self.peer.revision if self.peer is not None else agreed
         if offered in LEGACY and agreed in LEGACY and offered < agreed:
             return message.with_(result={**result, "protocolVersion": offered})
@@ -77,6 +79,9 @@ class LegacyRelay(Relay):
             task = self.run(self._ask(message, calls), calls[0] if len(calls) == 1 else None)
             self._questions[message.id] = (message, task)
             return
+        if message.round is not None and message.id is not None:
+            self._beside = {id: each for id, each in self._beside.items() if each.about in self.calls}
+            self._beside[message.id] = message
         self._port_of(self._concerned(message)).send(message)
 
     def _take_server_notice(self, message: Message) -> None:
@@ -122,12 +127,14 @@ class LegacyRelay(Relay):
         super()._lost(source, last)
 
     def _take_reply(self, message: Message) -> None:
-        asked = self._asked.pop(message.id, None) if message.id is not None else None
-        if asked is None:
-            self._link.send(message)
-        else:
+        asked = self._asked.pop(known(message.id), None)
+        if asked is not None:
             asked.reply = message
             asked.answer(message.result)
+        elif (wanted := self._beside.pop(known(message.id), None)) is not None:
+            self.run(self._send_on(wanted, message, self._concerned(wanted)))
+        else:
+            self._link.send(message)
 
     def _concerned(self, message: Message) -> list[Call]:
         """The calls because of which a server may be asking: one, where the transport tells, or is the only one."""
@@ -138,18 +145,22 @@ class LegacyRelay(Relay):
     async def _ask(self, message: Message, calls: list[Call]) -> None:
         """Have a server's question answered, and tell the server."""
         try:
-            answer = await self._answer(message, calls)
-            if self._has_others(message) or all([await self.holding.release(call) for call in calls]):
-                self._link.send(answer)
+            await self._send_on(message, await self._answer(message, calls), calls)
         finally:
             self._questions.pop(known(message.id), None)
             self._asked.pop(known(message.id), None)
 
+    async def _send_on(self, message: Message, answer: Message, calls: list[Call]) -> None:
+        """Send an answer to the server, unless another process took its call over meanwhile."""
+        if self._has_others(message) or all([await self.holding.release(call) for call in calls]):
+            self._link.send(answer)
+
     def _has_others(self, message: Message) -> bool:
-        """Whether other questions of the same round wait: until they are answered, its server hears nothing."""
+        """Whether others of the same round wait: until they are answered, its server hears nothing."""
         if message.round is None:
             return False
-        return any(each.round is message.round for each, _ in self._questions.values() if each is not message)
+        waiting = [*(each for each, _ in self._questions.values()), *self._beside.values()]
+        return any(each.round is message.round for each in waiting if each is not message)
 
     async def _answer(self, message: Message, calls: list[Call]) -> Message:
         from handraise.errors import HandraiseError, WireError

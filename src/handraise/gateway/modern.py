@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -12,15 +11,22 @@ from handraise.gateway.calls import Call
 from handraise.gateway.home import CANNOT_ASK
 from handraise.gateway.links import Port
 from handraise.gateway.messages import Message, fault, response
-from handraise.gateway.passing_round import Round
-from handraise.gateway.peers import CAPABILITIES_KEY, MODERN, Peer, envelope_of, peer_of_envelope, union
+from handraise.gateway.passing_round import Round, questions_in, round_key
+from handraise.gateway.peers import (
+    CAPABILITIES_KEY,
+    MODERN,
+    Peer,
+    claimed_in,
+    envelope_of,
+    peer_of_envelope,
+    union,
+)
 from handraise.gateway.relay import ASKER_ENDED, Relay
 from handraise.gateway.upstreams import Source
 
 if TYPE_CHECKING:
     from handraise.gateway.asking import Asking
 
-ELICIT: Final = "elicitation/create"
 _MOST_ROUNDS: Final = 256
 _ROUNDS_A_CALL: Final = 20
 
@@ -61,7 +67,7 @@ class ModernRelay(Relay):
             self._begun_with = envelope_of(message.params)
             self.revive()
         state = message.params.get("requestState") if self._rounds else None
-        round_ = self._rounds.get(_round_key(state, message)) if isinstance(state, str) else None
+        round_ = self._rounds.get(round_key(state, message)) if isinstance(state, str) else None
         if round_ is None:
             return super()._take_request(message, port)
         call = self._made(message, port)
@@ -74,10 +80,22 @@ class ModernRelay(Relay):
         sent = sent if isinstance(sent, dict) else {}
         answers = await round_.answers(sent)
         call.notes.extend(round_.notes)
+        if round_.later:
+            await self._ask_later(call, round_, answers)
+            return
         prepared = self._prepared(call)
         if answers != sent:
             prepared = prepared.with_(params={**prepared.params, "inputResponses": answers})
         self.forward(call, prepared)
+
+    async def _ask_later(self, call: Call, round_: Round, answers: dict[str, Any]) -> None:
+        """The client did its part of a round; what is left is for our desk, where the call may wait as any other."""
+        if await self.holding.join(call):
+            return
+        self.calls[call.key] = call
+        state = call.message.params["requestState"]
+        rest = {"inputRequests": round_.later, "requestState": state, "inputResponses": answers}
+        self._again(call, rest, round_.source)
 
     def _take_server_request(self, message: Message) -> None:
         self.port.send(
@@ -87,7 +105,7 @@ class ModernRelay(Relay):
     def _finish(self, call: Call, message: Message) -> None:
         if message.source is not None and not message.source.revision:
             message.source.revision = MODERN
-            message.source.claimed = _server_info(message)
+            message.source.claimed = claimed_in(message.result or {})
         if message.asks and call.may_ask:
             self.calls[call.key] = call  # it is not over: it may be cancelled, and its server may be gone
             self.run(self._ask(call, message), call)
@@ -99,25 +117,30 @@ class ModernRelay(Relay):
         result = message.result or {}
         requests = result.get("inputRequests")
         requests = requests if isinstance(requests, dict) else {}
-        asked = {key: each for key, each in requests.items() if _is_question(each)}
-        if not asked:
-            self._remember(call, result.get("requestState"), Round(message.source))
+        state, asked = result.get("requestState"), questions_in(requests)
+        mixed = len(asked) < len(requests)
+        if not asked or (mixed and call.parked is not None):
+            self._remember(call, state, Round(message.source))
             self._pass(call, message)
             return
-        await self._keep(
-            call, message, {"inputRequests": requests, "requestState": result.get("requestState")}
-        )
-        round_ = await self._decide(call, message, asked)
-        left = {key: each for key, each in requests.items() if key not in round_.decided}
+        later = {key: each for key, each in asked.items() if mixed and self._is_for_desk(call, each)}
+        await self._keep(call, message, {"inputRequests": requests, "requestState": state})
+        now = {key: each for key, each in asked.items() if key not in later}
+        round_ = await self._decide(call, message, now)
+        round_.later = later
+        left = {key: each for key, each in requests.items() if key not in {**round_.decided, **later}}
         if left:
-            self._remember(call, result.get("requestState"), round_)
+            self._remember(call, state, round_)
             unchanged = len(left) == len(requests)
             self._pass(
                 call, message if unchanged else message.with_(result={**result, "inputRequests": left})
             )
         else:
             call.notes.extend(round_.notes)
-            await self._answer(call, result.get("requestState"), round_.decided)
+            await self._answer(call, state, round_.decided)
+
+    def _is_for_desk(self, call: Call, request: Mapping[str, Any]) -> bool:
+        return self.home.asks_here(call.peer, str(request["params"].get("mode", "form")))
 
     async def _decide(self, call: Call, message: Message, asked: Mapping[str, Any]) -> Round:
         """Have every question admitted or decided."""
@@ -178,7 +201,8 @@ class ModernRelay(Relay):
 
     async def _keep(self, call: Call, message: Message, round: dict[str, Any]) -> None:
         """Remember what was asked, so that another process could go on with it."""
-        call.round = None if message.bridged else round
+        given = {"inputResponses": call.given} if call.given else {}
+        call.round = None if message.bridged else {**round, **given}
         if call.parked is not None and (keeper := self.home.keeper) is not None:
             await keeper.ask(call.parked, call.round)
 
@@ -186,10 +210,16 @@ class ModernRelay(Relay):
         return super()._begun(method, {**params, "_meta": {**params.get("_meta", {}), **self._begun_with}})
 
     def _reissue(self, call: Call, round: dict[str, Any]) -> bool:
-        asked = response(call.key, {"resultType": "input_required", **round})
-        asked.source = self._link.source_of(call.message)
-        self._finish(call, asked)
+        self._again(call, round, self._link.source_of(call.message))
         return True
+
+    def _again(self, call: Call, round: Mapping[str, Any], source: Source) -> None:
+        """Have a round asked here, with what its client answered of it already kept for the server."""
+        call.given = round.get("inputResponses", {})
+        asks = {name: value for name, value in round.items() if name != "inputResponses"}
+        asked = response(call.key, {"resultType": "input_required", **asks})
+        asked.source = source
+        self._finish(call, asked)
 
     async def _answer(self, call: Call, state: object, answers: Mapping[str, Any]) -> None:
         """Repeat the request with the answers, and with the server's state exactly as it came."""
@@ -202,11 +232,11 @@ class ModernRelay(Relay):
             return
         prepared = self._prepared(call)
         params = {name: value for name, value in prepared.params.items() if name not in _ROUND}
-        params["inputResponses"] = dict(answers)
+        params["inputResponses"] = {**call.given, **answers}
         if state is not None:
             params["requestState"] = state
         self.calls.pop(call.key, None)
-        call.key = self._new_key()
+        call.key, call.given = self._new_key(), {}
         self.forward(call, prepared.with_(params=params))
 
     def _pass(self, call: Call, message: Message) -> None:
@@ -220,34 +250,12 @@ class ModernRelay(Relay):
 
     def _remember(self, call: Call, state: object, round_: Round) -> None:
         """Know the retry when it comes: for its answers, and so that a guard does not ask about it again."""
-        matters = round_.at_client or round_.decided or self.home.may_guard
+        matters = round_.at_client or round_.decided or round_.later or self.home.may_guard
         if not isinstance(state, str) or not matters:
             return
-        self._rounds[_round_key(state, call.message)] = round_
+        self._rounds[round_key(state, call.message)] = round_
         while len(self._rounds) > _MOST_ROUNDS:
             self._rounds.popitem(last=False)[1].end()
 
 
 _ROUND: Final = ("inputResponses", "requestState")
-
-
-def _round_key(state: str, message: Message) -> tuple[str, ...]:
-    """What tells a retry: its state, and that it repeats the call. Another call would take a yes of a guard's along."""
-    repeated = [message.params.get(name) for name in ("name", "uri", "arguments")]
-    return state, message.method or "", json.dumps(repeated, sort_keys=True)
-
-
-def _is_question(request: object) -> bool:
-    return (
-        isinstance(request, dict)
-        and request.get("method") == ELICIT
-        and isinstance(request.get("params"), dict)
-    )
-
-
-def _server_info(message: Message) -> Mapping[str, Any]:
-    result = message.result or {}
-    meta = result.get("_meta")
-    known = meta.get("io.modelcontextprotocol/serverInfo") if isinstance(meta, dict) else None
-    found = known or result.get("serverInfo")
-    return found if isinstance(found, dict) else {}

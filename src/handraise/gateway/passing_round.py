@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from handraise.gateway.messages import Message
 from handraise.gateway.upstreams import Source
 
 if TYPE_CHECKING:
     from handraise.desks import Decision
     from handraise.gateway.at_client import AtClient
+
+ELICIT: Final = "elicitation/create"
 
 
 class Round:
@@ -20,6 +24,8 @@ class Round:
         self.source = source
         self.at_client: dict[str, tuple[AtClient, asyncio.Future[Decision]]] = {}
         self.decided: dict[str, dict[str, Any]] = {}
+        self.later: dict[str, Mapping[str, Any]] = {}
+        """Questions for our desk, asked once the client did its own part: until then it has to wait for nobody."""
         self.notes: list[str] = []
 
     def end(self, why: str | None = None) -> None:
@@ -40,3 +46,18 @@ class Round:
             if key in sent and not (isinstance(raw, dict) and raw.get("action") == decided["action"]):
                 answers[key] = decided
         return answers
+
+
+def round_key(state: str, message: Message) -> tuple[str, ...]:
+    """What tells a retry: its state, and that it repeats the call. Another call would take a yes of a guard's along."""
+    repeated = [message.params.get(name) for name in ("name", "uri", "arguments")]
+    return state, message.method or "", json.dumps(repeated, sort_keys=True)
+
+
+def questions_in(requests: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """What of a round is for a person; the rest is for the client itself."""
+    return {
+        key: each
+        for key, each in requests.items()
+        if isinstance(each, dict) and each.get("method") == ELICIT and isinstance(each.get("params"), dict)
+    }

@@ -1,4 +1,4 @@
-"""What a client said about itself, and what the server behind the gateway is told instead."""
+"""What a client and a server said about themselves, and what the server behind the gateway is told instead."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ LEGACY: Final = NO_QUESTIONS | {JUNE, NOVEMBER}
 PREFIX: Final = "io.modelcontextprotocol/"
 """What the protocol's own members of `_meta` begin with."""
 VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
+SERVER_KEY: Final = "io.modelcontextprotocol/serverInfo"
 CLIENT_KEY: Final = "io.modelcontextprotocol/clientInfo"
 CAPABILITIES_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
 LOG_LEVEL_KEY: Final = "io.modelcontextprotocol/logLevel"
@@ -72,6 +73,11 @@ def peer_of_envelope(params: Mapping[str, Any]) -> Peer | None:
 def envelope_of(params: Mapping[str, Any]) -> dict[str, Any]:
     """What a request says of its client on 2026-07-28."""
     return {name: value for name, value in _object(params.get("_meta")).items() if name.startswith(PREFIX)}
+
+
+def claimed_in(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a server calls itself, wherever its revision has it."""
+    return _object(_object(result.get("_meta")).get(SERVER_KEY)) or _object(result.get("serverInfo"))
 
 
 def union(capabilities: Mapping[str, Any], modes: Collection[Mode]) -> dict[str, Any]:

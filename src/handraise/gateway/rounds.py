@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from handraise.gateway.messages import Id, Message
-
-_SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
+from handraise.gateway.peers import claimed_in
 
 
 @dataclass(slots=True)
@@ -26,11 +25,9 @@ class RoundCall:
 
 def hello(discovered: Mapping[str, Any], version: str) -> dict[str, Any]:
     """What a server says of itself, as an answer to `initialize`."""
-    meta = discovered.get("_meta")
-    claimed = (meta.get(_SERVER_INFO) if isinstance(meta, dict) else None) or discovered.get("serverInfo")
     told = {
         "protocolVersion": version,
         "capabilities": {"logging": {}, **(discovered.get("capabilities") or {})},
-        "serverInfo": claimed or {"name": "unknown", "version": ""},
+        "serverInfo": claimed_in(discovered) or {"name": "unknown", "version": ""},
     }
     return {**told, "instructions": discovered["instructions"]} if "instructions" in discovered else told

@@ -12,7 +12,7 @@ from handraise.gateway.directory import LISTS, Directory, template_fits
 from handraise.gateway.links import Link, Place
 from handraise.gateway.messages import Id, Message, fault, known, request, response
 from handraise.gateway.named import BY_URI, KINDS, kind_of_reference, named
-from handraise.gateway.peers import envelope_of
+from handraise.gateway.peers import claimed_in, envelope_of
 from handraise.gateway.upstreams import Source
 
 _PAGES: Final = 100
@@ -84,8 +84,7 @@ class Switchboard:
             return
         for name, result in good.items():
             self._capabilities[name] = result.get("capabilities") or {}
-            claimed = result.get("serverInfo")
-            self._sources[name].claimed = claimed if isinstance(claimed, dict) else {}
+            self._sources[name].claimed = claimed_in(result)
             self._sources[name].revision = str(result.get("protocolVersion", "2026-07-28"))
         combine = combine_hello if message.method == "initialize" else combine_discovery
         answer = response(message.id, combine(good))

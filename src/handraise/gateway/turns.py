@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from handraise.gateway.messages import Id, Message
-from handraise.gateway.peers import LOG_LEVEL_KEY, PREFIX
+from handraise.gateway.peers import LOG_LEVEL_KEY, PREFIX, SERVER_KEY
 
 _MOST: Final = 1024
-_SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 ROUND: Final = ("inputResponses", "requestState")
 _CACHEABLE: Final = (
     "tools/list",
@@ -129,5 +128,5 @@ def discovery(hello: Mapping[str, Any]) -> dict[str, Any]:
         told["instructions"] = hello["instructions"]
     if "serverInfo" in hello:
         told["serverInfo"] = hello["serverInfo"]
-        told["_meta"] = {_SERVER_INFO: hello["serverInfo"]}
+        told["_meta"] = {SERVER_KEY: hello["serverInfo"]}
     return told

@@ -11,7 +11,7 @@ from typing import IO, Any, Final
 from handraise.errors import SetupError
 from handraise.gateway.links import Link
 from handraise.gateway.messages import Message, request
-from handraise.gateway.peers import CAPABILITIES_KEY, CLIENT_KEY, MODERN, NOVEMBER, VERSION_KEY
+from handraise.gateway.peers import CAPABILITIES_KEY, CLIENT_KEY, MODERN, NOVEMBER, VERSION_KEY, claimed_in
 from handraise.gateway.process import ProcessLink
 from handraise.gateway.spawn import start
 from handraise.gateway.upstreams import Source, Upstream
@@ -123,7 +123,5 @@ async def _answer(link: Link, answers: asyncio.Queue[Message | None], asked: Mes
 
 
 def _name(told: dict[str, Any]) -> str | None:
-    meta = told.get("_meta")
-    info = told.get("serverInfo") or (meta or {}).get("io.modelcontextprotocol/serverInfo")
-    name = info.get("name") if isinstance(info, dict) else None
+    name = claimed_in(told).get("name")
     return name if isinstance(name, str) else None
