@@ -9,6 +9,7 @@ from tests.ledger.examples import ABOUT, DELETE
 
 from handraise.conversation.digest import canonical, digest
 from handraise.conversation.recorded import Record
+from handraise.errors import LedgerError
 from handraise.forms import Choice, Flag, Form, Option, Text, dump_form
 from handraise.ledger.contents import KEEPINGS, Keeping, matches, reveal
 from handraise.ledger.events import Event, Field, Link, parse_event
@@ -164,3 +165,14 @@ def test_ids_sort_by_time_and_are_never_the_same() -> None:
     ids = [new_id("e_", 1_700_000_000_000 + at) for at in range(100)]
     assert ids == sorted(ids)
     assert len({new_id("e_", 5) for _ in range(100)}) == 100
+
+
+def test_what_could_not_be_read_back_is_not_written(clock: Clock) -> None:
+    unread = Trail("q_1", ABOUT, None, clock=clock)
+    for saying in (unread.asked, unread.shown):
+        with pytest.raises(LedgerError, match="message"):
+            saying()
+    for saying in (unread.failed, unread.ambiguous, lambda: unread.refused(())):
+        with pytest.raises(LedgerError, match="reasons"):
+            saying()
+    assert event_of(unread.refused(("it breaks a rule",))).reasons == ("it breaks a rule",)

@@ -15,26 +15,13 @@ from json import encoder
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from handraise.compact import compact_encoder
 from handraise.errors import LedgerError
 
 T = TypeVar("T")
 
 _SAFE = 2**53 - 1
-_plain_encoder = json.JSONEncoder(
-    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False
-)
-
-
-def _made_once() -> Any:
-    """The encoder behind `encode`, which makes a new one for every value; that takes as long as encoding."""
-    make: Any = getattr(encoder, "c_make_encoder", None)
-    if make is None:  # no CPython
-        return _plain_encoder.encode
-    made = make(None, _plain_encoder.default, encoder.encode_basestring, None, ":", ",", True, False, False)
-    return lambda plain: "".join(made(plain, 0))
-
-
-_encode = _made_once()
+_encode = compact_encoder(ascii_only=False, sort_keys=True, allow_nan=False)
 dump_text: Callable[[str], str] = encoder.encode_basestring
 """The canonical JSON of a text."""
 
@@ -49,8 +36,7 @@ def dump_value(value: object) -> bytes:
 
 def dump_plain(plain: Any) -> str:
     """The canonical JSON of what `plain_of` gave. Raises `ValueError` for what it cannot have given."""
-    text: str = _encode(plain)
-    return text
+    return _encode(plain)
 
 
 def parse_value(kind: type[T], data: bytes) -> T:

@@ -7,7 +7,7 @@ the event, and with it the proof, stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -100,7 +100,7 @@ class Content:
     ref: str
     """Where it is kept, if it is. What is kept there can be erased."""
     hash: str
-    """HMAC-SHA-256 under a key of its own, which is erased together with it."""
+    """Keyed BLAKE2b-256, under a key of its own which is erased together with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +125,16 @@ class Link:
     """Names of reasons, not sentences."""
 
 
+Ended = Literal["result", "error", "cancelled", "stopped"]
+"""How a call ended. Stopped: the person said no to what it was for, so that it did nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Use:
     """The call that used an answer, and how it ended."""
 
     request: Request
-    ended: Literal["result", "error", "cancelled", "stopped"]
-    """Stopped: the person said no to what it was for, so that it did nothing."""
+    ended: Ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +193,9 @@ ENDINGS: Final[frozenset[Kind]] = frozenset(
 
 def dump_event(event: Event) -> bytes:
     """The canonical JSON of an event (RFC 8785). Raises `LedgerError` when it says too little for its kind."""
-    _require_enough(event.kind, {name for name in _NEEDS[event.kind] if getattr(event, name)})
+    for name in _NEEDS[event.kind]:
+        if not getattr(event, name):
+            raise LedgerError(f"an event of kind {event.kind!r} needs {name}")
     return dump_value(event)
 
 
@@ -204,12 +209,12 @@ def dump_about(about: About) -> str:
     return f"{{{before}{request}{behind}{trace}}}"
 
 
-def join_event(kind: Kind, members: dict[str, str]) -> bytes:
+def join_event(kind: Kind, members: list[str]) -> bytes:
     """The canonical JSON of an event from its members, each of them dumped already together with its name."""
-    _require_enough(kind, members)
-    joined = ",".join(sorted([f'"kind":"{kind}"', *members.values()]))
+    members.append(f'"kind":"{kind}"')
+    members.sort()
     try:
-        return f"{{{joined}}}".encode()
+        return f"{{{','.join(members)}}}".encode()
     except UnicodeError as error:
         raise LedgerError(f"this cannot be written to the ledger: {error}") from None
 
@@ -246,9 +251,3 @@ def _dump_request(request: Request) -> str:
     arguments = "" if request.arguments is None else f'"arguments":{dump_text(request.arguments)},'
     target = "" if request.target is None else f',"target":{dump_text(request.target)}'
     return f'{{{arguments}"method":{dump_text(request.method)}{target}}}'
-
-
-def _require_enough(kind: Kind, said: Container[str]) -> None:
-    for name in _NEEDS[kind]:
-        if name not in said:
-            raise LedgerError(f"an event of kind {kind!r} needs {name}")

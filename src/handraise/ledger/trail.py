@@ -11,10 +11,11 @@ from typing import Any, Final, Literal
 
 from handraise.conversation.digest import canonical, digest
 from handraise.conversation.recorded import Kept, Record
+from handraise.errors import LedgerError
 from handraise.forms import Choice, Choices, Flag, Form, Integer, Number, Text, dump_form
 from handraise.ledger.canonical import dump_plain, dump_text, plain_of
 from handraise.ledger.contents import KEY_SIZE, Keeping, hide, keeps
-from handraise.ledger.events import About, Field, Kind, Link, Request, Use, dump_about, join_event
+from handraise.ledger.events import About, Ended, Field, Kind, Link, Request, Use, dump_about, join_event
 from handraise.policy.secrets import SecretFinding
 from handraise.questions import FormQuestion, Question
 from handraise.revisions import Revision
@@ -97,13 +98,11 @@ class Trail:
     def asked(self) -> Record:
         """It is asked from now on."""
         self.asked_at = int(self._clock() * 1000)
-        return self._asking("asked", {})
+        return self._asking("asked", [])
 
     def shown(self) -> Record:
         """A desk really displayed it to a person."""
-        if self._message is None:
-            return self._asking("shown", {})
-        return self._record("shown", {"message": self._message})
+        return self._asking("shown", []) if self._message is None else self._record("shown", [self._message])
 
     def decided(
         self,
@@ -115,95 +114,93 @@ class Trail:
         reasons: tuple[str, ...] = (),
     ) -> Record:
         """Somebody decided it."""
-        said = {"action": f'"action":"{action}"', "decided_by": f'"decided_by":"{by}"'}
+        said = [f'"action":"{action}"', f'"decided_by":"{by}"']
         if edited:
-            said["edited"] = f'"edited":{dump_plain(edited)}'
-        answer = None if content is None else canonical(content)
-        return self._record("decided", said, reasons, answer=answer, how=action)
+            said.append(f'"edited":{dump_plain(edited)}')
+        answer = None if content is None else ("answer", canonical(content), keeps(self._keeping, "fields"))
+        return self._record("decided", said, reasons, content=answer, how=action)
 
     def opened(self) -> Record:
         """Its link was opened in a browser."""
         link = None if self._shown is None else self._shown.link
-        return self._record("opened", {} if link is None else {"link": _dump_link(link)})
+        return self._record("opened", [] if link is None else [_dump_link(link)])
 
     def completed(self) -> Record:
         """What it led to in the browser was finished."""
-        return self._record("completed", {})
+        return self._record("completed", [])
 
-    def used(self, request: Request, ended: Literal["result", "error", "cancelled", "stopped"]) -> Record:
+    def used(self, request: Request, ended: Ended) -> Record:
         """The call that used the answer is over."""
-        used = dump_plain(plain_of(Use(request, ended)))
-        return self._record("used", {"used": f'"used":{used}'}, how=ended)
+        return self._record("used", [f'"used":{dump_plain(plain_of(Use(request, ended)))}'], how=ended)
 
     def refused(self, reasons: tuple[str, ...]) -> Record:
         """It may not be asked: nobody saw it."""
-        return self._asking("refused", {"decided_by": '"decided_by":"policy"'}, reasons)
+        return self._asking("refused", ['"decided_by":"policy"'], reasons)
 
     def expired(self) -> Record:
         """Nobody answered in time."""
-        return self._record("expired", {"decided_by": '"decided_by":"timeout"'})
+        return self._record("expired", ['"decided_by":"timeout"'])
 
     def withdrawn(self, *reasons: str) -> Record:
         """The asker went away."""
-        return self._record("withdrawn", {}, reasons)
+        return self._record("withdrawn", [], reasons)
 
     def failed(self, *reasons: str) -> Record:
         """There is no answer, because something went wrong or nobody could be asked."""
-        return self._record("failed", {}, reasons)
+        return self._record("failed", [], reasons)
 
     def ambiguous(self, *reasons: str) -> Record:
         """Nobody knows how it ended."""
-        return self._record("ambiguous", {}, reasons)
+        return self._record("ambiguous", [], reasons)
 
-    def _asking(self, kind: Kind, said: dict[str, str], reasons: tuple[str, ...] = ()) -> Record:
+    def _asking(self, kind: Kind, said: list[str], reasons: tuple[str, ...] = ()) -> Record:
         shown = self._shown
-        if shown is None:  # it could not even be read
+        if shown is None:
+            if kind != "refused":  # what could not even be read is asked of nobody
+                raise LedgerError(f"an event of kind {kind!r} needs a message")
             return self._record(kind, said, reasons)
         if shown.fields:
-            said["fields"] = _dump_fields(shown.fields)
+            said.append(_dump_fields(shown.fields))
         if shown.schema is not None:
-            said["schema"] = f'"schema":{dump_text(shown.schema)}'
+            said.append(f'"schema":{dump_text(shown.schema)}')
         if shown.secret is not None:
-            said["secret"] = f'"secret":{dump_text(shown.secret)}'
+            said.append(f'"secret":{dump_text(shown.secret)}')
         if shown.link is not None:
-            said["link"] = _dump_link(shown.link)
-        record = self._record(kind, said, reasons, message=shown.message.encode())
-        self._message = said["message"]
-        return record
+            said.append(_dump_link(shown.link))
+        message = "message", shown.message.encode(), keeps(self._keeping, "message")
+        return self._record(kind, said, reasons, content=message)
 
     def _record(
         self,
         kind: Kind,
-        said: dict[str, str],
+        said: list[str],
         reasons: tuple[str, ...] = (),
         *,
-        message: bytes | None = None,
-        answer: bytes | None = None,
+        content: tuple[str, bytes, bool] | None = None,
         how: str = "",
     ) -> Record:
-        """What is `said` is dumped already, with its name. Of a message and an answer the event has the hash.
-
-        `how` tells apart two events of one kind that may both happen to a question.
+        """What is `said` is dumped already, with its name. Of a `content` (its name, itself, whether it is kept) the
+        event has the hash. `how` tells apart two events of one kind that may both happen to a question.
         """
         now = int(self._clock() * 1000)
         drawn = os.urandom(8 + KEY_SIZE)  # one draw for all that has to be random
-        unique = f"{now:012x}{drawn[:8].hex()}"
+        unique = _by_time(now, drawn[:8])
         once = _same_id(self.question, kind, how) if self._again else ""
-        said["about"] = self._about
-        said["id"] = f'"id":"{once or f"e_{unique}"}"'
-        said["question"] = self._named
-        said["time"] = f'"time":{now}'
-        if reasons:
-            said["reasons"] = f'"reasons":{dump_plain(reasons)}'
-        if kind in _TIMED and self.asked_at is not None:
-            said["latency"] = f'"latency":{max(0, now - self.asked_at)}'
         kept: tuple[Kept, ...] = ()
-        if message is not None:
-            keep = keeps(self._keeping, "message")
-            said["message"], kept = _hide("message", message, f"c_{unique}", drawn[8:], keep)
-        elif answer is not None:
-            keep = keeps(self._keeping, "fields")
-            said["answer"], kept = _hide("answer", answer, f"c_{unique}", drawn[8:], keep)
+        if content is not None:
+            name, plain, keep = content
+            hashed, hidden = hide(plain, ref=f"c_{unique}", key=drawn[8:], keep=keep)
+            said.append(f'"{name}":{{"hash":"{hashed}","ref":"{hidden.ref}"}}')
+            kept = (hidden,)
+            if name == "message":
+                self._message = said[-1]
+        if reasons:
+            said.append(f'"reasons":{dump_plain(reasons)}')
+        elif kind in _EXPLAINED:
+            raise LedgerError(f"an event of kind {kind!r} needs reasons")
+        if kind in _TIMED and self.asked_at is not None:
+            said.append(f'"latency":{max(0, now - self.asked_at)}')
+        said += self._about, self._named, f'"id":"{once or f"e_{unique}"}"', f'"time":{now}'
         return Record(self.question, join_event(kind, said), kind in self._open, kept, once)
 
 
@@ -213,21 +210,22 @@ _TIMED: Final[frozenset[Kind]] = frozenset(
     {"shown", "decided", "completed", "expired", "withdrawn", "failed"}
 )
 """The kinds that say how long it took."""
+_EXPLAINED: Final[frozenset[Kind]] = frozenset({"refused", "failed", "ambiguous"})
+"""The kinds that say why."""
 
 
 def new_id(prefix: str, now: int) -> str:
     """An id that sorts by time: new ones are written next to each other, which is what costs least."""
-    return f"{prefix}{now:012x}{os.urandom(8).hex()}"
+    return prefix + _by_time(now, os.urandom(8))
+
+
+def _by_time(now: int, drawn: bytes) -> str:
+    return (now.to_bytes(6, "big") + drawn).hex()
 
 
 def _same_id(question: str, kind: Kind, how: str) -> str:
     """The id of what happened to a question, whoever tells of it how often."""
     return f"e_{hashlib.sha256(f'{question} {kind} {how}'.encode()).hexdigest()[:28]}"
-
-
-def _hide(name: str, plain: bytes, ref: str, key: bytes, keep: bool) -> tuple[str, tuple[Kept]]:
-    hashed, kept = hide(plain, ref=ref, key=key, keep=keep)
-    return f'"{name}":{{"hash":"{hashed}","ref":"{ref}"}}', (kept,)
 
 
 @lru_cache(maxsize=256)
