@@ -127,7 +127,7 @@ class Node:
     async def consume(self, count: int, clients: int) -> tuple[float, float]:
         """What an answer with its event takes: seconds that pass, and seconds of this node's processor."""
         tokens = await self._opened(count)
-        self.store.attend(lambda token: True)  # their bodies are here, as those of a node's own calls are
+        self.store.attend(lambda token, brought: True)  # their bodies are here, as those of a node's own calls are
 
         async def one(token: str) -> None:
             event = Record("q", BODY, False)

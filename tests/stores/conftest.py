@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
 
 import pytest
+from tests.conversation.parking import Parking
 from tests.postgres import PostgresServer, running_postgres
 from tests.stores.cluster import Program
+
+from handraise.stores.postgres import PostgresStore
+
+Nodes = Callable[..., PostgresStore]
 
 
 @pytest.fixture(scope="session")
@@ -20,3 +26,34 @@ def nursery() -> Iterator[Program]:
     program = Program("tests.stores.node")
     yield program
     program.end()
+
+
+@pytest.fixture
+async def node(postgres: PostgresServer) -> AsyncIterator[Nodes]:
+    """Makes nodes that share one database."""
+    url, made = postgres.new_database(), []
+
+    def node(**options: Any) -> PostgresStore:
+        usual = {"keys": [b"k" * 32], "lease": 5.0, "poll": 0.2, "patience": 10.0}
+        store = PostgresStore(url, **{**usual, **options})
+        made.append(store)
+        return store
+
+    yield node
+    for store in made:
+        await store.aclose()
+
+
+@pytest.fixture
+async def park(node: Nodes) -> AsyncIterator[type[Parking]]:
+    """Makes servers, and stops them before the stores of their nodes are let go of."""
+    made = []
+
+    class Stopped(Parking):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            made.append(self)
+
+    yield Stopped
+    for parking in made:
+        await parking.lot.close()

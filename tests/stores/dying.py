@@ -10,14 +10,20 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
+from handraise.conversation.records import Brought
+from handraise.conversation.store import Answered
+
 POINTS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "asked": ("open_round", lambda _: True),
     "answer taken": ("consume", lambda taken: taken.verdict == "first"),
-    "answer taken up": ("take_up", lambda answers: answers is not None),
+    "answer taken for another": ("consume", lambda taken: taken.elsewhere),
+    "answer taken up": ("take_up", lambda brought: brought is not None),
     "result written": ("settle", lambda _: True),
     "call ended": ("end", lambda _: True),
 }
 """After which method of the store a node dies, and whether this call of it counts."""
+BROUGHT = "answer brought"
+"""A node dies when it learns of an answer that another one took, before its body does."""
 
 
 class Dying:
@@ -44,4 +50,18 @@ class Dying:
                 return result
 
             setattr(store, name, deadly)
+        if self._point in (BROUGHT, "answer taken up"):
+            store.attend = self._attending(store.attend)
         return store
+
+    def _attending(self, attend: Callable[[Answered], None]) -> Callable[[Answered], None]:
+        """Whoever is to die when it takes up an answer is brought none: as if it did not fit into the hint."""
+
+        def attending(answered: Answered) -> None:
+            def told(token: str, brought: Brought | None) -> bool:
+                self.reached(BROUGHT)
+                return answered(token, None)
+
+            attend(told)
+
+        return attending

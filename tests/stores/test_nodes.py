@@ -3,55 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
 from mcp.server.mcpserver import MCPServer
 from tests.conversation.parking import Log, Parking, ask, one_question, two_questions, until, within
 from tests.postgres import PostgresServer
+from tests.stores.conftest import Nodes
 
 from handraise import Handraise
 from handraise.conversation import Conversation
 from handraise.errors import NotReplayable, StateRefused, StoreError
 from handraise.server.install import lowlevel_server
-from handraise.stores.postgres import PostgresStore, migrations
+from handraise.stores.postgres import migrations
 from handraise.testing.stores import a_round, consume
 
 pytestmark = [pytest.mark.stranger, pytest.mark.anyio]
-
-Nodes = Callable[..., PostgresStore]
-
-
-@pytest.fixture
-async def node(postgres: PostgresServer) -> AsyncIterator[Nodes]:
-    """Makes nodes that share one database."""
-    url, made = postgres.new_database(), []
-
-    def node(**options: Any) -> PostgresStore:
-        usual = {"keys": [b"k" * 32], "lease": 5.0, "poll": 0.2, "patience": 10.0}
-        store = PostgresStore(url, **{**usual, **options})
-        made.append(store)
-        return store
-
-    yield node
-    for store in made:
-        await store.aclose()
-
-
-@pytest.fixture
-async def park(node: Nodes) -> AsyncIterator[type[Parking]]:
-    """Makes servers, and stops them before the stores of their nodes are let go of."""
-    made = []
-
-    class Stopped(Parking):
-        def __init__(self, *args: Any, **options: Any) -> None:
-            super().__init__(*args, **options)
-            made.append(self)
-
-    yield Stopped
-    for parking in made:
-        await parking.lot.close()
 
 
 @pytest.mark.shows("X2")

@@ -48,7 +48,9 @@ async def test_a_node_is_gone_when_it_left_or_its_lease_is_over(postgres: Postgr
     url = postgres.new_database()
     first, other = (PostgresStore(url, keys=[b"k" * 32]) for _ in range(2))
     here, left = await first.tickets.enter(), await other.tickets.enter()
-    await Node(first.database, "killed", lease=0.3).beat()  # and never again
+    killed = Node(first.database, "killed", lease=0.3)
+    await killed.beat()  # and never again
+    await killed.line.aclose()
     assert await first.tickets.gone({here, left, "killed", "nobody"}) == {"nobody"}
     await other.aclose()
     async with asyncio.timeout(10):

@@ -21,6 +21,8 @@ STEPS = (
     "asked",
     "shown",
     "answer taken",
+    "answer taken for another",
+    "answer brought",
     "answer taken up",
     "body resumed",
     "result written",
@@ -28,6 +30,8 @@ STEPS = (
     "result returned",
 )
 TOOLS = ("parked", "replayed")
+AMONG_NODES = ("answer taken for another", "answer brought", "answer taken up")
+"""Steps of a question whose answer comes to another node. A file knows no nodes: whoever takes an answer goes on."""
 DONE = ("result written", "call ended", "result returned")
 """Steps after which the result is there, whether or not the call may run again."""
 
@@ -61,13 +65,13 @@ class Lives(NamedTuple):
 async def live(cluster: Cluster, tool: str, step: str, dying: Node, other: Node) -> Life:
     """Call one node, which dies at a step, and go on at another."""
     job = f"{tool}-{step.replace(' ', '-')}"
-    first = await cluster.try_call(tool, job, dying)
+    first = await cluster.try_call(tool, job, other if step == "answer taken for another" else dying)
     round_ = asked(first or await cluster.call(tool, job, other))  # it heard of nothing, and calls again
     if step == "shown":
         dying.kill()
     said = answer(*round_, "Ada")
     second = None
-    if step not in ("asked", "shown", "answer taken up"):
+    if step not in ("asked", "shown", "answer brought", "answer taken up"):
         second = await cluster.try_call(tool, job, dying, **said)
     if step == "result returned":
         dying.kill()
@@ -99,7 +103,7 @@ def check_death(life: Life, step: str) -> None:
 
 def check_end(life: Life, tool: str, step: str) -> None:
     """The call goes on or ends with a clear error, and however often it is asked for, always the same."""
-    goes_on = tool == "replayed" or step in ("asked", *DONE)
+    goes_on = tool == "replayed" or step in ("asked", "answer taken for another", *DONE)
     for end in [*life.ends, life.second or life.ends[0]]:
         assert text_of(end) == text_of(life.ends[0]), life
         assert (f"{life.job} Ada on " if goes_on else "may not run again by itself") in text_of(end), life
@@ -127,9 +131,7 @@ def check_all(lives: Lives) -> None:
 async def test_whenever_a_node_is_killed_its_answer_is_used_once_or_ambiguous_on_sqlite(
     nursery: Program, tmp_path: Path
 ) -> None:
-    steps = [
-        step for step in STEPS if step != "answer taken up"
-    ]  # a file knows no nodes: who takes it goes on
+    steps = [step for step in STEPS if step not in AMONG_NODES]
     with running_cluster(nursery, str(tmp_path / "store.db")) as cluster:
         check_all(await live_all(cluster, [(tool, step) for step in steps for tool in TOOLS]))
 

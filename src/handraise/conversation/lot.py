@@ -12,7 +12,7 @@ from handraise.conversation.conversation import Conversation
 from handraise.conversation.deadlines import Deadlines
 from handraise.conversation.digest import digest
 from handraise.conversation.recorded import Record
-from handraise.conversation.records import Binding, Consumption, Json, Outcome, RoundRecord
+from handraise.conversation.records import Binding, Brought, Consumption, Json, Outcome, RoundRecord
 from handraise.conversation.rounds import Round, Terms
 from handraise.conversation.store import Store
 from handraise.errors import ConversationError, NoRoom, NotReplayable, StateRefused, StoreError
@@ -116,23 +116,28 @@ class Lot:
             await self.store.changed(token)
         return await live[0].wait(live[1])
 
-    def _answered_elsewhere(self, token: str) -> bool:
+    def _answered_elsewhere(self, token: str, brought: Brought | None) -> bool:
         """Another node took the answers to a round; whether its body is here."""
         live = self.live.get(token)
-        if live is not None and live[0].waits_at(live[1]):
+        if live is not None and brought is not None:
+            self._go_on(token, live, brought)
+        elif live is not None and live[0].waits_at(live[1]):
             self.spawn(self._take_up(token, live))
         return live is not None
 
     async def _take_up(self, token: str, live: tuple[Conversation, Round]) -> None:
-        """Go on with a body that waits here. Whoever brought its answers gets from the store what comes of them."""
-        now = self.store.now()
         try:
-            answers = await self.store.take_up(token, now=now)
+            brought = await self.store.take_up(token, now=self.store.now())
         except StoreError:
             return  # we are told again
-        if answers is not None and live[0].waits_at(live[1]):
-            self._hold(token, now)
-            live[0].take(answers)
+        if brought is not None:
+            self._go_on(token, live, brought)
+
+    def _go_on(self, token: str, live: tuple[Conversation, Round], brought: Brought) -> None:
+        """Go on with a body that waits here. Whoever brought its answers gets from the store what comes of them."""
+        if live[0].waits_at(live[1]):
+            self._hold(token, brought.since)
+            live[0].take(brought.answers)
 
     async def _find(self, token: str) -> RoundRecord:
         record = await self.store.find_round(token)

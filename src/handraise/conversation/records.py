@@ -86,6 +86,13 @@ class Consumption(NamedTuple):
     """Whether the body is parked at another node, which lives and goes on with it."""
 
 
+class Brought(NamedTuple):
+    """Answers that another node took to a round of this one, and since when they are this one's to go on with."""
+
+    answers: dict[str, Json]
+    since: float
+
+
 class Flow(NamedTuple):
     """A URL question that somebody has to finish in a browser."""
 

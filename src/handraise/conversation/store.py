@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from handraise.conversation.recorded import LedgerTables, Record
 from handraise.conversation.records import (
     Binding,
+    Brought,
     Consumption,
     Entry,
     Flow,
@@ -19,6 +20,12 @@ from handraise.conversation.records import (
 
 if TYPE_CHECKING:
     from handraise.vault.records import SecretTable
+
+Answered: TypeAlias = Callable[[str, Brought | None], bool]
+"""Takes the token of a round that another node answered; says whether the body is here.
+
+With it come the answers, when it is sure that nobody else goes on with them; without them it is to `take_up` the round.
+"""
 
 
 class Store(Protocol):
@@ -89,14 +96,11 @@ class Store(Protocol):
         """
         ...
 
-    def attend(self, answered: Callable[[str], bool]) -> None:
-        """Call this with every round of this node that another one answered; it says whether the body is here.
-
-        Stores that know no nodes never call it.
-        """
+    def attend(self, answered: Answered) -> None:
+        """Call this with every round of this node that another one answered. Stores that know no nodes never do."""
         ...
 
-    async def take_up(self, token: str, *, now: float) -> dict[str, Json] | None:
+    async def take_up(self, token: str, *, now: float) -> Brought | None:
         """The answers that another node took to a round of this one, to go on with it from `now`; else None."""
         ...
 

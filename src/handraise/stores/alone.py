@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 
-from handraise.conversation.records import Json
+from handraise.conversation.records import Brought
+from handraise.conversation.store import Answered
 
 _LOOK_AGAIN = 0.1
 
@@ -20,10 +20,10 @@ class Alone:
     def now(self) -> float:
         return time.time()
 
-    def attend(self, answered: Callable[[str], bool]) -> None:
+    def attend(self, answered: Answered) -> None:
         """Nobody elsewhere answers."""
 
-    async def take_up(self, token: str, *, now: float) -> dict[str, Json] | None:
+    async def take_up(self, token: str, *, now: float) -> Brought | None:
         return None
 
     async def changed(self, token: str) -> None:

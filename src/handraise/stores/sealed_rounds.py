@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from handraise.conversation.records import Binding, Consumption, Entry, Json, Outcome, RoundRecord
+from handraise.conversation.records import Binding, Brought, Consumption, Entry, Json, Outcome, RoundRecord
 from handraise.errors import StoreError
 from handraise.stores.seal import Sealer
 
@@ -101,6 +101,16 @@ def load_answers(sealer: Sealer, token: str, sealed: bytes | None, pins: dict[st
     """The answers that a round was used with, as the next steps of its journal."""
     given = {} if sealed is None else _load(sealer, sealed, f"rounds/{token}/answers")
     return tuple(Entry("answer", key, pins.get(key, ""), value) for key, value in given.items())
+
+
+def dump_brought(sealer: Sealer, token: str, tenure: str, brought: Brought) -> bytes:
+    """Answers on their way to the node of their round, good for one round and while the node has this lease."""
+    return _dump(sealer, list(brought), f"brought/{token}/{tenure}")
+
+
+def load_brought(sealer: Sealer, token: str, tenure: str, sealed: bytes) -> Brought:
+    """The answers that came to the node which has this lease. StoreError when they are for anything else."""
+    return Brought(*_load(sealer, sealed, f"brought/{token}/{tenure}"))
 
 
 def dump_outcome(sealer: Sealer, token: str, outcome: Outcome) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, LiteralString, TypeAlias, TypeVar
 
@@ -37,11 +37,9 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
 class Database:
     """Runs work on connections of its own, at most `connections` at once, opened when they are first needed."""
 
-    def __init__(
-        self, url: str, *, keys: Sequence[bytes | str], patience: float = 10.0, connections: int = 32
-    ) -> None:
+    def __init__(self, url: str, sealer: Sealer, *, patience: float, connections: int) -> None:
         self.url = url
-        self.sealer: Sealer = Sealer(keys)
+        self.sealer = sealer
         self._patience = patience
         self._free = asyncio.Semaphore(connections)
         self._idle: list[Connection] = []
@@ -50,6 +48,10 @@ class Database:
         self._migrated = False
         self._behind: float | None = None
         self._trying: set[asyncio.Task[Any]] = set()
+
+    def aside(self) -> Database:
+        """The same database by one connection more, for what no other statement may hold up."""
+        return Database(self.url, self.sealer, patience=self._patience, connections=1)
 
     async def run(self, work: Work[T]) -> T:
         """What the work returns. While the database is away the caller waits; in the end, a `StoreError`."""

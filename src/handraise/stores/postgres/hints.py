@@ -2,12 +2,13 @@
 
 A hint is sent beside the transaction that it tells of, never inside: NOTIFY takes a lock that lets one transaction
 commit after the other. Hints for the same node that wait while one is on its way go together. A hint that is lost
-costs time, and never an answer: every node looks for itself now and then.
+costs time, and never an answer: every node looks for itself now and then. Answers go along, sealed, where they fit.
 """
 
 from __future__ import annotations
 
 import asyncio
+from base64 import b64decode, b64encode
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeAlias
@@ -16,19 +17,20 @@ import psycopg
 
 from handraise.errors import StoreError
 from handraise.stores.postgres.database import Database
+from handraise.stores.postgres.nodes import Node
 
-Told: TypeAlias = Callable[[str, str], None]
-"""Called with the node that gives a hint, and the token that it is about."""
+Told: TypeAlias = Callable[[str, str, bytes], None]
+"""Called with the node that gives a hint, the token that it is about, and what it brings."""
 
-_FULL = 7_000
-"""PostgreSQL takes 8,000 bytes in one notification."""
+_FULL = 7_900
+"""PostgreSQL takes fewer than 8,000 bytes in one notification."""
 _PAUSE = 0.2
 
 
 class Hints:
     """Sends the hints of one node, and hears those which are for it."""
 
-    def __init__(self, database: Database, node: str, told: Told) -> None:
+    def __init__(self, database: Database, node: Node, told: Told) -> None:
         self._database = database
         self._node = node
         self._told = told
@@ -53,9 +55,9 @@ class Hints:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def give(self, node: str, token: str) -> None:
+    def give(self, node: str, token: str, brought: bytes = b"") -> None:
         """Hint to a node, soon, that something happened to a round."""
-        self._waiting.setdefault(node, []).append(token)
+        self._waiting.setdefault(node, []).append(_written(token, brought))
         if self._sending is None or self._sending.done():
             self._sending = asyncio.create_task(self._send(), name="handraise hints")
 
@@ -63,20 +65,20 @@ class Hints:
         while self._waiting:
             waiting, self._waiting = self._waiting, {}
             channels, payloads = [], []
-            for node, tokens in waiting.items():
-                for payload in _packed(self._node, tokens):
+            for node, hints in waiting.items():
+                for payload in _packed(self._node.name, hints):
                     channels.append(_channel(node))
                     payloads.append(payload)
             query = "SELECT pg_notify(c, p) FROM unnest(%s::text[], %s::text[]) AS hint (c, p)"
             with suppress(StoreError):
-                await self._database.all(query, (channels, payloads))
+                await self._node.line.all(query, (channels, payloads))
 
     async def _listen(self) -> None:
         while True:
             try:
                 db = await self._database.connect()
                 async with db:
-                    await db.execute(f"LISTEN {_channel(self._node)}")
+                    await db.execute(f"LISTEN {_channel(self._node.name)}")
                     self._hearing.set()
                     async for notice in db.notifies():
                         self._hear(notice.payload)
@@ -84,18 +86,32 @@ class Hints:
                 await asyncio.sleep(_PAUSE)
 
     def _hear(self, payload: str) -> None:
-        sender, *tokens = payload.split(" ")
-        for token in tokens:
-            self._told(sender, token)
+        sender, *hints = payload.split(" ")
+        for hint in hints:
+            self._told(sender, *_read(hint))
 
 
-def _packed(sender: str, tokens: list[str]) -> list[str]:
-    """The tokens in as few payloads as they fit into."""
+def _written(token: str, brought: bytes) -> str:
+    """One hint. What is too long to be brought is left for the other node to take up."""
+    hint = f"{token}:{b64encode(brought).decode()}" if brought else token
+    return hint if len(hint) < _FULL - 100 else token
+
+
+def _read(hint: str) -> tuple[str, bytes]:
+    token, _, brought = hint.partition(":")
+    try:
+        return token, b64decode(brought, validate=True)
+    except ValueError:  # whoever may use the database may send anything
+        return token, b""
+
+
+def _packed(sender: str, hints: list[str]) -> list[str]:
+    """The hints in as few payloads as they fit into."""
     packed = [sender]
-    for token in tokens:
-        if len(packed[-1]) + len(token) >= _FULL:
+    for hint in hints:
+        if len(packed[-1]) + len(hint) >= _FULL:
             packed.append(sender)
-        packed[-1] += f" {token}"
+        packed[-1] += f" {hint}"
     return packed
 
 

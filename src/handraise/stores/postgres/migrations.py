@@ -114,6 +114,9 @@ STEPS: tuple[LiteralString, ...] = (
     CREATE INDEX letters_by_node ON letters (node);
     ALTER TABLE nodes ADD COLUMN lease interval NOT NULL DEFAULT '15 seconds';
     """,
+    """
+    ALTER TABLE nodes ADD COLUMN tenure text NOT NULL DEFAULT '';
+    """,
 )
 
 

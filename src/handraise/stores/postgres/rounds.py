@@ -6,15 +6,24 @@ A round has an owner: the node where the body is parked. While that node lives t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, LiteralString
+from typing import Any, LiteralString, NamedTuple
 
 from handraise.conversation.recorded import Record
-from handraise.conversation.records import Binding, Consumption, Entry, Json, Outcome, RoundRecord, Unfinished
+from handraise.conversation.records import (
+    Binding,
+    Brought,
+    Consumption,
+    Entry,
+    Json,
+    Outcome,
+    RoundRecord,
+    Unfinished,
+)
 from handraise.errors import StoreError
 from handraise.stores import sealed_rounds as rows
 from handraise.stores.postgres.along import Along
 from handraise.stores.postgres.database import Connection, Database
-from handraise.stores.postgres.nodes import LIVES
+from handraise.stores.postgres.nodes import LIVES, PRESENT
 
 _INSERT: LiteralString = f"""
     INSERT INTO rounds ({rows.COLUMNS}, owner)
@@ -38,7 +47,8 @@ _FIND: LiteralString = f"""
         (SELECT array_agg(entry ORDER BY position) FROM journal WHERE journal.conversation = r.conversation)
     FROM rounds r WHERE token = %s"""  # noqa: S608
 _JUDGED: LiteralString = f"""
-    SELECT {rows.JUDGED}, owner, owner <> %s AND {LIVES} FROM rounds WHERE token = %s"""  # noqa: S608
+    SELECT {rows.JUDGED}, owner, (SELECT tenure FROM nodes WHERE name = owner AND name <> %s AND {PRESENT})
+    FROM rounds WHERE token = %s"""  # noqa: S608
 _USE: LiteralString = """
     UPDATE rounds SET digest = %(digest)s, answers = %(answers)s, since = %(now)s
     WHERE token = %(token)s AND digest IS NULL AND until IS NULL"""
@@ -65,6 +75,14 @@ _PRUNE: LiteralString = """
         )
     )
     SELECT count(*) FROM gone"""
+
+
+class Home(NamedTuple):
+    """The other node where a round is parked, which lives."""
+
+    node: str
+    brought: bytes = b""
+    """The answers, sealed for it as they are taken in its name; nothing when it has to take them up itself."""
 
 
 class Rounds:
@@ -106,8 +124,8 @@ class Rounds:
         digest: str,
         now: float,
         events: Sequence[Record],
-    ) -> tuple[Consumption, str | None]:
-        """What the retry is told, and the node whose round it is."""
+    ) -> tuple[Consumption, Home | None]:
+        """What the retry is told, and where the body is if that is elsewhere."""
         sealer = self._database.sealer
         use: dict[str, Any] | None = None
         while True:
@@ -118,27 +136,40 @@ class Rounds:
                 )  # written; the connection was lost before we heard of it
             else:
                 taken = rows.judge(sealer, token, row, binding, digest, now)
-            owner, elsewhere = (None, False) if row is None else row[10:]
-            taken = taken._replace(elsewhere=bool(elsewhere) and taken.outcome is None)
-            if taken.verdict != "first" or use is not None:
-                return taken, owner
+            owner, tenure = (None, None) if row is None else row[10:]
+            home = None
+            if owner is not None and tenure is not None and taken.outcome is None:
+                taken, home = taken._replace(elsewhere=True), Home(owner)
+            if taken.verdict == "refused":
+                return taken, None
+            if taken.verdict == "again" or use is not None:
+                return taken, home
+            if home is not None and tenure:
+                brought = rows.dump_brought(sealer, token, tenure, Brought(answers, now))
+                home = home._replace(brought=brought)
             sealed, given = rows.dump_use(sealer, token, digest, answers)
             use = {"digest": sealed, "answers": given, "now": now, "token": token}
             if await self._along.write(_USE, use, events):
-                return taken, owner
+                return taken, home
 
     async def hold(self, token: str, since: float, now: float) -> bool:
         params = {"token": _text(token), "since": since, "now": now, "node": self._node}
         return await self._database.change(_HOLD, params) == 1
 
-    async def take_up(self, token: str, now: float) -> dict[str, Json] | None:
+    async def take_up(self, token: str, now: float) -> Brought | None:
         params = {"token": token, "now": now, "node": self._node}
         row = await self._database.one(_TAKE_UP, params)
         if row is None:
             return None
-        return {
-            entry.key: entry.value for entry in rows.load_answers(self._database.sealer, token, row[0], {})
-        }
+        given = rows.load_answers(self._database.sealer, token, row[0], {})
+        return Brought({entry.key: entry.value for entry in given}, now)
+
+    def unpack(self, token: str, sealed: bytes, tenure: str) -> Brought | None:
+        """The answers that were brought to a round of this node; None unless they are for this very lease of it."""
+        try:
+            return rows.load_brought(self._database.sealer, token, tenure, sealed)
+        except StoreError:
+            return None
 
     async def disown(self, token: str) -> None:
         """The body is not here: whoever waits for the round may go on with it."""

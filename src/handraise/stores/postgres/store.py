@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from handraise.conversation.recorded import Record
 from handraise.conversation.records import (
     Binding,
+    Brought,
     Consumption,
     Entry,
     Flow,
@@ -16,6 +17,7 @@ from handraise.conversation.records import (
     RoundRecord,
     Unfinished,
 )
+from handraise.conversation.store import Answered
 from handraise.stores.postgres.along import Along
 from handraise.stores.postgres.database import Database
 from handraise.stores.postgres.flows import Flows
@@ -26,6 +28,7 @@ from handraise.stores.postgres.secrets import PostgresSecrets
 from handraise.stores.postgres.sessions import PostgresSessions
 from handraise.stores.postgres.tickets import PostgresTickets
 from handraise.stores.postgres.watch import Watch
+from handraise.stores.seal import Sealer
 
 
 class PostgresStore:
@@ -36,7 +39,7 @@ class PostgresStore:
     - `patience`: how long callers wait while the database is away.
     - `lease`: for how long a node that was not heard of is still taken to be there.
     - `poll`: how often a node looks for itself at what it was given no hint of.
-    - `connections`: how many statements may be under way at once, besides the listener's.
+    - `connections`: how many statements may be under way at once. Two more connections keep in touch with other nodes.
     """
 
     durable = True
@@ -51,7 +54,7 @@ class PostgresStore:
         poll: float = 1.0,
         connections: int = 32,
     ) -> None:
-        self.database: Database = Database(url, keys=keys, patience=patience, connections=connections)
+        self.database: Database = Database(url, Sealer(keys), patience=patience, connections=connections)
         self.node: Node = Node(self.database, secrets.token_hex(8), lease)
         along = Along(self.database, self.node.name)
         self._rounds = Rounds(self.database, along, self.node.name)
@@ -93,20 +96,20 @@ class PostgresStore:
         now: float,
         events: Sequence[Record] = (),
     ) -> Consumption:
-        taken, owner = await self._rounds.consume(token, binding, answers, digest, now, events)
-        if taken.elsewhere and taken.verdict != "refused" and owner is not None:
+        taken, home = await self._rounds.consume(token, binding, answers, digest, now, events)
+        if home is not None:
             await self._watch.start()
-            self._watch.expect(token, owner)
+            self._watch.expect(token, home)
         return taken
 
     async def hold_round(self, token: str, *, since: float, now: float) -> bool:
         await self._watch.start()
         return await self._rounds.hold(token, since, now)
 
-    def attend(self, answered: Callable[[str], bool]) -> None:
+    def attend(self, answered: Answered) -> None:
         self._watch.attend(answered)
 
-    async def take_up(self, token: str, *, now: float) -> dict[str, Json] | None:
+    async def take_up(self, token: str, *, now: float) -> Brought | None:
         return await self._rounds.take_up(token, now)
 
     async def changed(self, token: str) -> None:

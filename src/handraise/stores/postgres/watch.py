@@ -1,19 +1,20 @@
 """What one node watches: its own parked rounds that others answer, and others' rounds that it waits for.
 
-One listener for hints and one poller a node, however many rounds there are. The poller also says that the node lives.
+One listener for hints and one poller a node, however many rounds there are; and a heartbeat, which says that it lives.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
 
+from handraise.conversation.records import Brought
+from handraise.conversation.store import Answered
 from handraise.errors import StoreError
 from handraise.stores.postgres.database import Database
 from handraise.stores.postgres.hints import Hints
 from handraise.stores.postgres.nodes import Node
-from handraise.stores.postgres.rounds import Rounds
+from handraise.stores.postgres.rounds import Home, Rounds
 
 logger = logging.getLogger(__name__)
 
@@ -28,29 +29,31 @@ class Watch:
         self._node = node
         self._rounds = rounds
         self._poll = poll
-        self._hints = Hints(database, node.name, self._told)
-        self._attending: list[Callable[[str], bool]] = []
+        self._hints = Hints(database, node, self._told)
+        self._attending: list[Answered] = []
         self._changes: dict[str, asyncio.Event] = {}
         self._askers: dict[str, set[str]] = {}
-        self._polling: asyncio.Task[None] | None = None
+        self._present: tuple[asyncio.Task[None], ...] = ()
         self._starting = asyncio.Lock()
         self._chores: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
         """Be present, from the first thing on that others may ask this node about."""
-        if self._polling is None:
+        if not self._present:
             async with self._starting:
-                if self._polling is None:
-                    await self._node.beat()
+                if not self._present:
+                    await self._node.enter()
                     await self._hints.start()
-                    self._polling = asyncio.create_task(self._look(), name="handraise poller")
+                    beating = asyncio.create_task(self._beat(), name="handraise heartbeat")
+                    polling = asyncio.create_task(self._look(), name="handraise poller")
+                    self._present = (beating, polling)
 
     async def stop(self) -> None:
         """Be present no more."""
-        if self._polling is None:
+        if not self._present:
             return
-        polling, self._polling = self._polling, None
-        tasks = [polling, *self._chores]
+        tasks = [*self._present, *self._chores]
+        self._present = ()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -62,8 +65,8 @@ class Watch:
 
     # Rounds that are parked here.
 
-    def attend(self, answered: Callable[[str], bool]) -> None:
-        """Call this with every round of ours that another node answered; it says whether the body is here."""
+    def attend(self, answered: Answered) -> None:
+        """Call this with every round of ours that another node answered."""
         self._attending.append(answered)
 
     def went_on(self, token: str) -> None:
@@ -71,8 +74,8 @@ class Watch:
         for node in self._askers.pop(token, ()):
             self._hints.give(node, token)
 
-    def _was_answered(self, token: str) -> None:
-        if not any(answered(token) for answered in self._attending):
+    def _was_answered(self, token: str, brought: Brought | None = None) -> None:
+        if not any(answered(token, brought) for answered in self._attending):
             chore = asyncio.create_task(self._disown(token))
             self._chores.add(chore)
             chore.add_done_callback(self._chores.discard)
@@ -86,11 +89,11 @@ class Watch:
 
     # Rounds of others that somebody here waits for.
 
-    def expect(self, token: str, owner: str) -> None:
+    def expect(self, token: str, home: Home) -> None:
         """Tell the node where a round is parked that it was answered, and listen for what comes of it."""
         if token not in self._changes:
             self._changes[token] = asyncio.Event()
-            self._hints.give(owner, token)
+            self._hints.give(home.node, token, home.brought)
 
     async def changed(self, token: str) -> None:
         """Wait until a round may have gone on."""
@@ -105,23 +108,27 @@ class Watch:
 
     # Both.
 
-    def _told(self, sender: str, token: str) -> None:
+    def _told(self, sender: str, token: str, sealed: bytes) -> None:
         change = self._changes.get(token)
         if change is not None:
             change.set()
-        else:
+        if change is None or sealed:
             self._askers.setdefault(token, set()).add(sender)
-            self._was_answered(token)
+            tenure = self._node.tenure() if sealed else ""
+            self._was_answered(token, self._rounds.unpack(token, sealed, tenure) if tenure else None)
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(self._node.lease / 3)
+            try:
+                await self._node.beat()
+            except StoreError as error:
+                logger.warning("this node could not say that it lives: %s", error)
 
     async def _look(self) -> None:
-        beat_at = 0.0
-        loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(self._poll)
             try:
-                if loop.time() >= beat_at:
-                    beat_at = loop.time() + self._node.lease / 3
-                    await self._node.beat()
                 await self._look_once()
             except StoreError as error:
                 logger.warning("this node could not look at the store: %s", error)
