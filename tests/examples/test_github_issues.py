@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator
 
 import anyio
 import pytest
 from mcp import StdioServerParameters
 from playwright.async_api import Browser, expect
 from tests.client.hosts import host
-from tests.desks.web.browsing import open_browser
 from tests.pages.oauth.test_browser import answer, links, sign_in
 from tests.pages.test_browser import tab
 from tests.server.peers import ROOT, text_of
@@ -27,12 +25,6 @@ SCRIPT = [
     Line("leave", repeat=True),
 ]
 PROGRAM = str(ROOT / "examples/github_issues.py")
-
-
-@pytest.fixture(scope="module")
-async def browser(anyio_backend: str) -> AsyncIterator[Browser]:
-    async with open_browser() as opened:
-        yield opened
 
 
 async def test_an_issue_is_created_under_the_persons_own_name(browser: Browser) -> None:

@@ -6,19 +6,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 from playwright.async_api import Browser
-from tests.desks.web.browsing import Room, open_browser, open_room
+from tests.desks.web.browsing import Room, open_room
 from tests.desks.web.visitor import Office, open_office
 
 
 @pytest.fixture
 async def office() -> AsyncIterator[Office]:
     async with open_office() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="session")
-async def browser(anyio_backend: str) -> AsyncIterator[Browser]:
-    async with open_browser() as opened:
         yield opened
 
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.async_api import Request, expect
 from tests.desks.web import samples
 from tests.desks.web.browsing import Person, Room
+from tests.strangers.axe import require_accessible
 
 from handraise.desks import Decision
 from handraise.questions import Accepted, Cancelled, Declined
 
 pytestmark = pytest.mark.stranger
-
-AXE = Path(__file__).parents[2] / "strangers/node_modules/axe-core/axe.min.js"
 
 
 async def fill_in(person: Person) -> None:
@@ -324,50 +322,37 @@ async def test_an_accessibility_checker_finds_nothing(room: Room, look: str) -> 
         color_scheme=scheme, viewport={"width": width, "height": 800}, bypass_csp=True
     )
     home = person.page.url
-    await _check(person)
+    await require_accessible(person.page)
     links = await person.page.locator("#inbox a").evaluate_all("links => links.map(link => link.href)")
     for link in links[:4]:
         await person.page.goto(link)
-        await _check(person)
+        await require_accessible(person.page)
     await person.press("button.main[value=review]")  # of the batch, with nothing filled in
     await expect(person.page.locator("#summary")).to_be_visible()
-    await _check(person)
+    await require_accessible(person.page)
     await person.page.goto(f"{home}servers")
     await person.press(".make summary >> nth=0")
     await person.press("button[value=make] >> nth=0")
     await expect(person.page.locator(".problem")).to_be_visible()
-    await _check(person)
+    await require_accessible(person.page)
     await person.page.goto(links[0])
     await person.press("details.block summary")
     await person.press("button[value=block]")
     await expect(person.page.locator("#block-problem")).to_be_visible()
-    await _check(person)
+    await require_accessible(person.page)
     await person.press("button[value=review]")
     await expect(person.page.locator("#summary")).to_be_visible()
-    await _check(person)
+    await require_accessible(person.page)
     await fill_in(person)
     await person.press("button[value=review]")
     await person.heading("will get")
     await person.armed()
-    await _check(person)
+    await require_accessible(person.page)
     await person.press("button[value=send]")
     await person.heading("Accepted")
-    await _check(person)
+    await require_accessible(person.page)
     await person.page.goto(f"{home}history")
-    await _check(person)
-
-
-async def _check(person: Person) -> None:
-    """Nothing is wider than the screen, and axe-core has nothing to say, however small."""
-    wide = await person.page.evaluate(
-        "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    )
-    assert wide <= 0, "the page has to be scrolled sideways"
-    await person.page.add_script_tag(path=AXE)
-    found = await person.page.evaluate("axe.run()")
-    assert [
-        (violation["id"], [node["html"] for node in violation["nodes"]]) for violation in found["violations"]
-    ] == []
+    await require_accessible(person.page)
 
 
 def _host(request: Request) -> str:

@@ -19,7 +19,7 @@ from handraise.pages import Pages
 from handraise.pages.oauth import Account, Endpoints, FromVariable
 from handraise.pages.oauth.kept import dump_kept, revoke_kept
 from handraise.pages.oauth.token import Grant
-from handraise.server.person import local_person
+from handraise.this_user import local_person
 from handraise.vault import KeyFile, Secret, Vault
 from handraise.vault.keys import new_key
 
