@@ -21,7 +21,7 @@ from handraise.desks.scripted import Line
 from handraise.errors import Stopped
 from handraise.questions import Accepted, Cancelled, Person
 from handraise.revisions import Revision
-from handraise.server.person import local_person
+from handraise.this_user import local_person
 
 URL = "https://mcp.example.com/connect?e=Zk3q"
 MODERN = Revision.JULY_2026

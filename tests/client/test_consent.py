@@ -27,7 +27,7 @@ from handraise.forms import Flag, Form, Text
 from handraise.policy import Policy
 from handraise.questions import Accepted, Cancelled, FormQuestion
 from handraise.revisions import Revision
-from handraise.server.person import local_person
+from handraise.this_user import local_person
 
 URL = "https://mcp.example.com/connect?e=Zk3q"
 

@@ -20,7 +20,7 @@ from handraise.client import Consent, Roots
 from handraise.client.fastmcp import FastMCPConsentClient, elicitation_handler
 from handraise.desks import Queue
 from handraise.desks.scripted import Line, ScriptedDesk
-from handraise.server.person import local_person
+from handraise.this_user import local_person
 from handraise.urls import dump_file_uri
 
 MODES = ["legacy", "2026-07-28"]

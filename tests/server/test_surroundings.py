@@ -150,7 +150,7 @@ async def test_a_flow_is_finished_by_a_real_other_process(tmp_path: Any) -> None
     )
 
     async def in_another_process(_params: Any) -> types.ElicitResult:
-        from handraise.server.person import local_person
+        from handraise.this_user import local_person
 
         who = local_person()
         command = [sys.executable, "-c", finish, str(path), who.issuer, who.subject, who.how]

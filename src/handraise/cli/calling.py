@@ -64,7 +64,7 @@ async def make_call(server: Server, wanted: Wanted, beside: Beside, tell: Tell |
     from handraise.ledger.earlier import earlier
     from handraise.ledger.home import policy_version
     from handraise.policy import load_policy
-    from handraise.server.person import local_person
+    from handraise.this_user import local_person
 
     queue = Queue()
     settings = (policy := load_policy()).settings

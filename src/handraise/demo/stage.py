@@ -24,7 +24,7 @@ from handraise.desks.scripted import Line, ScriptedDesk
 from handraise.ledger import Ledger
 from handraise.policy import Policy
 from handraise.questions import Accepted, Origin, UrlQuestion
-from handraise.server.person import local_person
+from handraise.this_user import local_person
 from handraise.trace import Trace
 
 OpenDesk: TypeAlias = Callable[[Queue, PolicyGate], AbstractAsyncContextManager[Any]]

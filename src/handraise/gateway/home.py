@@ -116,7 +116,7 @@ class Home:
 
     def local_person(self) -> Person:
         """The user of this machine."""
-        from handraise.server.person import local_person
+        from handraise.this_user import local_person
 
         return local_person()
 

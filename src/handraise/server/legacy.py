@@ -20,9 +20,10 @@ from handraise.revisions import Revision
 from handraise.server.calls import Call, Context, Wire
 from handraise.server.clocks import innermost_scope, start_clocks, stop_clocks
 from handraise.server.express import send_request
-from handraise.server.person import local_person, person_of
+from handraise.server.person import person_of
 from handraise.server.progress import Meter
 from handraise.server.rebind import channel_of, scratch_of, session_id_of, standalone_channel_of
+from handraise.this_user import local_person
 
 if TYPE_CHECKING:
     from handraise.server.runtime import Runtime

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import getpass
-import os
-import socket
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from mcp.server.auth.middleware.auth_context import get_access_token
@@ -14,6 +11,7 @@ from mcp.server.context import ServerRequestContext
 
 from handraise.questions import Person
 from handraise.server.rebind import session_id_of
+from handraise.this_user import local_person
 
 
 def person_of(ctx: ServerRequestContext[Any, Any]) -> Person:
@@ -36,10 +34,3 @@ def client_of_token() -> str:
     """The OAuth client that presented the token, so that another client's token opens nothing."""
     token = get_access_token()
     return "" if token is None else token.client_id
-
-
-@cache
-def local_person() -> Person:
-    """The user of the operating system that this process runs as."""
-    user = str(os.getuid()) if hasattr(os, "getuid") else getpass.getuser()
-    return Person(socket.gethostname(), user, "system")
