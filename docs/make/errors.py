@@ -9,9 +9,9 @@ from typing import Any, Final
 from docs.make.markdown import NOTICE, block, code, table
 
 from handraise import errors
-from handraise.errors import HandraiseError
+from handraise.errors import CATEGORY, HandraiseError
 from handraise.revisions import Revision
-from handraise.server.endings import CATEGORY, describe
+from handraise.server.endings import describe
 
 NEXT: Final = {
     "HandraiseError": "Catch this one to catch them all.",

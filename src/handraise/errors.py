@@ -40,6 +40,10 @@ Mode = Literal["form", "url", "roots", "sampling"]
 """What a client may be asked for. The first two are questions to a person."""
 
 
+CATEGORY = "handraise/category"
+"""The `_meta` key of a tool result that says how the call ended: `user_declined`, `expired`, and so on."""
+
+
 class HandraiseError(Exception):
     """Anything that Handraise itself raises."""
 

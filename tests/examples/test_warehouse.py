@@ -17,10 +17,10 @@ from tests.server.peers import DECLINE, REVISIONS, Person, accept, connect, free
 
 from handraise.desks import Decision
 from handraise.desks.scripted import Line
+from handraise.errors import CATEGORY
 from handraise.ledger import Ledger
 from handraise.questions import Accepted, Declined
 from handraise.revisions import Revision
-from handraise.server.endings import CATEGORY
 from warehouse.server import __file__ as program
 from warehouse.server import arguments, make_warehouse
 

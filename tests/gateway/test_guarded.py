@@ -18,11 +18,11 @@ from tests.server.peers import REVISIONS, Person, text_of
 
 from handraise.desks import Decision
 from handraise.desks.scripted import Line
+from handraise.errors import CATEGORY
 from handraise.gateway.messages import response
 from handraise.gateway.taking_over import Keeper
 from handraise.questions import Accepted, Declined
 from handraise.revisions import Revision
-from handraise.server.endings import CATEGORY
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("U3")]
 

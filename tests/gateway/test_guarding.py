@@ -13,12 +13,12 @@ from tests.gateway.test_recording import events_in
 from tests.server.peers import REVISIONS, text_of
 
 from handraise.desks.scripted import Line
+from handraise.errors import CATEGORY
 from handraise.gateway.guarding import rules_of
 from handraise.gateway.options import Options
 from handraise.ledger import Ledger
 from handraise.policy.config import parse_settings
 from handraise.revisions import Revision
-from handraise.server.endings import CATEGORY
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("U3", "U3b")]
 

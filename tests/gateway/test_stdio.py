@@ -173,11 +173,19 @@ def test_a_command_that_cannot_be_started_is_named() -> None:
     assert b"/no/such/server cannot be started" in done.stderr
 
 
-def test_nothing_heavy_is_loaded_before_a_question_comes() -> None:
-    probe = (
-        "import sys; import handraise.gateway.quick, handraise.gateway.serve; "
-        "print(sorted({'mcp', 'typer', 'pydantic', 'uvicorn', 'httpcore2', 'handraise.forms'} & set(sys.modules)))"
-    )
+HEAVY = {"mcp", "mcp_types", "typer", "pydantic", "starlette", "uvicorn", "httpcore2"}
+
+
+@pytest.mark.parametrize(
+    ("modules", "heavy"),
+    [
+        ("handraise.gateway.quick, handraise.gateway.serve", HEAVY | {"handraise.forms", "cryptography"}),
+        ("handraise.gateway.reception, handraise.gateway.guarding, handraise.gateway.at_client", HEAVY),
+    ],
+    ids=["before a question comes", "for a question"],
+)
+def test_nothing_heavy_is_loaded(modules: str, heavy: set[str]) -> None:
+    probe = f"import sys; import {modules}; print(sorted({heavy!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, check=True)
     assert done.stdout == b"[]\n"
 

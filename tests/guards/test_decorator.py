@@ -18,10 +18,9 @@ from tests.server.peers import CANCEL, DECLINE, REVISIONS, Person, accept, conne
 from tests.server.rounds import accepted, by_hand
 
 from handraise import Handraise
-from handraise.errors import DefinitionError
+from handraise.errors import CATEGORY, DefinitionError
 from handraise.guards import guard
 from handraise.revisions import Revision
-from handraise.server.endings import CATEGORY
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("U1")]
 

@@ -10,8 +10,8 @@ import pytest
 from mcp import StdioServerParameters
 from tests.server.peers import DECLINE, REVISIONS, ROOT, Person, accept, connect, http_server, text_of
 
+from handraise.errors import CATEGORY
 from handraise.revisions import Revision
-from handraise.server.endings import CATEGORY
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.shows("U1")]
 

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from handraise.errors import GuardRefused
+from handraise.errors import CATEGORY, GuardRefused
 from handraise.gateway.calls import Call
 from handraise.gateway.messages import Message, response
 from handraise.gateway.sentences import stamp
 from handraise.guards.decide import MISTYPED, Guard, counted
 from handraise.guards.quiet import Quiet
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion, with_reasons
-from handraise.server.endings import CATEGORY
 
 if TYPE_CHECKING:
     from handraise.desks import Decision

@@ -15,12 +15,9 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, ErrorData
 
 from handraise.conversation import SettledError
-from handraise.errors import HandraiseError, NotSupported, StateRefused, WireError
+from handraise.errors import CATEGORY, HandraiseError, NotSupported, StateRefused, WireError
 from handraise.revisions import Revision
 from handraise.wire import MISSING_CAPABILITY, dump_missing_capability
-
-CATEGORY = "handraise/category"
-"""The `_meta` key of a tool result that says how the call ended: `user_declined`, `expired`, and so on."""
 
 _FRAMEWORKS = ("mcp.server.", "fastmcp.")
 

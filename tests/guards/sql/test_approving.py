@@ -16,12 +16,11 @@ from tests.server.peers import CANCEL, DECLINE, REVISIONS, Person, accept, conne
 from tests.server.rounds import by_hand
 
 from handraise import Handraise
-from handraise.errors import GuardRefused
+from handraise.errors import CATEGORY, GuardRefused
 from handraise.guards import Catalogue, SqlGuard
 from handraise.guards.sql import DuckDB, Postgres
 from handraise.guards.sql.engines import CannotEstimate
 from handraise.revisions import Revision
-from handraise.server.endings import CATEGORY
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("U4")]
 
