@@ -17,7 +17,9 @@ from typing import Any
 import pytest
 from tests.gateway.test_stdio import HANDRAISE, ROOT
 from tests.gateway.visiting import answer, door, until, waiting
+from typer.testing import CliRunner
 
+from handraise.cli.app import app
 from handraise.gateway.peers import CAPABILITIES_KEY, CLIENT_KEY, MODERN, NOVEMBER, VERSION_KEY
 
 pytestmark = [pytest.mark.slow, pytest.mark.shows("W6")]
@@ -115,13 +117,14 @@ class Place:
     def gateway(self, server: str, *, modern: bool = False, dies: str | None = None) -> Iterator[Host]:
         program = HANDRAISE if dies is None else [sys.executable, "-m", "tests.gateway.dying", dies]
         till = [sys.executable, "-m", "tests.gateway.till", str(self._folder / "book"), server]
-        command = [*program, "gateway", "--name", "till", "--hold", "1", "--", *till]
+        command = [*program, "gateway", "--name", "till", "--", *till]
         around = {
             **os.environ,
             "PYTHONPATH": str(ROOT),
             "HOME": str(self._folder),
             "XDG_RUNTIME_DIR": str(self.runtime),
             "XDG_DATA_HOME": str(self._folder / "data"),
+            "HANDRAISE_GATEWAY_HOLD": "0.2",
             "HANDRAISE_LEDGER": str(self._folder / "ledger.db"),
         }
         with subprocess.Popen(
@@ -158,11 +161,8 @@ class Place:
 
     def endings(self) -> list[str]:
         """How the questions in the ledger ended so far."""
-        shown = subprocess.run(
-            [*HANDRAISE, "ledger", "show", "--json", "--ledger", str(self._folder / "ledger.db")],
-            capture_output=True,
-            check=True,
-        )
+        file = str(self._folder / "ledger.db")
+        shown = CliRunner().invoke(app, ["ledger", "show", "--json", "--ledger", file])
         kinds = [json.loads(line)["kind"] for line in shown.stdout.splitlines()]
         return [kind for kind in kinds if kind not in ("asked", "shown")]
 
