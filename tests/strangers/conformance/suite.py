@@ -1,21 +1,18 @@
 """The official conformance suite: its scenarios, and how it meets a server or a client of ours.
 
-It starts once for all scenarios of a revision, and each scenario is judged by itself: the suite's own count hides
-warnings, and warnings count here.
+Each scenario runs by itself: in suite mode the suite hides exit codes. A warning counts as a failure.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +20,6 @@ from tests.strangers.programs import PACKAGES
 
 HERE = Path(__file__).parent
 _SUITE = PACKAGES / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
-_RESULT = re.compile(r"(?:server-)?(?P<scenario>.+?)-\d{4}-\d\d-\d\dT[\d-]+Z")
 
 _EVERYWHERE = [
     "completion-complete",
@@ -67,44 +63,29 @@ def each(scenarios: dict[str, list[str]]) -> list[tuple[str, str]]:
     return [(revision, name) for revision, names in scenarios.items() for name in names]
 
 
-class Findings:
-    """What the suite finds in a server. It runs when a revision is first asked about."""
+def require_success(role: list[str], revision: str, scenario: str, folder: Path) -> None:
+    """Run one scenario against a server or a client of ours.
 
-    def __init__(self, url: str, folder: Path) -> None:
-        self._url, self._folder = url, folder
-        self._of = cache(self._run)
-
-    def require_success(self, revision: str, scenario: str) -> None:
-        said, found = self._of(revision)
-        assert scenario in found, f"the scenario did not run:\n{said}"
-        require_success(found[scenario])
-
-    def _run(self, revision: str) -> tuple[str, dict[str, Path]]:
-        folder = self._folder / revision
-        done = run(
-            "server", "--url", self._url, "--suite", "all", "--spec-version", revision, "-o", str(folder)
-        )
-        names = ((_RESULT.fullmatch(path.name), path) for path in folder.iterdir())
-        return done.stdout + done.stderr, {name["scenario"]: path for name, path in names if name}
+    Every check that it made must be a success, at least one must be its own, and so must the exit code.
+    """
+    done = _run(*role, "--scenario", scenario, "--spec-version", revision, "-o", str(folder))
+    files = list(folder.glob("*/checks.json"))
+    assert len(files) == 1, f"the scenario did not run:\n{done.stdout}{done.stderr}"
+    checks: list[dict[str, Any]] = json.loads(files[0].read_text(encoding="utf-8"))
+    bad = [check for check in checks if check["status"] not in {"SUCCESS", "INFO"}]
+    assert not bad, json.dumps(bad, indent=1)
+    assert any(check["status"] == "SUCCESS" and check["id"] != "wire-schema-valid" for check in checks)
+    assert done.returncode == 0, done.stdout
 
 
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run the suite."""
+def _run(*words: str) -> subprocess.CompletedProcess[str]:
     environment = {
         **os.environ,
         "PATH": f"{PACKAGES / '.bin'}{os.pathsep}{os.environ['PATH']}",
         "NODE_COMPILE_CACHE": str(PACKAGES / ".cache"),
     }
     command = ["node", str(_SUITE), *words]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=180)
-
-
-def require_success(result: Path) -> None:
-    """Every check of a scenario must be a success, and at least one must be its own."""
-    checks: list[dict[str, Any]] = json.loads((result / "checks.json").read_text(encoding="utf-8"))
-    bad = [check for check in checks if check["status"] not in {"SUCCESS", "INFO"}]
-    assert not bad, json.dumps(bad, indent=1)
-    assert any(check["status"] == "SUCCESS" and check["id"] != "wire-schema-valid" for check in checks)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=90)
 
 
 @contextmanager
