@@ -157,7 +157,7 @@ class Place:
         """Answer what waits at a gateway's desk."""
         at = door(self.runtime, host.gateway)
         until(lambda: waiting(at))
-        answer(at, f0=text)
+        answer(at, answer=text)
 
     def endings(self) -> list[str]:
         """How the questions in the ledger ended so far."""

@@ -1,21 +1,19 @@
-"""A person who answers at the desk of a gateway that is a process: through its door, and then without a window."""
+"""A person who answers at the desk of a gateway that is a process: through its door, from a terminal of their own."""
 
 from __future__ import annotations
 
-import html
 import json
 import os
 import pty
-import re
 import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-import httpx2
-
-from handraise.desks.queue import ARMED_AFTER
+from handraise.desks import Decision
+from handraise.desks.distant.carried import dump_decision
+from handraise.questions import Accepted
 
 T = TypeVar("T")
 
@@ -37,25 +35,23 @@ def door(runtime: Path, pid: int) -> Path:
 
 def waiting(at: Path) -> bool:
     """Whether something waits behind a door."""
-    return bool(_knock(at, "look").get("waiting"))
+    return bool(_knock(at, do="look").get("waiting"))
 
 
-def answer(at: Path, **fields: str) -> None:
-    """Answer the one question that waits behind a door."""
-    link = at_a_terminal(lambda: _knock(at, "sign in"))["link"]
-    base = link.partition("/sign-in/")[0]
-    with httpx2.Client(base_url=base, headers={"origin": base}) as browser:
-        place = browser.post(link, data={"do": ""})
-        browser.headers["cookie"] = place.headers["set-cookie"].partition(";")[0]
-        inbox = browser.get(place.headers["location"]).text
-        (question,) = set(re.findall(r'href="([^"]+/q/[0-9a-f]+)"', inbox))
-        token = {"csrf": _value("csrf", browser.get(question).text)}
-        browser.post(question, data={**token, "fields": "here", "do": "review", **fields})
-        sent = {**token, "do": "send", "seen": _value("seen", browser.get(f"{question}/review").text)}
-        until(lambda: browser.post(question, data=sent).status_code == 303, every=2 * ARMED_AFTER)
+def answer(at: Path, **content: str) -> None:
+    """Answer the one question that waits behind a door, as a terminal desk does."""
+    decision = dump_decision(Decision(Accepted(content)), with_content=True)
+
+    def decide() -> dict[str, Any]:
+        (question,) = _knock(at, do="read", known=[])["waiting"]
+        _knock(at, do="show", id=question["id"])
+        until(lambda: _knock(at, do="decide", id=question["id"], decision=decision).get("verdict") == "taken")
+        return {}
+
+    at_a_terminal(decide)
 
 
-def at_a_terminal(do: Callable[[], dict[str, str]]) -> dict[str, str]:
+def at_a_terminal(do: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """What somebody gets who does this at a terminal of their own."""
     child, terminal = pty.fork()
     if child == 0:
@@ -69,19 +65,13 @@ def at_a_terminal(do: Callable[[], dict[str, str]]) -> dict[str, str]:
         pass
     os.close(terminal)
     os.waitpid(child, 0)
-    seen: dict[str, str] = json.loads(shown)
+    seen: dict[str, Any] = json.loads(shown)
     return seen
 
 
-def _knock(at: Path, what: str) -> dict[str, str]:
+def _knock(at: Path, **what: Any) -> dict[str, Any]:
     with socket.socket(socket.AF_UNIX) as visit:
         visit.connect(str(at))
-        visit.sendall(json.dumps({"do": what}).encode() + b"\n")
-        told: dict[str, str] = json.loads(visit.makefile().readline())
+        visit.sendall(json.dumps(what).encode() + b"\n")
+        told: dict[str, Any] = json.loads(visit.makefile().readline())
         return told
-
-
-def _value(name: str, page: str) -> str:
-    found = re.search(rf'name="{name}" value="([^"]+)"', page)
-    assert found is not None, page
-    return html.unescape(found[1])
