@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from tests.ledger.examples import ABOUT, DELETE
@@ -150,15 +150,22 @@ def test_an_answer_is_joined_to_the_call_that_used_it(clock: Clock) -> None:
     assert (used.request, used.ended) == (DELETE, "error")
 
 
-def test_a_host_is_done_when_it_is_decided_and_a_server_when_the_call_is_over(clock: Clock) -> None:
-    host, server = trail_of(clock), trail_of(clock, until="used")
-    for trail, decided in ((host, False), (server, True)):
-        assert trail.asked().open
-        assert trail.shown().open
-        assert trail.decided("decline", "human").open is decided
-        assert trail.opened().open is decided
-        assert not trail.used(DELETE, "result").open
-        assert not trail.expired().open
+@pytest.mark.parametrize("until", ["decided", "used"])
+def test_a_yes_is_open_until_its_call_is_over_where_that_is_known(
+    clock: Clock, until: Literal["decided", "used"]
+) -> None:
+    trail = trail_of(clock, until=until)
+    assert trail.asked().open
+    assert trail.shown().open
+    assert trail.decided("accept", "human").open is (until == "used")
+    assert trail.opened().open is (until == "used")
+    assert not trail.used(DELETE, "result").open
+    assert not trail.completed().open  # it may be told late
+
+
+@pytest.mark.parametrize("action", ["decline", "cancel"])
+def test_any_other_answer_ends_the_question(clock: Clock, action: Literal["decline", "cancel"]) -> None:
+    assert not trail_of(clock, until="used").decided(action, "human").open
 
 
 def test_ids_sort_by_time_and_are_never_the_same() -> None:

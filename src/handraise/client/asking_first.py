@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from copy import copy
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import mcp_types as types
 from mcp import ClientSession
@@ -20,6 +20,9 @@ from handraise.errors import UsageError, WireError
 from handraise.questions import Accepted, UrlQuestion
 from handraise.revisions import Revision
 from handraise.wire import URL_REQUIRED, parse_trace, parse_url_required
+
+if TYPE_CHECKING:
+    from handraise.ledger.events import Ended
 
 T = TypeVar("T")
 
@@ -73,17 +76,21 @@ class AskingFirst:
         call = Call(name, arguments or {}, method, _trace(meta))
         self._consent.calls.append(call)
         before = CALL.set(call)
+        ended: Ended | None = None
         try:
-            for _ in range(MAX_HANDSHAKES):
-                try:
-                    return await self._made(call, request)
-                except MCPError as error:
-                    if not await self._meet(call, error):
-                        raise
-            return await self._made(call, request)
+            result = await self._met(call, request)
+            ended = "error" if getattr(result, "is_error", False) else "result"
+        except asyncio.CancelledError:
+            ended = "cancelled"
+            raise
+        except MCPError as error:
+            ended = None if error.code == types.CONNECTION_CLOSED else "error"
+            raise
         finally:
             CALL.reset(before)
             self._consent.calls.remove(call)
+            call.end(ended)
+        return result
 
     def retrying(self, first: Any, retry: Send[T]) -> Send[T]:
         """A retry of 2026-07-28 that knows which links the person went to in its round."""
@@ -130,6 +137,16 @@ class AskingFirst:
     @property
     def _revision(self) -> Revision:
         return Revision(str(self._client.session.protocol_version))
+
+    async def _met(self, call: Call, request: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Make the request, and again after what it says has to come first."""
+        for _ in range(MAX_HANDSHAKES):
+            try:
+                return await self._made(call, request)
+            except MCPError as error:
+                if not await self._meet(call, error):
+                    raise
+        return await self._made(call, request)
 
     async def _made(self, call: Call, request: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Make the request. On 2025-11-25 it may send the person to a browser while it waits."""

@@ -7,9 +7,13 @@ import secrets
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from handraise.questions import UrlQuestion
+
+if TYPE_CHECKING:
+    from handraise.client.recording import Recording
+    from handraise.ledger.events import Ended
 
 
 @dataclass(slots=True, eq=False)
@@ -30,6 +34,9 @@ class Call:
     """Where the person went in this call: the same link is not new to them, whatever is said around it."""
     in_browser: asyncio.Queue[UrlQuestion] = field(default_factory=asyncio.Queue)
     """The links that were opened while the call itself waits (2025-11-25)."""
+    over: bool = False
+    _accepted: list[Recording] = field(default_factory=list)
+    """The records of what the person said yes to, to be joined to how it ends."""
     told: tuple[str, Mapping[str, Any]] = field(init=False)
     """What a desk shows of it; the same object for every question."""
 
@@ -40,6 +47,16 @@ class Call:
         """A round of 2026-07-28 begins: its questions belong together, and nothing is open yet."""
         self.group = f"{self.id}.{number}" if questions > 1 else None
         self.opened.clear()
+
+    def join(self, recording: Recording) -> None:
+        """The person said yes in it. What becomes of a yes that comes after its end, nobody knows."""
+        recording.used(None) if self.over else self._accepted.append(recording)
+
+    def end(self, ended: Ended | None) -> None:
+        """It is over; None: nobody knows how."""
+        self.over = True
+        while self._accepted:
+            self._accepted.pop(0).used(ended)
 
 
 CALL: ContextVar[Call | None] = ContextVar("handraise_client_call", default=None)

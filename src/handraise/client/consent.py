@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from handraise.client.calls import CALL, Call
 from handraise.client.gate import Desks, Gate, Ruling
-from handraise.client.recording import ASKER_ENDED, NOT_RECORDED, InLedger, Recording, record_unreadable
+from handraise.client.recording import (
+    ASKER_ENDED,
+    NOT_RECORDED,
+    Circumstances,
+    InLedger,
+    Recording,
+    record_unreadable,
+)
 from handraise.client.roots import Folders, Roots, ask_about
 from handraise.desks import Cause, Decision, Waiting
 from handraise.errors import HandraiseError, WireError
@@ -119,11 +126,11 @@ class Consent:
             question = parse_question(raw, revision)
         except WireError as error:
             logger.warning("%s asked against the rule %r: %s", self.origin.name, error.rule, error)
-            await self._unreadable(revision, f"it breaks the rule {error.rule}")
+            await self.unreadable(revision, f"it breaks the rule {error.rule}")
             return ErrorData(code=-32602, message=f"{error.public} Rule: {error.rule}.")
         if question.mode not in self.modes:
             fault = undeclared_mode(question.mode)
-            await self._unreadable(revision, f"{question.mode} mode was not declared")
+            await self.unreadable(revision, f"{question.mode} mode was not declared")
             return ErrorData(code=fault.code, message=fault.message)
         decision = await self.ask(question, revision)
         if isinstance(question, UrlQuestion) and isinstance(decision.answer, Accepted):
@@ -150,10 +157,13 @@ class Consent:
     ) -> Decision:
         """Have a question decided: by the policy, or by the person at a desk. `ours`: the words are the host's."""
         recording: Recording = NOT_RECORDED
+        call = self._call()
         try:
             waiting = replace(self._waiting(question), ours=ours)
             recording = self._recording(waiting, revision)
             decision = await self._decide(replace(waiting, on_shown=recording.shown), recording)
+            if isinstance(decision.answer, Accepted):
+                self._accepted(question, recording, call)
         except Exception:
             logger.exception("a question of %s could not be shown", self.origin.name)
             decision = Decision(Cancelled(), by="agent", reason="it could not be shown")
@@ -173,12 +183,10 @@ class Consent:
         try:
             await recording.asked()
             decision = await self._answered(waiting, ruling)
+            await recording.decided(decision)
         except asyncio.CancelledError as ended:
             recording.ambiguous() if ended.args == (ASKER_ENDED,) else recording.withdrawn()
             raise
-        await recording.decided(decision)
-        if isinstance(waiting.question, UrlQuestion) and isinstance(decision.answer, Accepted):
-            self._remember_open(waiting.question, recording)
         return decision
 
     async def _answered(self, waiting: Waiting, ruling: Ruling) -> Decision:
@@ -196,29 +204,24 @@ class Consent:
     def _recording(self, waiting: Waiting, revision: Revision | None) -> Recording:
         if self._ledger is None:
             return NOT_RECORDED
-        return InLedger(
-            self._ledger,
-            waiting,
+        return InLedger(self._ledger, waiting, self._around(revision))
+
+    async def unreadable(self, revision: Revision, reason: str) -> None:
+        """Record a question that could not even be read, or that nobody here can be asked."""
+        if self._ledger is not None:
+            await record_unreadable(self._ledger, self._around(revision), reason)
+
+    def _around(self, revision: Revision | None) -> Circumstances:
+        call = self._call()
+        return Circumstances(
+            self.origin,
+            self.person,
             revision,
             client=self.client,
             policy=self._policy_version,
             gateway=self._gateway,
-            trace=self._trace(),
+            trace=None if call is None else call.trace,
         )
-
-    async def _unreadable(self, revision: Revision, reason: str) -> None:
-        if self._ledger is not None:
-            await record_unreadable(
-                self._ledger,
-                self.origin,
-                self.person,
-                revision,
-                reason,
-                client=self.client,
-                policy=self._policy_version,
-                gateway=self._gateway,
-                trace=self._trace(),
-            )
 
     def _went_to(self, question: UrlQuestion, revision: Revision) -> None:
         """The person is in their browser now, while the call that asked waits."""
@@ -229,8 +232,15 @@ class Consent:
             self.flows.setdefault(str(question.elicitation_id), asyncio.Event())
             call.in_browser.put_nowait(question)
 
-    def _remember_open(self, question: UrlQuestion, recording: Recording) -> None:
-        if (call := self._call()) is not None:
+    def _accepted(self, question: Question, recording: Recording, call: Call | None) -> None:
+        """Join a yes to the call that asks, and a link to the word that it is finished."""
+        if call is not None:
+            call.join(recording)
+        if isinstance(question, UrlQuestion):
+            self._remember_open(question, recording, call)
+
+    def _remember_open(self, question: UrlQuestion, recording: Recording, call: Call | None) -> None:
+        if call is not None:
             call.agreed.add(question.url)
         self._opened[question] = recording
         while len(self._opened) > _OPEN_LINKS:
@@ -279,9 +289,6 @@ class Consent:
     def _call(self) -> Call | None:
         """The call that asks. On the legacy revisions nothing says so: one that is alone under way is it."""
         return CALL.get() or (self.calls[0] if len(self.calls) == 1 else None)
-
-    def _trace(self) -> str | None:
-        return None if (call := self._call()) is None else call.trace
 
     def _cause(self) -> Cause | None:
         """Which call asks; where that is not known, all that may."""

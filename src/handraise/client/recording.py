@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from handraise.desks import Cause, Decision, Waiting
 from handraise.questions import Accepted, Origin, Person
@@ -11,11 +12,12 @@ from handraise.revisions import Revision
 
 if TYPE_CHECKING:
     from handraise.ledger import Ledger
-    from handraise.ledger.events import Client, Request
+    from handraise.ledger.events import About, Client, Ended, Request
 
 
 ASKER_ENDED: Final = "the asker ended while it was asking"
 """The message with which a question is cancelled whose asker is gone, so that what it did before is not known."""
+_NOT_KNOWN: Final = "how the call ended that used the answer is not known"
 
 
 class Recording(Protocol):
@@ -53,6 +55,10 @@ class Recording(Protocol):
         """What its link led to is finished."""
         ...
 
+    def used(self, ended: Ended | None) -> None:
+        """The call is over in which it was accepted; None: nobody knows how it ended. Nobody waits for this."""
+        ...
+
 
 class NotRecorded:
     """For a host without a ledger."""
@@ -65,44 +71,55 @@ class NotRecorded:
     def ambiguous(self) -> None: ...
     async def failed(self, reason: str) -> None: ...
     async def completed(self) -> None: ...
+    def used(self, ended: Ended | None) -> None: ...
 
 
 NOT_RECORDED = NotRecorded()
 
 
-class InLedger:
-    """The record of one question in a ledger."""
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What is known around a question."""
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        waiting: Waiting,
-        revision: Revision | None,
-        *,
-        client: Client | None = None,
-        policy: str | None = None,
-        gateway: str | None = None,
-        trace: str | None = None,
-    ) -> None:
+    origin: Origin
+    person: Person
+    revision: Revision | None
+    client: Client | None = None
+    policy: str | None = None
+    gateway: str | None = None
+    trace: str | None = None
+
+    def about(self, request: Request | None = None, mode: Literal["form", "url"] | None = None) -> About:
+        """What all events of the question have in common."""
         from handraise.ledger.events import About
         from handraise.ledger.parties import principal_of, server_of
+
+        return About(
+            server_of(self.origin),
+            principal_of(self.person),
+            request=request,
+            mode=mode,
+            client=self.client,
+            revision=None if self.revision is None else self.revision.value,
+            gateway=self.gateway,
+            policy=self.policy,
+            trace=self.trace,
+        )
+
+
+class InLedger:
+    """The record of one question in a ledger. It ends with the call that asks, where the host can tell which."""
+
+    def __init__(self, ledger: Ledger, waiting: Waiting, around: Circumstances) -> None:
         from handraise.ledger.trail import shown_of
 
-        about = About(
-            server_of(waiting.origin),
-            principal_of(waiting.person),
-            request=_request(ledger, waiting.cause),
-            mode=waiting.question.mode,
-            client=client,
-            revision=None if revision is None else revision.value,
-            gateway=gateway,
-            policy=policy,
-            trace=trace,
-        )
-        known = revision or Revision.JULY_2026
+        about = around.about(_request(ledger, waiting.cause), waiting.question.mode)
+        known = around.revision or Revision.JULY_2026
         told = shown_of(waiting.question, known, secrets=waiting.secrets, link=waiting.link)
         self._ledger = ledger
-        self._trail = ledger.trail(f"q_{waiting.id}", about, told)
+        self._trail = ledger.trail(
+            f"q_{waiting.id}", about, told, until="decided" if about.request is None else "used"
+        )
         self._showing: asyncio.Future[None] | None = None
 
     async def asked(self) -> None:
@@ -146,33 +163,15 @@ class InLedger:
     async def completed(self) -> None:
         await self._ledger.record(self._trail.completed())
 
+    def used(self, ended: Ended | None) -> None:
+        if (request := self._trail.about.request) is not None:
+            over = self._trail.ambiguous(_NOT_KNOWN) if ended is None else self._trail.used(request, ended)
+            self._ledger.record_soon(over)
 
-async def record_unreadable(
-    ledger: Ledger,
-    origin: Origin,
-    person: Person,
-    revision: Revision,
-    reason: str,
-    *,
-    client: Client | None = None,
-    policy: str | None = None,
-    gateway: str | None = None,
-    trace: str | None = None,
-) -> None:
+
+async def record_unreadable(ledger: Ledger, around: Circumstances, reason: str) -> None:
     """Record a question that could not even be read, or that nobody here can be asked."""
-    from handraise.ledger.events import About
-    from handraise.ledger.parties import principal_of, server_of
-
-    about = About(
-        server_of(origin),
-        principal_of(person),
-        client=client,
-        revision=revision.value,
-        gateway=gateway,
-        policy=policy,
-        trace=trace,
-    )
-    await ledger.record(ledger.trail(ledger.new_question(), about, None).refused((reason,)))
+    await ledger.record(ledger.trail(ledger.new_question(), around.about(), None).refused((reason,)))
 
 
 def _request(ledger: Ledger, cause: Cause | None) -> Request | None:

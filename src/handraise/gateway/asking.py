@@ -17,7 +17,6 @@ from handraise.client.calls import CALL
 from handraise.client.calls import Call as Told
 from handraise.client.consent import Consent
 from handraise.client.gate import Desks, Gate
-from handraise.client.recording import record_unreadable
 from handraise.desks import Decision, Queue, Waiting
 from handraise.errors import WireError
 from handraise.gateway.calls import Call
@@ -131,19 +130,8 @@ class Asking:
     async def refuse(self, error: WireError, revision: str, asker: Asker, calls: Sequence[Call]) -> None:
         """Record a question that breaks the rules of its revision. Nobody is shown it."""
         logger.warning("%s asked against the rule %r: %s", asker.upstream.name, error.rule, error)
-        if self._ledger is not None:
-            reason = f"it breaks the rule {error.rule}"
-            await record_unreadable(
-                self._ledger,
-                asker.origin,
-                asker.person,
-                _known(revision),
-                reason,
-                client=asker.client,
-                policy=self._policy_version,
-                gateway=self._name,
-                trace=_told(calls[0]).trace if len(calls) == 1 else None,
-            )
+        consent = self._consent(asker, calls, self.queue)
+        await consent.unreadable(_known(revision), f"it breaks the rule {error.rule}")
 
     def _call(self, server: str) -> None:
         if self._call_person is not None:

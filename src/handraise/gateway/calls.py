@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from handraise.gateway.links import Port
 from handraise.gateway.messages import Id, Message
 from handraise.gateway.peers import Peer
+
+if TYPE_CHECKING:
+    from handraise.ledger.events import Ended
 
 NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """The methods that may ask, and the member of their params that says what is called."""
@@ -103,6 +106,11 @@ class Call:
         if self.port is not None:
             same = message.id == self.message.id
             self.port.send(message if same else message.with_(id=self.message.id))
+
+    def end(self, ended: Ended | None) -> None:
+        """Join how it ended to what the person said yes to in it; None: nobody knows."""
+        if self.cause is not None:
+            self.cause.end(ended)
 
     def withdraw(self, why: str | None = None) -> None:
         """End what goes on because of it."""

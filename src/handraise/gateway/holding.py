@@ -109,6 +109,7 @@ class Holding:
         keeper, parked = self._home.keeper, call.parked
         if keeper is None or parked is None or await keeper.send(parked):
             return True
+        call.end("cancelled")
         self._home.parked.settle(parked, await keeper.wait_elsewhere(parked.key))
         return False
 

@@ -79,6 +79,11 @@ class Message:
         result = None if self._body is None else self._body.get("result")
         return isinstance(result, dict) and result.get("resultType") == "input_required"
 
+    @property
+    def failed(self) -> bool:
+        """Whether it is a response that says that something went wrong."""
+        return self.result is None or self.result.get("isError") is True
+
     def with_(self, **changes: Any) -> Message:
         """The same message with other members."""
         changed = made({**self.body, **changes})

@@ -76,6 +76,7 @@ class ModernRelay(Relay):
 
     async def _retry(self, call: Call, round_: Round) -> None:
         """The client answers a round: its answers go on as they came, unless they may not leave."""
+        call.cause = round_.cause
         sent = call.message.params.get("inputResponses")
         sent = sent if isinstance(sent, dict) else {}
         answers = await round_.answers(sent)
@@ -253,6 +254,7 @@ class ModernRelay(Relay):
         matters = round_.at_client or round_.decided or round_.later or self.home.may_guard
         if not isinstance(state, str) or not matters:
             return
+        round_.cause = call.cause
         self._rounds[round_key(state, call.message)] = round_
         while len(self._rounds) > _MOST_ROUNDS:
             self._rounds.popitem(last=False)[1].end()

@@ -27,11 +27,15 @@ class Round:
         self.later: dict[str, Mapping[str, Any]] = {}
         """Questions for our desk, asked once the client did its own part: until then it has to wait for nobody."""
         self.notes: list[str] = []
+        self.cause: Any = None
+        """What a desk was told of the call, of which the retry is the next part."""
 
     def end(self, why: str | None = None) -> None:
         """Nobody will answer it any more."""
         for _, deciding in self.at_client.values():
             deciding.cancel(why)
+        if self.cause is not None:
+            self.cause.end(None)
 
     async def answers(self, sent: Mapping[str, Any]) -> dict[str, Any]:
         """The answers for the server: the client's as it sent them, unless they may not leave; ours beside them."""

@@ -92,6 +92,7 @@ class Relay:
             )
         call.port = None
         call.withdraw()
+        call.end("cancelled")
 
     @property
     def person(self) -> Person:
@@ -108,6 +109,7 @@ class Relay:
         """Withdraw what waits for a person, then let the server go."""
         for call in list(self.calls.values()):
             call.withdraw(ASKER_ENDED if call.parked is not None and call.round is None else None)
+            call.end(None)
         await self._errands.aclose()
         await self.holding.aclose()
         self._link.on_closed = lambda source, last: None  # it is we who let it go
@@ -193,6 +195,7 @@ class Relay:
         if call is not None:
             del self.calls[call.key]
             call.withdraw()
+            call.end("cancelled")
             if call.key != wanted:
                 message = message.with_(params={**message.params, "requestId": call.key})
         self._link.send(message)
@@ -221,6 +224,8 @@ class Relay:
         if call.notes and message.result is not None:
             message = annotated(message, call.notes)
         self.holding.settle(call, message)
+        if call.cause is not None:  # else a long result would be parsed for nothing
+            call.end("error" if message.failed else "result")
 
     def run(self, work: Coroutine[Any, Any, None], call: Call | None = None) -> asyncio.Task[None]:
         """Have something go on; it ends with the call that it belongs to."""
@@ -249,6 +254,7 @@ class Relay:
                 del calls[call.key]
                 call.withdraw(told_of)
                 self.holding.settle(call, self.holding.lost(call, sent=calls is self.calls))
+                call.end(None if calls is self.calls else "error")
         if last:
             self.home.on_lost(self)
 

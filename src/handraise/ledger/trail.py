@@ -117,6 +117,8 @@ class Trail:
         said = [f'"action":"{action}"', f'"decided_by":"{by}"']
         if edited:
             said.append(f'"edited":{dump_plain(edited)}')
+        if action != "accept":
+            self._open = _STILL_OPEN  # it allows nothing, so no call will be joined to it
         answer = None if content is None else ("answer", canonical(content), keeps(self._keeping, "fields"))
         return self._record("decided", said, reasons, content=answer, how=action)
 
@@ -131,6 +133,7 @@ class Trail:
 
     def used(self, request: Request, ended: Ended) -> Record:
         """The call that used the answer is over."""
+        self._open = frozenset()  # whatever is told of it later
         return self._record("used", [f'"used":{dump_plain(plain_of(Use(request, ended)))}'], how=ended)
 
     def refused(self, reasons: tuple[str, ...]) -> Record:

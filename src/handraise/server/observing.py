@@ -52,9 +52,7 @@ def decision_of(trail: Trail, raw: Any, *reasons: str) -> list[Record]:
     url = trail.about.mode == "url"
     content = raw.get("content") if action == "accept" and not url else None
     decided = trail.decided(action, "human", content=content, reasons=reasons)
-    if action != "accept":
-        return [decided._replace(open=False)]  # it allows nothing, so no call will be joined to it
-    return [decided, trail.opened()] if url else [decided]
+    return [decided, trail.opened()] if url and action == "accept" else [decided]
 
 
 class Recording:
