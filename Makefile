@@ -6,8 +6,10 @@ READY  := $(VENV)/.ready
 NPM    := tests/strangers/node_modules/.ready
 OLD    := $(patsubst tests/strangers/old_sdk/mcp-%.txt,tests/strangers/old_sdk/.venv-%/.ready,$(wildcard tests/strangers/old_sdk/mcp-*.txt))
 
+unexport PYTHONDONTWRITEBYTECODE # where it is set, each of the hundreds of processes that tests start would compile all anew
+
 .DEFAULT_GOAL := help
-.PHONY: help setup installed demo test check soak fmt lint types bench docs clean
+.PHONY: help setup installed demo test tests check inner soak fmt lint types bench docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -38,11 +40,17 @@ installed: $(READY) $(NPM) $(OLD)
 demo: $(READY) ## a tour of a few minutes, in a temporary folder
 	$(BIN)/handraise demo
 
-test: setup lint types ## everything: style, types, every test, strangers included
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+test: setup lint ## everything: style, types, every test, strangers included
+	@$(MAKE) --no-print-directory --jobs=2 types tests
 
-check: $(READY) lint types ## the inner loop: style, types, tests without strangers
-	$(BIN)/python -m pytest -n 2 -m 'not stranger and not slow'
+tests: $(READY) # three workers for two cores: a third of their time is waiting for other programs
+	$(BIN)/python -m pytest -n 3 --dist worksteal
+
+check: $(READY) lint ## the inner loop: style, types, tests without strangers
+	@$(MAKE) --no-print-directory --jobs=2 types inner
+
+inner: $(READY)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not stranger and not slow'
 
 soak: $(READY) ## ten minutes of killed nodes and database restarts; SEED=n SECONDS=n
 	HANDRAISE_SOAK=$(or $(SECONDS),600) HANDRAISE_SEED=$(or $(SEED),1) $(BIN)/python -m pytest tests/stores/test_two_nodes_campaign.py

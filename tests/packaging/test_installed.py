@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -15,11 +17,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.docs.named import named_commands
+from tests.docs.snippets import blocks_run_by, commands, pages
 from tests.strangers.programs import PACKAGES
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("installed")]  # one worker makes the environment
+pytestmark = pytest.mark.slow
 
 ASKS = (HERE / "asks.py").read_text()
 USES = {
@@ -38,29 +42,42 @@ MISSING = {
     "sql": "import handraise.guards.sql",
 }
 """What tells which extra is missing."""
+INSTALLING = "test_what_the_documents_say_to_install_is_installed"
+
+
+def said_to_install() -> set[tuple[str, ...]]:
+    """What the documents tell to install with pip, and each extra that none of them names."""
+    named = {command for page in pages() for command in named_commands(page)}
+    shown = {command for block in blocks_run_by(INSTALLING) for command, _ in commands(block)}
+    words = [shlex.split(command) for command in named | shown]
+    said = {tuple(each[2:]) for each in words if each[:2] == ["pip", "install"]}
+    return said | {(f"handraise[{extra}]",) for extra in USES}
 
 
 def install(wheel: Path, folder: Path) -> Path:
     """The interpreter of a fresh environment with nothing but the wheel and what it brings."""
     python = folder / "environment" / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(python.parents[1])], check=True)
-    _pip(python, str(wheel))
+    ours = folder / "handraise.txt"
+    ours.write_text(f"handraise @ {wheel.as_uri()}\n")
+    _pip(python, "-c", str(ours), "handraise")
     return python
 
 
-def add(bare: Path, folder: Path, wheel: Path, extra: str) -> Path:
-    """The interpreter of a copy of the bare environment that has one extra, and no other."""
+def add(bare: Path, folder: Path, *wanted: str) -> Path:
+    """The interpreter of a copy of the bare environment that has this too, and no more."""
     copied = folder / "environment"
     shutil.copytree(bare.parents[1], copied, symlinks=True, copy_function=os.link)
     python = copied / "bin" / "python"
-    _pip(python, f"{wheel}[{extra}]")
+    _pip(python, *wanted)
     return python
 
 
-def _pip(python: Path, wanted: str) -> None:
+def _pip(python: Path, *wanted: str) -> None:
+    """Install by name, as the documents say it."""
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-compile"]
-    constraints = ["--disable-pip-version-check", "--constraint", str(ROOT / "constraints.txt")]
-    subprocess.run([*pip, *constraints, wanted], check=True, capture_output=True)
+    constraints = ["--disable-pip-version-check", "-c", str(ROOT / "constraints.txt")]
+    subprocess.run([*pip, *constraints, *wanted], check=True, capture_output=True)
 
 
 def run(python: Path, source: str) -> subprocess.CompletedProcess[str]:
@@ -121,9 +138,13 @@ def test_every_extra_is_tried() -> None:
     assert project["optional-dependencies"].keys() - {"all", "dev"} == USES.keys()
 
 
-@pytest.mark.parametrize("extra", USES)
-def test_an_extra_brings_what_it_needs(extra: str, bare: Path, wheel: Path, tmp_path: Path) -> None:
-    done = run(add(bare, tmp_path, wheel, extra), USES[extra])
+@pytest.mark.parametrize("wanted", sorted(said_to_install()), ids=" ".join)
+def test_what_the_documents_say_to_install_is_installed(
+    wanted: tuple[str, ...], bare: Path, tmp_path: Path
+) -> None:
+    extras = [extra for found in re.findall(r"\[([\w,]+)\]", wanted[0]) for extra in found.split(",")]
+    uses = [USES[extra] for extra in extras] + [f"import {name}" for name in ("handraise", *wanted[1:])]
+    done = run(add(bare, tmp_path, *wanted), "\n".join(uses))
     assert done.returncode == 0, done.stderr
 
 
