@@ -17,4 +17,5 @@ async def require_accessible(page: Page) -> None:
     wide = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert wide <= 0, "the page has to be scrolled sideways"
     await page.add_script_tag(path=_AXE)
-    assert await page.evaluate(_VIOLATIONS) == []
+    found = await page.evaluate(_VIOLATIONS)
+    assert not found, found
