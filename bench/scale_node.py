@@ -25,10 +25,9 @@ from handraise.testing.stores import ALICE, DEADLINE, NOW, YES, a_round
 KEYS = [b"k" * 32]
 BODY = b"x" * 400
 """An event of the ledger, as large as they are."""
-CLAIM = (
-    "UPDATE handraise.rounds SET since = %s WHERE token = %s AND digest IS NOT NULL"
-    " AND set_config('synchronous_commit', 'off', true) IS NOT NULL RETURNING answers"
-)
+USE = "UPDATE handraise.rounds SET digest = %s, answers = %s, since = %s WHERE token = %s"
+HINT = "x" * 240
+"""As long as the hint that brings a short answer."""
 MESSAGE = {"method": "elicitation/create", "params": {"mode": "form", "message": "Which one?"}}
 
 
@@ -74,17 +73,18 @@ class Node:
 
     async def answer_at(self, token: str) -> float:
         """Answer it; when the answer was committed."""
-        consume = self.store.consume
+        rounds = self.store._rounds
+        consume = rounds.consume
 
-        async def noting(*args: Any, **options: Any) -> Any:
-            taken = await consume(*args, **options)
+        async def noting(*args: Any) -> Any:
+            taken, home = await consume(*args)
             if taken.verdict == "first":
                 self.committed = time.monotonic()
-            return taken
+            return taken, home
 
-        self.store.consume = noting  # type: ignore[method-assign]
+        rounds.consume = noting  # type: ignore[method-assign,assignment]
         await self.answer(token)
-        self.store.consume = consume  # type: ignore[method-assign]
+        rounds.consume = consume  # type: ignore[method-assign]
         return self.committed
 
     async def woken(self, token: str) -> float:
@@ -92,16 +92,13 @@ class Node:
         return self.woken_at.pop(token)
 
     async def listen(self) -> None:
-        """Hear bare notifications; to claim the round and read its answer, one statement follows."""
-        db, other = [await psycopg.AsyncConnection.connect(self.url, autocommit=True) for _ in range(2)]
-        await db.execute("LISTEN hear")
-        await db.execute("LISTEN claim")
+        """Hear bare notifications."""
+        db = await psycopg.AsyncConnection.connect(self.url, autocommit=True)
+        await db.execute("LISTEN bare")
 
         async def hear() -> None:
-            async with db, other:
-                async for notice in db.notifies():
-                    if notice.channel == "claim":
-                        await (await other.execute(CLAIM, (NOW, notice.payload))).fetchone()
+            async with db:
+                async for _ in db.notifies():
                     self._heard.put_nowait(time.monotonic())
 
         self._listening = asyncio.create_task(hear())
@@ -110,13 +107,16 @@ class Node:
         """When the next one came."""
         return await self._heard.get()
 
-    async def notify(self, channel: str, token: str) -> float:
-        """Send one; when."""
+    async def notify(self, token: str) -> float:
+        """Write the row of an answer, and send one; when it was committed."""
         if self._sending is None:
-            self._sending = await psycopg.AsyncConnection.connect(self.url, autocommit=True)
-        sent = time.monotonic()
-        await self._sending.execute("SELECT pg_notify(%s, %s)", (channel, token))
-        return sent
+            self._sending = await psycopg.AsyncConnection.connect(
+                self.url, autocommit=True, prepare_threshold=1
+            )
+        await self._sending.execute(USE, (b"d" * 100, b"a" * 150, NOW, token))
+        committed = time.monotonic()
+        await self._sending.execute("SELECT pg_notify('bare', %s)", (HINT,))
+        return committed
 
     async def disk(self, table: str) -> int:
         """The bytes of a table with all that belongs to it."""
@@ -127,7 +127,9 @@ class Node:
     async def consume(self, count: int, clients: int) -> tuple[float, float]:
         """What an answer with its event takes: seconds that pass, and seconds of this node's processor."""
         tokens = await self._opened(count)
-        self.store.attend(lambda token, brought: True)  # their bodies are here, as those of a node's own calls are
+        self.store.attend(
+            lambda token, brought: True
+        )  # their bodies are here, as those of a node's own calls are
 
         async def one(token: str) -> None:
             event = Record("q", BODY, False)
@@ -141,7 +143,6 @@ class Node:
         """The same for the rows alone: an update and an insert in a transaction, on a connection for each client."""
         tokens = await self._opened(count)
         event = "INSERT INTO handraise.events (id, body, question, open, writer) VALUES (%s, %s, 'q', false, 'bare')"
-        use = "UPDATE handraise.rounds SET digest = %s, answers = %s, since = %s WHERE token = %s AND digest IS NULL"
 
         async def client(_: int) -> Callable[[str], Awaitable[None]]:
             db = await psycopg.AsyncConnection.connect(self.url, autocommit=True, prepare_threshold=1)
@@ -149,7 +150,7 @@ class Node:
 
             async def one(token: str) -> None:
                 async with db.transaction():
-                    await db.execute(use, (b"d" * 100, b"a" * 150, NOW, token))
+                    await db.execute(f"{USE} AND digest IS NULL", (b"d" * 100, b"a" * 150, NOW, token))
                     await db.execute(event, (secrets.token_bytes(16), BODY))
 
             return one

@@ -342,6 +342,11 @@ class Conversation:
                 asked.answer(answer)
         self._send_rest()
 
+    def hurry(self) -> None:
+        """Let the body run now, if it can, rather than at the next turn of the event loop."""
+        if self._task is not None:
+            run_now(self._task)
+
     def begun(self) -> Awaitable[Json]:
         """What the request gets that began the body. Raises what the body raised."""
         first, self._first = self._first, None
@@ -350,8 +355,8 @@ class Conversation:
 
     async def wait(self, round_: Round) -> Json:
         """Wait until the round goes on, and give its wire result. Raises what the body raised."""
-        if round_.outcome is None and self._task is not None:
-            run_now(self._task)
+        if round_.outcome is None:
+            self.hurry()
         if round_.outcome is None:
             waiter = asyncio.get_running_loop().create_future()
             round_.waiters += (waiter,)

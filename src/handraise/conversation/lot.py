@@ -136,8 +136,9 @@ class Lot:
     def _go_on(self, token: str, live: tuple[Conversation, Round], brought: Brought) -> None:
         """Go on with a body that waits here. Whoever brought its answers gets from the store what comes of them."""
         if live[0].waits_at(live[1]):
-            self._hold(token, brought.since)
             live[0].take(brought.answers)
+            live[0].hurry()
+            self._hold(token, brought.since)
 
     async def _find(self, token: str) -> RoundRecord:
         record = await self.store.find_round(token)

@@ -26,8 +26,10 @@ class Sealer:
     """Seals with the first key of the ring, opens with any."""
 
     def __init__(self, keys: Sequence[bytes | str]) -> None:
+        from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+        self._changed = InvalidTag
         material = [key.encode() if isinstance(key, str) else bytes(key) for key in keys]
         if not material or any(len(key) < _MINIMUM for key in material):
             raise SetupError(
@@ -52,14 +54,12 @@ class Sealer:
 
     def open(self, sealed: bytes, place: str) -> bytes:
         """The plain bytes. StoreError when they were changed, moved, or sealed with an unknown key."""
-        from cryptography.exceptions import InvalidTag
-
         cipher = self._ring.get(sealed[:_NAME])
         if cipher is None:
             raise StoreError("sealed with a key that is not in the ring")
         try:
             return cipher.decrypt(sealed[_NAME : _NAME + _NONCE], sealed[_NAME + _NONCE :], place.encode())
-        except (InvalidTag, ValueError):
+        except (self._changed, ValueError):
             raise StoreError("a sealed value was changed or moved") from None
 
 

@@ -137,4 +137,4 @@ def _dump(sealer: Sealer, value: Json, place: str) -> bytes:
 
 
 def _load(sealer: Sealer, sealed: bytes, place: str) -> Json:
-    return json.loads(sealer.open(sealed, place))
+    return json.loads(sealer.open(sealed, place).decode())

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, LiteralString, TypeAlias, TypeVar
 
+from handraise.conversation.eagerness import run_now
 from handraise.errors import SetupError, StoreError
 from handraise.stores.postgres.migrations import SCHEMA, migrate
 from handraise.stores.seal import Sealer
@@ -55,9 +56,7 @@ class Database:
 
     async def run(self, work: Work[T]) -> T:
         """What the work returns. While the database is away the caller waits; in the end, a `StoreError`."""
-        trying = asyncio.create_task(self._try(work))
-        self._trying.add(trying)
-        trying.add_done_callback(self._trying.discard)
+        trying = self._begin(work)
         try:
             # Not asyncio.timeout: a driver that is stopped asks the server to stop too, and waits for it.
             await asyncio.wait((trying,), timeout=self._patience)
@@ -66,6 +65,20 @@ class Database:
         finally:
             trying.cancel()
         raise StoreError(f"PostgreSQL is away since {self._patience:g} seconds; what was kept is safe")
+
+    def begin(self, work: Work[None]) -> asyncio.Task[None]:
+        """Begin work that nobody waits for, at once. When the database stays away it is given up."""
+        trying = self._begin(work)
+        giving_up = asyncio.get_running_loop().call_later(self._patience, trying.cancel)
+        trying.add_done_callback(lambda _: giving_up.cancel())
+        return trying
+
+    def _begin(self, work: Work[T]) -> asyncio.Task[T]:
+        trying = asyncio.create_task(self._try(work))
+        self._trying.add(trying)
+        trying.add_done_callback(self._trying.discard)
+        run_now(trying)
+        return trying
 
     async def _try(self, work: Work[T]) -> T:
         pause = _FIRST_PAUSE

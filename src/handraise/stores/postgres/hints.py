@@ -8,7 +8,6 @@ costs time, and never an answer: every node looks for itself now and then. Answe
 from __future__ import annotations
 
 import asyncio
-from base64 import b64decode, b64encode
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeAlias
@@ -16,7 +15,7 @@ from typing import TypeAlias
 import psycopg
 
 from handraise.errors import StoreError
-from handraise.stores.postgres.database import Database
+from handraise.stores.postgres.database import Connection, Database
 from handraise.stores.postgres.nodes import Node
 
 Told: TypeAlias = Callable[[str, str, bytes], None]
@@ -24,6 +23,7 @@ Told: TypeAlias = Callable[[str, str, bytes], None]
 
 _FULL = 7_900
 """PostgreSQL takes fewer than 8,000 bytes in one notification."""
+_LONGEST = 3_800
 _PAUSE = 0.2
 
 
@@ -59,19 +59,14 @@ class Hints:
         """Hint to a node, soon, that something happened to a round."""
         self._waiting.setdefault(node, []).append(_written(token, brought))
         if self._sending is None or self._sending.done():
-            self._sending = asyncio.create_task(self._send(), name="handraise hints")
+            self._sending = self._database.begin(self._send)
 
-    async def _send(self) -> None:
+    async def _send(self, db: Connection) -> None:
         while self._waiting:
             waiting, self._waiting = self._waiting, {}
-            channels, payloads = [], []
             for node, hints in waiting.items():
                 for payload in _packed(self._node.name, hints):
-                    channels.append(_channel(node))
-                    payloads.append(payload)
-            query = "SELECT pg_notify(c, p) FROM unnest(%s::text[], %s::text[]) AS hint (c, p)"
-            with suppress(StoreError):
-                await self._node.line.all(query, (channels, payloads))
+                    await db.execute("SELECT pg_notify(%s, %s)", (_channel(node), payload))
 
     async def _listen(self) -> None:
         while True:
@@ -93,14 +88,13 @@ class Hints:
 
 def _written(token: str, brought: bytes) -> str:
     """One hint. What is too long to be brought is left for the other node to take up."""
-    hint = f"{token}:{b64encode(brought).decode()}" if brought else token
-    return hint if len(hint) < _FULL - 100 else token
+    return f"{token}:{brought.hex()}" if 0 < len(brought) < _LONGEST else token
 
 
 def _read(hint: str) -> tuple[str, bytes]:
     token, _, brought = hint.partition(":")
     try:
-        return token, b64decode(brought, validate=True)
+        return token, bytes.fromhex(brought)
     except ValueError:  # whoever may use the database may send anything
         return token, b""
 
