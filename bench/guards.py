@@ -19,6 +19,7 @@ QUERIES = {
     "WHERE o.total > {n} GROUP BY p.city ORDER BY 2 DESC LIMIT 10",
 }
 ROUNDS = 300
+LOOKED_UP_EVERY = 10
 
 
 def run(bench: Bench) -> None:
@@ -46,12 +47,13 @@ async def _run(bench: Bench) -> None:
                 marks.append(perf_counter())
                 await known.judge(query.format(n=number, new=f"x{number}"))
                 marks.append(perf_counter())
-                await asking.judge(statement)
-                marks.append(perf_counter())
+                if number % LOOKED_UP_EVERY == 0:
+                    await asking.judge(statement)
+                    marks.append(perf_counter())
                 assert not verdict.asks
                 explained, *judged = [after - before for before, after in pairwise(marks)]
                 samples["explain"].append(explained)
-                for name_, took in zip(("known", "new", "looked up"), judged, strict=True):
+                for name_, took in zip(("known", "new", "looked up"), judged, strict=False):
                     samples[name_].append(took - explained)
             figures = [
                 Figure("DuckDB's EXPLAIN", 1000 * median(samples["explain"]), "ms"),

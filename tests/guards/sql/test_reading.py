@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 from tests.guards.sql.test_corpus import CATALOGUE, SCHEMA
 
@@ -40,6 +42,36 @@ def test_views_of_views_are_looked_at_once_however_many_there_are() -> None:
     reader = Reader("postgres", Schema((people, *views)), EMAIL)
     assert [name for name, _ in reader.read("SELECT * FROM v59").columns] == ["people.email"]
     assert not reader.read("SELECT c1 FROM v59").columns
+
+
+def test_what_has_too_much_within_each_other_is_refused() -> None:
+    views = [
+        Relation(("main", f"v{at}"), ("id",), f"SELECT id FROM {f'v{at - 1}' if at else 'people'}")
+        for at in range(400)
+    ]
+    reader = Reader("postgres", Schema((PEOPLE, *views)), EMAIL)
+    for text in ("SELECT id FROM v399", "SELECT " + "NOT " * 4000 + "true"):
+        with pytest.raises(Unreadable, match="too much within each other"):
+            reader.read(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT " + "a." * 9000 + "b FROM people",
+        "SELECT " + "nothing, " * 1000 + "1 FROM people" + " UNION SELECT id FROM people" * 300,
+        "SELECT " + "*, " * 4000 + "1 FROM people" + "".join(f", wide o(x{at})" for at in range(250)),
+    ],
+    ids=["a long name", "names that mean nothing", "stars"],
+)
+def test_a_text_made_to_take_long_does_not(text: str) -> None:
+    names = tuple(f"c{at}" for at in range(200))
+    wide = Relation(("main", "wide"), names, f"SELECT {', '.join(names)} FROM narrow")
+    narrow = Relation(("main", "narrow"), names)
+    reader = Reader("duckdb", Schema((PEOPLE, wide, narrow)), EMAIL)
+    began = process_time()
+    assert [name for name, _ in reader.read(text).columns] == ["people.email"]
+    assert process_time() - began < 5
 
 
 def test_a_view_of_itself_is_refused() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from typing import Final, TypeAlias
 
 from sqlglot import exp
@@ -14,12 +14,18 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from handraise.guards.sql.schema import fold
 
-MAX_TEXT: Final = 100_000
+MAX_TEXT: Final = 20_000
+MAX_DEPTH: Final = 100
 
 Shape: TypeAlias = tuple[object, ...]
 _NO_NAMES: Final = frozenset(
     each for each in TokenType if each.name.endswith("STRING") or each is TokenType.NUMBER
 )
+
+_BRACKETS: Final = {
+    TokenType.L_PAREN: 1, TokenType.L_BRACKET: 1, TokenType.L_BRACE: 1,
+    TokenType.R_PAREN: -1, TokenType.R_BRACKET: -1, TokenType.R_BRACE: -1,
+}  # fmt: skip
 
 logging.getLogger("sqlglot").addFilter(lambda record: "unsupported syntax" not in record.getMessage())
 
@@ -70,14 +76,17 @@ def split(text: str, dialect: str) -> Words:
     # Engines disagree about them, so that a parser may take for a comment what an engine runs.
     if "{#" in text or any("/*" in comment for token in tokens for comment in token.comments):
         raise Unreadable("It has a comment within a comment, which engines read in different ways.")
+    if max(accumulate(_BRACKETS.get(token.token_type, 0) for token in tokens), default=0) > MAX_DEPTH:
+        # The parser's compiled form would overflow the stack of the process and end it.
+        raise Unreadable(f"It has more than {MAX_DEPTH} brackets within each other.")
     return Words(text, speaks, tokens)
 
 
 def parse(words: Words) -> Parsed:
-    """The statements of a text. Raises `Unreadable`."""
+    """The statements of a text. Raises `Unreadable`, or `RecursionError`."""
     try:
         found = words.dialect.parser().parse(words.tokens, words.text)
-    except (SqlglotError, RecursionError, ValueError) as error:
+    except (SqlglotError, ValueError) as error:
         raise _unparsed(type(words.dialect).__name__, error) from None
     statements = [each for each in found if each is not None and not isinstance(each, exp.Semicolon)]
     if not statements:

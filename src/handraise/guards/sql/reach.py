@@ -13,7 +13,7 @@ from typing import Final
 from sqlglot import exp
 
 from handraise.guards.sql.schema import Relation, Schema, fold
-from handraise.guards.sql.scopes import Bound, Scopes, UnknownTable
+from handraise.guards.sql.scopes import SOURCES, Bound, Scopes, UnknownTable
 
 Reached = set[tuple[Relation, str]]
 """Tables, each with a column in one spelling."""
@@ -22,6 +22,9 @@ Columns = Callable[[Relation], Iterable[str]]
 Define = Callable[[Relation], exp.Expr]
 
 _BRINGS_ALL: Final = (exp.Columns, exp.Pivot, exp.PositionalColumn, exp.Summarize)
+_REACHES: Final = (
+    exp.Identifier, exp.Column, exp.Var, exp.Star, exp.Join, exp.Insert, exp.Copy, *_BRINGS_ALL,
+)  # fmt: skip
 _NO_COLUMN: Final = ""
 """A view is reached even when no column of it is used: it looks for its rows."""
 _OF_THE_SYSTEM: Final = frozenset({"rowid", "ctid", "tableoid", "xmin", "xmax", "cmin", "cmax"})
@@ -74,6 +77,8 @@ class Reach:
         self.relations: set[Relation] = set()
         """The tables and views, those behind views included."""
         self._by_place: dict[int | None, Reached] = {}
+        self._whole: set[tuple[int | None, Relation, frozenset[str]]] = set()
+        """What has been added as a whole; it may be named thousands of times."""
         self._labels: set[str] | None = None
         self._has_places = False
 
@@ -82,13 +87,15 @@ class Reach:
         self._nodes = nodes
         self._statement = nodes[0]
         self._has_places = is_view and isinstance(self._statement, exp.Select)
-        self._scopes = Scopes(self._statement, nodes, self._views.schema)
+        self._scopes = Scopes(nodes, self._views.schema)
         for node in nodes:
-            for relation in self._scopes.take(node, new_tables=new_tables):
-                self.relations.add(relation)
-                self._add(node, relation, _NO_COLUMN)
+            if isinstance(node, SOURCES):
+                for relation in self._scopes.take(node, new_tables=new_tables):
+                    self.relations.add(relation)
+                    self._add(node, relation, _NO_COLUMN)
         for node in nodes:
-            self._take(node)
+            if isinstance(node, _REACHES):
+                self._take(node)
         if self._scopes.has_named_joins:
             self._take_everything(self._statement)
         return set().union(*self._by_place.values())
@@ -106,12 +113,13 @@ class Reach:
 
     def _take(self, node: exp.Expr) -> None:
         match node:
+            case exp.Identifier():
+                if not isinstance(node.parent, _WHOLE_NAMES) and not _is_new(node):
+                    self._take_name(node, fold(node.name))
             case exp.Column(this=exp.Star()):
                 self._take_row(node, fold(node.table), _excepted(node.this))
             case exp.Column():
                 self._take_column(node)
-            case exp.Identifier() if not isinstance(node.parent, _WHOLE_NAMES) and not _is_new(node):
-                self._take_name(node, fold(node.name))
             case exp.Var():
                 self._take_if_column(node, fold(node.name))
             case exp.Star() if not isinstance(node.parent, exp.Column | exp.Count):
@@ -157,18 +165,17 @@ class Reach:
         """A name alone: of the innermost query that has such a column; or of any, or a whole row."""
         chain = [*self._scopes.of(node).chain()]
         at = self._take_if_column(node, name)
-        if at and any(self._meant(bound, name) for bound in chain[0].bounds()):
+        if at and any(self._meant(bound, name) for bound in chain[0].bounds):
             return
         rows = [bound for scope in chain for bound in scope.tables.get(name, ())]
         for bound in rows:
             self._add_all(node, bound.relation)
         if at or rows or self._is_known(name):
             return
-        for scope in self._scopes:
-            for bound in scope.bounds():
-                for each in self._meant(bound, name):
-                    self._add(node, bound.relation, each)
-                    at = True
+        for bound in self._scopes.bounds:
+            for each in self._meant(bound, name):
+                self._add(node, bound.relation, each)
+                at = True
         if not at and isinstance(node, exp.Column):
             self._take_everything(node)
 
@@ -176,7 +183,7 @@ class Reach:
         """Take it if the innermost query that has tables with such a column is around here."""
         for scope in self._scopes.of(node).chain():
             found = False
-            for bound in scope.bounds():
+            for bound in scope.bounds:
                 for each in self._meant(bound, name):
                     self._add(node, bound.relation, each)
                     found = True
@@ -196,13 +203,12 @@ class Reach:
 
     def _take_all(self, node: exp.Expr, except_: frozenset[str] = frozenset()) -> None:
         """All columns of all tables of the query around here."""
-        for bound in self._scopes.of(node).bounds():
+        for bound in self._scopes.of(node).bounds:
             self._add_all(node, bound.relation, except_)
 
     def _take_everything(self, node: exp.Expr) -> None:
-        for scope in self._scopes:
-            for bound in scope.bounds():
-                self._add_all(node, bound.relation)
+        for bound in self._scopes.bounds:
+            self._add_all(node, bound.relation)
 
     def _is_known(self, name: str) -> bool:
         """Whether the statement gives this name to something: by itself, or as functions do."""
@@ -217,17 +223,22 @@ class Reach:
         return name in self._labels
 
     def _meant(self, bound: Bound, name: str) -> list[str]:
-        found = [*bound.meant(name)]
+        found = bound.meant(name)
         if not found and name in self._views.wanted(bound.relation):
             return [name]  # listed as personal, though the engine did not tell of it
         return found
 
     def _add_all(self, node: exp.Expr, relation: Relation, except_: frozenset[str] = frozenset()) -> None:
-        for name in (relation.folded | frozenset(self._views.wanted(relation))) - except_:
+        added = self._place(node), relation, except_
+        if added in self._whole:
+            return
+        self._whole.add(added)
+        wanted = frozenset(self._views.wanted(relation))
+        for name in (wanted if relation.definition is None else relation.folded | wanted) - except_:
             self._add(node, relation, name)
 
     def _add(self, node: exp.Expr, relation: Relation, name: str) -> None:
-        found = self._by_place.setdefault(self._place(node) if self._has_places else None, set())
+        found = self._by_place.setdefault(self._place(node), set())
         if name in self._views.wanted(relation):
             found.add((relation, name))
         if relation.definition is not None:
@@ -236,7 +247,9 @@ class Reach:
             self.relations |= behind
 
     def _place(self, node: exp.Expr) -> int | None:
-        """Which output of the whole view a node belongs to."""
+        """Which output of the whole view a node belongs to; None where that makes no difference."""
+        if not self._has_places:
+            return None
         below = node
         while below.parent is not None and below.parent is not self._statement:
             below = below.parent

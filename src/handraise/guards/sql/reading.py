@@ -66,6 +66,8 @@ class Reader:
             reading = self._read(parse(words))
         except UnknownTable as error:
             raise Unreadable(f"It names {error}, which is no table or view that the guard knows.") from None
+        except RecursionError:
+            raise Unreadable("It, or a view that it names, has too much within each other.") from None
         if len(self._kept) >= _MOST_KEPT:
             self._kept.clear()
         self._kept[shape] = reading

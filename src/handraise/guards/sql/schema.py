@@ -41,6 +41,9 @@ class Relation:
     """The tables that it is a partition or a child of: what is personal there is personal here."""
     fields: tuple[Field, ...] = ()
 
+    def __hash__(self) -> int:
+        return hash(self.path)  # not of its columns, too, of which a table may have many
+
     @property
     def name(self) -> str:
         """As people read it: without the database."""

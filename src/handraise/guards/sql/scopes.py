@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
@@ -12,7 +12,8 @@ from sqlglot import exp
 from handraise.guards.sql.schema import Relation, Schema, fold
 
 _OWNERS: Final = (exp.Select, exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Copy, exp.Create)
-_DERIVED: Final = (exp.Subquery, exp.Values, exp.Unnest, exp.Lateral)
+SOURCES: Final = (exp.Table, exp.Subquery, exp.Values, exp.Unnest, exp.Lateral)
+"""What can be selected from."""
 _AS_IT_IS: Final[Mapping[str, list[str]]] = MappingProxyType({})
 
 
@@ -20,25 +21,26 @@ class UnknownTable(Exception):
     """A statement names what is no table or view of the engine's."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Bound:
     """A table in a query. `renamed` has the columns that are called something else there; several may share a name."""
 
     relation: Relation
     renamed: Mapping[str, list[str]]
 
-    def meant(self, name: str) -> Iterator[str]:
+    def meant(self, name: str) -> list[str]:
         """The columns that a name means: by its new name, and by its own in case that still works."""
-        yield from self.renamed.get(name, ())
-        if name in self.relation.folded:
-            yield name
+        own = [name] if name in self.relation.folded else []
+        return [*self.renamed[name], *own] if name in self.renamed else own
 
 
 @dataclass(slots=True)
 class Scope:
     """One query or change. What is no table of the engine's (a subquery, say) is there with nothing."""
 
-    tables: dict[str, list[Bound]] = field(default_factory=dict)
+    tables: dict[str, dict[Bound, None]] = field(default_factory=dict)
+    bounds: dict[Bound, None] = field(default_factory=dict)
+    """All tables, by whichever name."""
     outer: Scope | None = None
 
     def chain(self) -> Iterator[Scope]:
@@ -48,51 +50,59 @@ class Scope:
             yield scope
             scope = scope.outer
 
-    def bounds(self) -> Iterator[Bound]:
-        """All tables of it."""
-        for found in self.tables.values():
-            yield from found
+    def enter(self, called: str, bounds: Iterable[Bound] = ()) -> None:
+        """Add what can be selected from."""
+        found = dict.fromkeys(bounds)
+        self.tables.setdefault(called, {}).update(found)
+        self.bounds.update(found)
 
 
 class Scopes:
-    """The scopes of one statement."""
+    """The scopes of one statement, whose nodes come with each one after the one that it is in."""
 
-    def __init__(self, statement: exp.Expr, nodes: Sequence[exp.Expr], schema: Schema) -> None:
-        self._statement = statement
+    def __init__(self, nodes: Sequence[exp.Expr], schema: Schema) -> None:
         self._schema = schema
-        self._by_owner: dict[int, Scope] = {}
-        self._named = {fold(node.alias) for node in nodes if isinstance(node, exp.CTE)}
+        self._named: set[str] = set()
+        self._bounds: dict[tuple[Relation, tuple[str, ...]], Bound] = {}
+        self._all = [Scope()]
+        self._inside = {id(nodes[0].parent): self._all[0], id(nodes[0]): self._all[0]}
         self.has_named_joins = False
         """Whether a join in parentheses has a name: its columns are then those of all tables in it."""
+        for node in nodes[1:]:
+            around = self.of(node)
+            if isinstance(node, _OWNERS):
+                around = Scope(outer=around)
+                self._all.append(around)
+            elif isinstance(node, exp.CTE):
+                self._named.add(fold(node.alias))
+            self._inside[id(node)] = around
 
     def __iter__(self) -> Iterator[Scope]:
-        return iter(self._by_owner.values())
+        return iter(self._all)
+
+    @property
+    def bounds(self) -> Iterable[Bound]:
+        """The tables of all, each once however often it is there with the same columns."""
+        return self._bounds.values()
 
     def of(self, node: exp.Expr) -> Scope:
         """The innermost one that a node is in."""
-        owner = node.parent
-        while owner is not None and not isinstance(owner, _OWNERS):
-            owner = owner.parent
-        owner = owner or self._statement
-        if (found := self._by_owner.get(id(owner))) is None:
-            outer = self.of(owner) if owner is not self._statement and owner.parent else None
-            found = self._by_owner[id(owner)] = Scope(outer=outer)
-        return found
+        return self._inside[id(node.parent)]
 
     def take(self, node: exp.Expr, *, new_tables: bool) -> list[Relation]:
-        """Enter what can be selected from. Raises `UnknownTable`."""
+        """Enter one of `SOURCES`. Raises `UnknownTable`."""
         if isinstance(node, exp.Table):
             return self._take_table(node, new_tables)
-        if isinstance(node, _DERIVED) and node.alias:
+        if node.alias:
             if isinstance(node, exp.Subquery) and isinstance(node.unnest(), exp.Table):
                 self.has_named_joins = True
-            self.of(node).tables.setdefault(fold(node.alias), [])
+            self.of(node).enter(fold(node.alias))
         return []
 
     def _take_table(self, node: exp.Table, new_tables: bool) -> list[Relation]:
         called = fold(node.alias_or_name)
         if isinstance(node.this, exp.Func) or node.args.get("rows_from"):
-            self.of(node).tables.setdefault(called, [])  # functions are looked at apart
+            self.of(node).enter(called)  # functions are looked at apart
             return []
         if not isinstance(node.this, exp.Identifier):
             raise UnknownTable("a table in a way that leaves its name open")
@@ -100,12 +110,17 @@ class Scopes:
         relations = self._schema.named(path)
         if not relations and not new_tables and not (len(path) == 1 and fold(path[0]) in self._named):
             raise UnknownTable(".".join(path))
-        bound = [Bound(each, _renamed(each, node.alias_column_names)) for each in relations]
-        self.of(node).tables.setdefault(called, []).extend(bound)
+        names = tuple(node.alias_column_names)
+        self.of(node).enter(called, [self._bound(each, names) for each in relations])
         return relations
 
+    def _bound(self, relation: Relation, names: tuple[str, ...]) -> Bound:
+        if (relation, names) not in self._bounds:
+            self._bounds[relation, names] = Bound(relation, _renamed(relation, names))
+        return self._bounds[relation, names]
 
-def _renamed(relation: Relation, names: list[str]) -> Mapping[str, list[str]]:
+
+def _renamed(relation: Relation, names: tuple[str, ...]) -> Mapping[str, list[str]]:
     if not names:
         return _AS_IT_IS
     renamed: dict[str, list[str]] = {}
