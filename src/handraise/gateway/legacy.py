@@ -50,6 +50,11 @@ class LegacyRelay(Relay):
         return self.peer
 
     def _prepared(self, call: Call) -> Message:
+        message = self._offered(call)
+        message.opens_links = not self.home.asks_here(self.peer, "url")
+        return message
+
+    def _offered(self, call: Call) -> Message:
         """An `initialize` tells the server what our desk can do beside what the client can."""
         message = call.message
         if message.method != "initialize" or self.peer is None:

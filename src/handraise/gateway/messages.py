@@ -25,7 +25,19 @@ _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circ
 class Message:
     """One message. `raw` is what goes on when nobody changes it."""
 
-    __slots__ = ("_body", "about", "among", "bridged", "id", "method", "raw", "round", "source", "status")
+    __slots__ = (
+        "_body",
+        "about",
+        "among",
+        "bridged",
+        "id",
+        "method",
+        "opens_links",
+        "raw",
+        "round",
+        "source",
+        "status",
+    )
 
     def __init__(self, raw: bytes, body: dict[str, Any] | None, *, id: Id | None = None) -> None:
         self.raw = raw
@@ -45,6 +57,8 @@ class Message:
         """A round that we made of a live call: its state is good in this process only."""
         self.status: int | None = None
         """The HTTP status with which it came."""
+        self.opens_links = False
+        """Whether its client may be asked to open a link while it waits for the answer."""
 
     @property
     def body(self) -> dict[str, Any]:
@@ -89,7 +103,7 @@ class Message:
         changed = made({**self.body, **changes})
         changed.about, changed.source = self.about, self.source
         changed.round, changed.status, changed.among = self.round, self.status, self.among
-        changed.bridged = self.bridged
+        changed.bridged, changed.opens_links = self.bridged, self.opens_links
         return changed
 
 

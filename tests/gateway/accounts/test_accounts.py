@@ -11,7 +11,8 @@ from typing import Any
 
 import httpx2
 import pytest
-from mcp_types import ElicitResult
+from mcp.shared.exceptions import MCPError
+from mcp_types import ElicitResult, ErrorData
 from tests.client.hosts import OpenGate
 from tests.gateway.accounts.browsing import Browser
 from tests.gateway.accounts.diary import Diary, open_diary
@@ -150,6 +151,87 @@ async def test_a_registration_that_was_given_is_used(tmp_path: Path) -> None:
         assert wrote.result() == "me@diary wrote x"
         (token,) = diary.provider.tokens.values()
         assert (token.client_id, token.scopes) == ("by-hand", ["diary", "more"])
+
+
+class AtClient:
+    """A person in front of a client that opens links."""
+
+    def __init__(self, answer: ElicitResult | ErrorData | None = None) -> None:
+        self.links: asyncio.Queue[str] = asyncio.Queue()
+        self._answer = answer or ElicitResult(action="accept")
+
+    async def __call__(self, context: Any, params: Any) -> ElicitResult | ErrorData:
+        self.links.put_nowait(params.url)
+        return self._answer
+
+
+async def test_a_client_that_opens_links_has_its_person_asked_there_before_any_call() -> None:
+    """At the handshake, and when the account is gone by the time that it lists tools."""
+    person = AtClient()
+
+    async def story(here: Alone) -> str:
+        async with connect(here.url, Revision.NOVEMBER_2025, person) as client:
+            here.diary.provider.end_all()
+            here.diary.provider.refreshing.clear()
+            await client.list_tools()
+            return text_of(await client.call_tool("write", {"text": "x"}))
+
+    async with open_diary() as diary, alone(diary) as here:
+        async with asyncio.timeout(20), asyncio.TaskGroup() as both:
+            told = both.create_task(story(here))
+            for _ in ("initialize", "tools/list"):
+                async with Browser() as browser:
+                    await browser.connect(await person.links.get(), diary, "me@diary")
+        assert told.result() == "me@diary wrote x"
+        assert not here.queue.waiting()
+
+
+async def test_a_rule_for_the_desk_holds_for_a_handshake_too() -> None:
+    person = AtClient()
+    async with open_diary() as diary, alone(diary, desk="always") as here:
+        async with asyncio.TaskGroup() as both:
+            both.create_task(here.connect())
+            wrote = both.create_task(write(here, Revision.NOVEMBER_2025, "x", person))
+        assert wrote.result() == "me@diary wrote x"
+    assert person.links.empty()
+    assert len(here.seen) == 1
+
+
+async def test_a_client_that_fails_to_ask_leaves_it_to_the_desk() -> None:
+    person = AtClient(ErrorData(code=-32603, message="no window"))
+    async with open_diary() as diary, alone(diary) as here:
+        async with asyncio.TaskGroup() as both:
+            both.create_task(here.connect())
+            wrote = both.create_task(write(here, Revision.NOVEMBER_2025, "x", person))
+        assert wrote.result() == "me@diary wrote x"
+    assert person.links.qsize() == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [("decline", "does not want to connect an account"), ("cancel", "have not connected one yet")],
+)
+async def test_a_no_to_a_handshake_is_told_as_its_error(answer: Any, told: str) -> None:
+    person = AtClient(ElicitResult(action=answer))
+    async with open_diary() as diary, alone(diary) as here:
+        with pytest.RaisesGroup(pytest.RaisesExc(MCPError, match=told), flatten_subgroups=True):
+            await write(here, Revision.NOVEMBER_2025, "x", person)
+        assert not here.queue.waiting()
+
+
+async def test_a_client_is_not_kept_waiting_for_its_handshake_without_end() -> None:
+    asked = asyncio.Event()
+
+    async def nobody(context: Any, params: Any) -> ElicitResult:
+        asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with open_diary() as diary, alone(diary, hold=0.2) as here:
+        told = pytest.RaisesExc(MCPError, match="whoever tries again asks them again")
+        with pytest.RaisesGroup(told, flatten_subgroups=True):
+            await write(here, Revision.NOVEMBER_2025, "x", nobody)
+    assert asked.is_set()
 
 
 @pytest.mark.parametrize("revision", WITH_URL, ids=str)

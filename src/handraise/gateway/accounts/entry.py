@@ -1,7 +1,8 @@
 """Gets a person into a server that refuses their request: with a token of theirs, or by asking them to connect one.
 
 A question that comes because of a call takes the call's own way: to the client's dialog, or to our desk, where the
-call is held and parked. Whatever else is refused, as a handshake is, can be asked about at our desk only.
+call is held and parked. Whatever else is refused, as a handshake is, waits for a client that can be sent a request and
+opens links; on 2026-07-28 there are no such requests, and so our desk asks.
 """
 
 from __future__ import annotations
@@ -34,9 +35,11 @@ DECLINED: Final = (
     "done. Do not repeat it unless they ask for it."
 )
 UNFINISHED: Final = (
-    "The server {server!r} wants an account of the user's, and they have not connected one yet; the question waits at "
-    "their Handraise desk, and {where}. Nothing was done. Try again when they say that they did."
+    "The server {server!r} wants an account of the user's, and they have not connected one yet; {waits}. "
+    "Nothing was done. Try again when they say that they did."
 )
+_AT_DESK: Final = "the question waits at their Handraise desk, and {where}"
+_AT_CLIENT: Final = "whoever tries again asks them again"
 FAILED: Final = (
     "The server {server!r} wants an account of the user's, and none can be connected now; the reason is in the "
     "gateway's log. Nothing was done. Tell the user."
@@ -70,7 +73,7 @@ class Entry:
             return False
         answered = self._asked.pop(message.id)
         if not answered.done():
-            answered.set_result(str((message.result or {}).get("action", "cancel")))
+            answered.set_result("" if message.result is None else str(message.result.get("action", "cancel")))
         return True
 
     def is_round(self, message: Message) -> bool:
@@ -92,7 +95,7 @@ class Entry:
             logger.warning("%s wants an account: %s", self._own.upstream.name, error)
             self._tell(message, FAILED)
             return False
-        if message.method not in NAMED:
+        if message.method not in NAMED and not message.opens_links:
             return await self._ask_at_desk(message, invitation)
         if _is_modern(message):
             self._end_round(message, invitation)
@@ -113,32 +116,36 @@ class Entry:
         self._send(plain)
 
     async def _ask(self, message: Message, invitation: Invitation) -> bool:
-        id = f"{_STATE}{next(self._fresh)}"
-        self._asked[id] = asyncio.get_running_loop().create_future()
-        asked = request(id, "elicitation/create", _params(invitation, with_id=True))
-        asked.about, asked.source = message.id, self._own.accounts.source
-        self._deliver(asked)
-        try:
-            action = await self._asked[id]
-        finally:
-            self._asked.pop(id, None)
+        """Have the person asked where the relay sends questions; a client that fails to ask leaves it to our desk."""
+        action = await self._action(message, invitation)
+        if action == "":
+            return await self._ask_at_desk(message, invitation)
         if not await self._finished(message, invitation, action):
             return False
-        done = notice(
-            "notifications/elicitation/complete", {"elicitationId": invitation.question.elicitation_id}
-        )
-        done.about, done.source = message.id, self._own.accounts.source
-        self._deliver(done)
+        finished = {"elicitationId": invitation.question.elicitation_id}
+        self._deliver_about(message, notice("notifications/elicitation/complete", finished))
         return True
+
+    async def _action(self, message: Message, invitation: Invitation) -> str:
+        """What the person says: to a call whenever they do, to a handshake while a client is patient."""
+        id = f"{_STATE}{next(self._fresh)}"
+        self._asked[id] = asyncio.get_running_loop().create_future()
+        self._deliver_about(message, request(id, "elicitation/create", _params(invitation, with_id=True)))
+        try:
+            async with asyncio.timeout(None if message.method in NAMED else self._hold):
+                return await self._asked[id]
+        except TimeoutError:
+            self._deliver_about(message, notice("notifications/cancelled", {"requestId": id}))
+            return "cancel"
+        finally:
+            self._asked.pop(id, None)
 
     def _end_round(self, message: Message, invitation: Invitation) -> None:
         state = _STATE + secrets.token_urlsafe(18)
         self._rounds[state] = invitation
         asked = {_KEY: {"method": "elicitation/create", "params": _params(invitation, with_id=False)}}
         round_ = {"resultType": "input_required", "inputRequests": asked, "requestState": state}
-        ended = response(message.id, round_)
-        ended.about, ended.source = message.id, self._own.accounts.source
-        self._deliver(ended)
+        self._deliver_about(message, response(message.id, round_))
 
     async def _finished(self, message: Message, invitation: Invitation, action: str) -> bool:
         """Wait for the page of somebody who agreed to open it; tell the client when nothing comes of it."""
@@ -146,38 +153,46 @@ class Entry:
             self._own.accounts.withdraw(
                 self._own, invitation, Declined() if action == "decline" else Cancelled()
             )
-            self._tell(message, DECLINED if action == "decline" else UNFINISHED)
+            self._tell(message, DECLINED if action == "decline" else UNFINISHED, _AT_CLIENT)
             return False
-        await asyncio.wait({invitation.ended}, timeout=self._own.accounts.home.options.hold)
-        return self._ended(message, invitation.ended.result() if invitation.ended.done() else None)
+        await asyncio.wait({invitation.ended}, timeout=self._hold)
+        return self._ended(
+            message, invitation.ended.result() if invitation.ended.done() else None, _AT_CLIENT
+        )
 
-    def _ended(self, message: Message, answer: Answer[Any] | None) -> bool:
+    def _ended(self, message: Message, answer: Answer[Any] | None, waits: str) -> bool:
         if isinstance(answer, Accepted):
             return True
-        self._tell(message, DECLINED if isinstance(answer, Declined) else UNFINISHED)
+        self._tell(message, DECLINED if isinstance(answer, Declined) else UNFINISHED, waits)
         return False
 
     async def _ask_at_desk(self, message: Message, invitation: Invitation) -> bool:
         """The person is asked at our desk for as long as it takes, the client waits for as long as it may."""
-        patience = self._own.accounts.home.options.hold
-        if message.method == _PROBE:
-            patience = min(patience, _GLANCE)
+        patience = min(self._hold, _GLANCE) if message.method == _PROBE else self._hold
         asking = self._own.ask_at_desk(invitation)
         await asyncio.wait({asking}, timeout=patience)
-        return self._ended(message, asking.result() if asking.done() else None)
+        return self._ended(message, asking.result() if asking.done() else None, _AT_DESK)
 
-    def _tell(self, message: Message, sentence: str) -> None:
-        """A sentence for the model, as the end of what it called."""
-        home, server = self._own.accounts.home, self._own.upstream.name
-        text = sentence.format(server=server, where=home.options.where)
+    @property
+    def _hold(self) -> float:
+        return self._own.accounts.home.options.hold
+
+    def _tell(self, message: Message, sentence: str, waits: str = "") -> None:
+        """A sentence for the model, as the end of what it called; `waits` is where its person goes on."""
+        where = self._own.accounts.home.options.where
+        text = sentence.format(server=self._own.upstream.name, waits=waits.format(where=where))
         told = fault(message.id, ACCOUNT_NEEDED, text)
         if message.method == "tools/call":
             modern = {"resultType": "complete"} if _is_modern(message) else {}
             told = response(
                 message.id, {**modern, "content": [{"type": "text", "text": text}], "isError": True}
             )
-        told.about, told.source = message.id, self._own.accounts.source
-        self._deliver(told)
+        self._deliver_about(message, told)
+
+    def _deliver_about(self, message: Message, said: Message) -> None:
+        """Send the client something that the gateway itself says because of a request."""
+        said.about, said.source = message.id, self._own.accounts.source
+        self._deliver(said)
 
 
 _ROUND: Final = ("inputResponses", "requestState")
