@@ -10,8 +10,9 @@ import pytest
 from mcp.server.mcpserver import MCPServer
 from tests.gateway.peers import gateway
 from tests.gateway.test_recording import events_in
-from tests.server.peers import REVISIONS, text_of
+from tests.server.peers import REVISIONS, Person, accept, text_of
 
+from handraise import Handraise, ask
 from handraise.desks.scripted import Line
 from handraise.errors import CATEGORY
 from handraise.gateway.guarding import rules_of
@@ -127,6 +128,40 @@ async def test_whatever_is_no_yes_is_on_record_as_a_decline(
     assert [(event.action, tuple(event.reasons)) for event in decided] == [
         ("decline", each) for each in reasons
     ]
+
+
+def tidy() -> MCPServer:
+    """A server whose one tool asks, too."""
+    server = MCPServer("tidy")
+    Handraise().install(server)
+
+    @server.tool()
+    async def remove(path: str) -> str:
+        return f"removed: {(await ask.text('Why?')).action}"
+
+    return server
+
+
+@pytest.mark.shows("G7")
+@pytest.mark.parametrize("able", [True, False], ids=["client that asks", "client that cannot ask"])
+async def test_a_yes_of_a_guard_is_joined_to_the_call_that_it_allowed(
+    revision: Revision, able: bool, tmp_path: Path
+) -> None:
+    ledger = Ledger.at(tmp_path / "ledger.db")
+    script = [YES] if able else [YES, Line("accept", {"answer": "old"})]
+    async with (
+        gateway(server=tidy(), guards=DESTRUCTIVE, ledger=ledger, script=script) as (_, connect),
+        connect(revision, Person(accept(answer="old")) if able else None) as client,
+    ):
+        assert text_of(await client.call_tool("remove", {"path": "a"})) == "removed: accept"
+    await ledger.aclose()
+    events = await events_in(tmp_path / "ledger.db")
+    uses = [event for event in events if event.used is not None]
+    assert len({event.question for event in uses}) == 2  # the guard's, and the server's own
+    assert {event.question for event in uses} == {event.question for event in events}
+    for event in uses:
+        assert event.used is not None
+        assert (event.used.request, event.used.ended) == (event.about.request, "result")
 
 
 async def test_without_a_desk_nobody_can_be_asked_and_nothing_runs(revision: Revision) -> None:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.gateway.peers import gateway
+from tests.gateway.test_passing import CALL, FORM, either_client, either_server
+from tests.gateway.wire import WireClient, WireServer, until
 from tests.server.peers import REVISIONS, Person, accept, text_of
 
+from handraise.desks import Decision
 from handraise.desks.scripted import Line
+from handraise.gateway.messages import Message, fault, request, response
 from handraise.gateway.options import Options
 from handraise.gateway.reception import open_asking
 from handraise.ledger import Event, Ledger
 from handraise.ledger.home import ledger_path
+from handraise.questions import Accepted
 from handraise.revisions import Revision
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -26,6 +33,13 @@ pytestmark = [pytest.mark.anyio]
 @pytest.fixture(params=REVISIONS, ids=str)
 def revision(request: pytest.FixtureRequest) -> Revision:
     return Revision(request.param)
+
+
+@pytest.fixture
+async def ledger(tmp_path: Path) -> AsyncIterator[Ledger]:
+    ledger = Ledger.at(tmp_path / "ledger.db")
+    yield ledger
+    await ledger.aclose()
 
 
 async def events_in(path: Path) -> list[Event]:
@@ -59,6 +73,83 @@ async def test_a_question_that_passes_is_recorded_with_its_true_origin(
         assert event.about.client is not None
         assert event.about.client.name == "mcp"  # as the SDK calls itself for its user
         assert (event.about.trace, event.about.policy) == (TRACE, "p1")
+
+
+def asked_by(server: WireServer, came: Message) -> None:
+    """The server asks in the way of its era."""
+    if server.modern:
+        wanted = {"q": {"method": "elicitation/create", "params": FORM}}
+        asks = {"resultType": "input_required", "inputRequests": wanted, "requestState": "s"}
+        server.say(response(came.id, asks))
+    else:
+        server.say(request(99, "elicitation/create", FORM))
+
+
+async def answered(client: WireClient, able: bool) -> Message:
+    """The person says yes, at our desk or in the client's dialog; the message with which the server hears of it."""
+    if not able:
+        await until(client.queue.waiting)
+        client.queue.decide(
+            client.queue.waiting()[0].id, Decision(Accepted({"why": "so"}), by="agent", desk="test")
+        )
+    elif client.modern:
+        round_ = (await client.taken()).result or {}
+        given = {key: {"action": "accept", "content": {"why": "so"}} for key in round_["inputRequests"]}
+        retry = {**CALL, "inputResponses": given, "requestState": round_["requestState"]}
+        client.ask(2, "tools/call", retry)
+    else:
+        asked = await client.taken("elicitation/create")
+        client.say(response(asked.id, {"action": "accept", "content": {"why": "so"}}))
+    return await client.server.taken("tools/call" if client.server.modern else None)
+
+
+async def ending(ledger: Ledger) -> Event:
+    """What the ledger says last, once the question is over."""
+    async with asyncio.timeout(5):
+        while True:
+            await ledger.finish()
+            events = [event async for _, event in ledger.events()]
+            if events and events[-1].kind not in ("asked", "shown", "decided"):
+                return events[-1]
+
+
+DONE: dict[str, Any] = {"resultType": "complete", "content": [{"type": "text", "text": "done"}]}
+by_desk = pytest.mark.parametrize("able", [False, True], ids=["our-desk", "clients-dialog"])
+
+
+@pytest.mark.shows("G2", "G7")
+@pytest.mark.parametrize("how", ["result", "error", "fault", "cancelled", "lost", "left"])
+@by_desk
+@either_client
+@either_server
+async def test_a_yes_is_joined_to_how_the_call_ended(
+    ledger: Ledger, modern: bool, behind: bool, able: bool, how: str
+) -> None:
+    modes: dict[str, Any] = {"elicitation": {}} if able else {}
+    client = await WireClient.begun(modern=modern, behind=behind, able=modes, ledger=ledger)
+    client.ask(1, "tools/call", CALL)
+    came = await client.server.taken("tools/call")
+    asked_by(client.server, came)
+    heard = await answered(client, able)
+    at = heard.id if behind else came.id
+    match how:
+        case "result" | "error":
+            client.server.say(response(at, {**DONE, "isError": how == "error"}))
+        case "fault":
+            client.server.say(fault(at, -32000, "no"))
+        case "cancelled":
+            client.tell("notifications/cancelled", {"requestId": 2 if able and modern else 1})
+        case "lost":
+            client.server.on_closed(client.server.source, True)
+        case "left":
+            await client.leave()
+    last = await ending(ledger)
+    if how in ("lost", "left"):
+        assert (last.kind, len(last.reasons)) == ("ambiguous", 1)
+        return
+    assert last.used is not None
+    assert (last.used.request.target, last.used.ended) == ("work", "error" if how == "fault" else how)
+    assert last.used.request == last.about.request
 
 
 async def _opens_a_ledger() -> bool:
