@@ -71,16 +71,6 @@ def make_notes() -> MCPServer:
             await ctx.report_progress(step + 1, steps, f"step {step + 1}")
         return f"{steps} steps"
 
-    @server.tool()
-    async def end() -> str:
-        """Be gone in the middle of a question."""
-        import asyncio
-        import os
-
-        asyncio.get_running_loop().call_later(0.5, os._exit, 7)
-        await ask.text("Never answered?")
-        return "never"
-
     @server.prompt()
     async def letter(to: str) -> str:
         return f"Write to {to}."

@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -87,13 +88,16 @@ async def gateway_to(upstream: Upstream, script: list[Line], gate: Gate | None =
 
 
 @asynccontextmanager
-async def behind(transport: str) -> AsyncIterator[Upstream]:
-    if transport == "stdio":
-        command = (sys.executable, "-m", "tests.gateway.notes", "stdio")
-        yield Upstream("my notes", command, directory=str(ROOT), environment={"PYTHONPATH": str(ROOT)})
-    else:
-        async with served(make_notes().streamable_http_app(), "on") as url:
-            yield Upstream("my notes", url=url)
+async def behind() -> AsyncIterator[Upstream]:
+    """A server at a URL."""
+    async with served(make_notes().streamable_http_app(), "on") as url:
+        yield Upstream("my notes", url=url)
+
+
+def till(folder: Path, era: str) -> Upstream:
+    """A server that is a process."""
+    command = (sys.executable, "-m", "tests.gateway.till", str(folder / "book"), era)
+    return Upstream("till", command, directory=str(ROOT), environment={"PYTHONPATH": str(ROOT)})
 
 
 @pytest.fixture(params=REVISIONS, ids=str)
@@ -101,11 +105,10 @@ def revision(request: pytest.FixtureRequest) -> Revision:
     return Revision(request.param)
 
 
-@pytest.mark.parametrize("transport", ["http", pytest.param("stdio", marks=pytest.mark.slow)])
-async def test_questions_pass_over_http(revision: Revision, transport: str) -> None:
+async def test_questions_pass_over_http(revision: Revision) -> None:
     person = Person(accept(answer="b"), accept(answer="short"))
     async with (
-        behind(transport) as upstream,
+        behind() as upstream,
         gateway_to(upstream, []) as url,
         connect(url, revision, person) as client,
     ):
@@ -113,11 +116,20 @@ async def test_questions_pass_over_http(revision: Revision, transport: str) -> N
         assert text_of(await client.call_tool("rename", {"title": "a"})) == "a is b because short"
 
 
-@pytest.mark.parametrize("transport", ["http"])
-async def test_who_cannot_be_asked_answers_at_our_desk(revision: Revision, transport: str) -> None:
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+async def test_questions_of_a_process_pass_to_a_client_over_http(
+    revision: Revision, era: str, tmp_path: Path
+) -> None:
+    person = Person(accept(answer="7"))
+    async with gateway_to(till(tmp_path, era), []) as url, connect(url, revision, person) as client:
+        assert text_of(await client.call_tool("pay", {"to": "ann"})) == "paid"
+    assert (tmp_path / "book").read_text() == "looked\npaid 7\n"
+
+
+async def test_who_cannot_be_asked_answers_at_our_desk(revision: Revision) -> None:
     script = [Line("accept", {"answer": "old"})]
     async with (
-        behind(transport) as upstream,
+        behind() as upstream,
         gateway_to(upstream, script) as url,
         connect(url, revision) as client,
     ):
@@ -131,7 +143,7 @@ async def test_progress_goes_to_the_request_it_belongs_to(revision: Revision) ->
         told.append(progress)
 
     async with (
-        behind("http") as upstream,
+        behind() as upstream,
         gateway_to(upstream, []) as url,
         connect(url, revision, Person()) as client,
     ):
@@ -139,14 +151,14 @@ async def test_progress_goes_to_the_request_it_belongs_to(revision: Revision) ->
     assert told == [1, 2, 3]
 
 
-@pytest.mark.slow
 @pytest.mark.shows("W6")
-async def test_a_server_that_ended_is_started_anew_for_whoever_comes_next() -> None:
+async def test_a_server_that_ended_is_started_anew_for_whoever_comes_next(tmp_path: Path) -> None:
+    script = [Line("leave"), Line("accept", {"answer": "7"})]
     async with (
-        behind("stdio") as upstream,
-        gateway_to(upstream, [Line("leave", repeat=True)]) as url,
+        gateway_to(till(tmp_path, "legacy"), script) as url,
         connect(url, Revision.JULY_2026) as client,
     ):
-        ended = await client.call_tool("end", {})
+        ended = await client.call_tool("ask_and_end", {"to": "ann"})
         assert "ended while the user was being asked" in text_of(ended)
-        assert text_of(await client.call_tool("echo", {"text": "again"})) == "again"
+        assert text_of(await client.call_tool("pay", {"to": "ann"})) == "paid"
+    assert (tmp_path / "book").read_text() == "looked\nlooked\npaid 7\n"

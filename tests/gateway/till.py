@@ -22,7 +22,10 @@ FORM = {
     },
 }
 STATE = 'pay é\u2028\\u0041 "+/=" \U0001f4b6'
-TOOLS = [{"name": name, "inputSchema": {"type": "object"}} for name in ("pay", "pay_and_stay_silent")]
+TOOLS = [
+    {"name": name, "inputSchema": {"type": "object"}}
+    for name in ("pay", "pay_and_stay_silent", "ask_and_end")
+]
 ABOUT = {"capabilities": {"tools": {}}, "serverInfo": {"name": "till", "version": "1"}}
 
 
@@ -49,7 +52,8 @@ class Till:
             case "server/discover", True:
                 self._answer(message, {"supportedVersions": ["2026-07-28"], **ABOUT})
             case "tools/list", _:
-                self._answer(message, {"tools": TOOLS})
+                kept = {"ttlMs": 0, "cacheScope": "private"} if self._modern else {}
+                self._answer(message, {"tools": TOOLS, **kept})
             case "tools/call", _:
                 self._call(message)
             case _:
@@ -73,6 +77,8 @@ class Till:
         else:
             self._asked["ask"] = message
             _say({"jsonrpc": "2.0", "id": "ask", "method": "elicitation/create", "params": FORM})
+        if message["params"]["name"] == "ask_and_end":
+            sys.exit(7)
 
     def _pay(self, message: dict[str, Any], answer: dict[str, Any]) -> None:
         self._note(f"paid {answer['content']['answer']}")
