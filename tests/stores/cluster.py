@@ -104,7 +104,7 @@ class Cluster:
             self._nursery.tell(json.dumps([self.where, str(self._log), dict(options)]))
             started.append(Node(*map(int, self._nursery.hear().split())))
         self.nodes += started
-        self._tell_balancer()
+        self.send_to(*self.nodes)
         return started
 
     def kill(self, node: Node) -> None:
@@ -112,7 +112,12 @@ class Cluster:
         node.kill()
         self.killed[node.pid] = time.monotonic()
         self.nodes.remove(node)
-        self._tell_balancer()
+        self.send_to(*self.nodes)
+
+    def send_to(self, *nodes: Node) -> None:
+        """Have the load balancer send requests to these nodes."""
+        self._balancer.tell(" ".join(str(node.port) for node in nodes))
+        assert self._balancer.hear() == "taken"
 
     def end(self) -> None:
         for node in self.nodes:
@@ -156,10 +161,6 @@ class Cluster:
             if not _is_away(reply):
                 return reply
         return None
-
-    def _tell_balancer(self) -> None:
-        self._balancer.tell(" ".join(str(node.port) for node in self.nodes))
-        assert self._balancer.hear() == "taken"
 
 
 def _is_away(reply: dict[str, Any]) -> bool:

@@ -9,6 +9,7 @@ Options:
   without it there are none.
 - `ledger=FILE`: a ledger in the store, signed with the key beside that file.
 - `dies=POINT`: killed by its own hand, as by `kill -9`, when it gets there; see `tests.stores.dying`.
+- `host=NAME`: what clients call the server, which a proxy in front of it passes on.
 - `skew=SECONDS`: how far its clock is ahead.
 """
 
@@ -26,6 +27,7 @@ from pathlib import Path
 
 import uvicorn
 from mcp.server.mcpserver import MCPServer
+from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
 from tests.stores.dying import Dying
 
@@ -116,10 +118,18 @@ def serve(where: str, log: str, options: dict[str, str]) -> None:
         )
         handraise._terms = dataclasses.replace(handraise._terms, lease=LEASE)
         server = make_server(handraise, log, dying)
-        app: ASGIApp = server.streamable_http_app(stateless_http=not sessions, json_response=not sessions)
+        app: ASGIApp = server.streamable_http_app(
+            stateless_http=not sessions,
+            json_response=not sessions,
+            transport_security=_expecting(options["host"]) if "host" in options else None,
+        )
         os.write(1, f"{os.getpid()} {port}\n".encode())
         config = uvicorn.Config(handraise.routed(app), log_level="error", timeout_keep_alive=60)
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def _expecting(host: str) -> TransportSecuritySettings:
+    return TransportSecuritySettings(allowed_hosts=[host, "127.0.0.1:*"])
 
 
 def main() -> None:

@@ -112,6 +112,30 @@ async def test_when_the_node_of_a_session_is_killed_its_call_ends_and_the_client
 
 
 @pytest.mark.shows("X2")
+async def test_when_a_node_is_killed_that_carries_a_call_to_another_the_call_ends_and_its_session_goes_on(
+    routed: Cluster,
+) -> None:
+    for revision in LEGACY:
+        home, carrier = routed.nodes
+        person, job = Person("ada"), f"carried-{revision}"
+        routed.send_to(home)
+        async with talking(routed, revision, person) as client:
+            assert f"where ada on {home.pid}" == await say(client, "parked", "where")
+            routed.send_to(carrier)
+            person.was_asked.clear()
+            person.may_answer.clear()
+            call = asyncio.ensure_future(say(client, "parked", job))
+            await asyncio.wait_for(person.was_asked.wait(), 10)
+            routed.kill(carrier)
+            with pytest.raises(MCPError, match="ended without a response"):
+                await asyncio.wait_for(call, 10)
+            person.may_answer.set()
+            assert f"next ada on {home.pid}" == await say(client, "parked", "next")
+        assert len(routed.uses().get(job, [])) <= 1
+        routed.start(ROUTED)
+
+
+@pytest.mark.shows("X2")
 async def test_where_nodes_cannot_reach_each_other_an_answer_still_goes_by_the_store(
     postgres: PostgresServer, nursery: Program
 ) -> None:
