@@ -229,7 +229,8 @@ class Site:
 
 
 _NOTHING: Final = (
-    "There is nothing at this address, or it is over. Links to pages work once and for a limited time."
+    "There is nothing at this address, or it is over. Links to pages work once, for a limited time, and for as long as "
+    "the program runs that made them. Go back to your client and do the same again: you get a new link."
 )
 _FAILED: Final = (
     "What you did could not be kept, so that nothing was changed. Go back and try again in a moment."

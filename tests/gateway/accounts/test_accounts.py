@@ -109,6 +109,7 @@ async def test_the_user_of_this_computer_connects_once(revision: Revision) -> No
     assert asked.origin.name == NAME, "it is the gateway that asks"
     assert asked.ours, "in words of its own"
     assert "diary" in asked.question.message
+    assert "If your browser does not find it" in asked.question.message, "this process may be gone by then"
     assert asked.link.verdict == "ok", "a page on this computer, of a program on this computer"
 
 

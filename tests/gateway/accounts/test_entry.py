@@ -12,7 +12,7 @@ from tests.gateway.accounts.browsing import Browser
 from tests.gateway.accounts.diary import Diary, open_diary
 from tests.gateway.shared.teams import Team, questions, team
 from tests.gateway.shared.test_shared import HELLO
-from tests.server.peers import REVISIONS, text_of
+from tests.server.peers import REVISIONS, free_port, text_of
 
 from handraise.desks import Decision
 from handraise.gateway.connect import open_link
@@ -36,9 +36,11 @@ def own_vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @asynccontextmanager
-async def gateway_to(diary: Diary, folder: Path, hold: float = 20) -> AsyncIterator[Team]:
+async def gateway_to(diary: Diary, folder: Path, hold: float = 20, port: int = 0) -> AsyncIterator[Team]:
     upstream = Upstream("diary", url=diary.mcp)
-    async with team(folder, open_upstream=lambda enter: open_link(upstream, enter), hold=hold) as shared:
+    async with team(
+        folder, open_upstream=lambda enter: open_link(upstream, enter), hold=hold, port=port
+    ) as shared:
         yield shared
 
 
@@ -178,6 +180,23 @@ async def test_the_vault_keeps_an_account_beyond_the_gateways_end(tmp_path: Path
     kept = _everything_in(tmp_path)
     for token in (*diary.provider.tokens, *diary.provider.refreshing):
         assert token.encode() not in kept
+
+
+async def test_a_page_whose_gateway_ended_says_what_to_do_next(tmp_path: Path) -> None:
+    port = free_port()
+    async with open_diary() as diary:
+        async with gateway_to(diary, tmp_path, hold=0.05, port=port) as before:
+            ann = before.people.add("ann")
+            await before.post(ann, HELLO)
+            link = await invited(before, "ann")
+        async with gateway_to(diary, tmp_path, port=port) as shared, Browser() as browser:
+            for address in (link, f"{link.rpartition('/')[0]}/back/diary?state=S&code=C"):
+                assert await browser.open(address) == 404
+                assert "do the same again: you get a new link" in browser.page
+            async with asyncio.TaskGroup() as both:
+                both.create_task(connected(shared, diary, "ann"))
+                wrote = both.create_task(_write(shared, Revision.JULY_2026, ann, "x"))
+            assert wrote.result() == "ann@diary wrote x"
 
 
 async def test_an_account_that_is_gone_is_asked_for_during_a_call_which_waits(

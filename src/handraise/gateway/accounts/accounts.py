@@ -125,7 +125,7 @@ class Accounts:
 
         pages = self.pages(own.upstream)
         host = account.registration.host
-        why = f"{own.upstream.target} wants to know who you are."
+        why = f"{own.upstream.target} wants to know who you are. {pages.lasts}".rstrip()
         visit = pages.visits.open(
             ConnectPage(account),
             own.person,
@@ -140,8 +140,9 @@ class Accounts:
         connecting = self._waiting.setdefault(visit.elicitation_id, _Connecting(own, account))
         text = (
             f"{own.upstream.name} ({own.upstream.target}) can be used with an account of your own. The page shows what "
-            f"for, and leads you on to {host}, where you sign in. The gateway keeps the access for you alone."
-        )
+            f"for, and leads you on to {host}, where you sign in. The gateway keeps the access for you alone. "
+            f"{pages.lasts}"
+        ).rstrip()
         if visit.code is not None:
             text = f"{text}\n\n{_CODE.format(visit.code)}"
         link = f"{await pages.open()}/{visit.id}"

@@ -33,6 +33,8 @@ class Pages(Protocol):
     """A site of pages for one kind of people."""
 
     visits: Visits
+    lasts: str
+    """For how long its pages are there, for a person who may find none any more."""
 
     async def open(self) -> str:
         """Be reachable, on return; the address below which the pages are."""
@@ -49,6 +51,11 @@ class Pages(Protocol):
 
 class LocalPages:
     """Pages for the user of this computer, on a port that is open while one waits."""
+
+    lasts = (
+        "The page is there for as long as the gateway runs. If your browser does not find it, or cannot come back to "
+        "it, do the same again in your client: you get a new link."
+    )
 
     def __init__(self, settle: Settle, port: int) -> None:
         self.visits = Visits(settle)
@@ -76,6 +83,8 @@ class LocalPages:
 
 class SharedPages:
     """Pages below the address of a shared gateway, for whoever is signed in to its desk."""
+
+    lasts = ""  # another process at that address says so itself
 
     def __init__(self, settle: Settle, url: str, sessions: Sessions) -> None:
         self.visits = Visits(settle)
