@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from handraise.desks.counter.place import counter_directory, require_private
+from handraise.desks.counter.place import counter_directories, require_private
 from handraise.errors import SetupError
 from handraise.gateway.door import DOOR
 
@@ -20,12 +20,10 @@ _LONGEST_REPLY: Final = 32 * 1024 * 1024
 
 def doors() -> Iterator[Path]:
     """The doors that are there, or were."""
-    directory = counter_directory(os.environ)
-    try:
-        require_private(directory)
-        yield from sorted(path for path in directory.iterdir() if path.suffix == DOOR)
-    except (OSError, SetupError):
-        return
+    for directory in counter_directories(os.environ):
+        with suppress(OSError, SetupError):
+            require_private(directory)
+            yield from sorted(path for path in directory.iterdir() if path.suffix == DOOR)
 
 
 def knock(door: Path, request: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -20,7 +20,7 @@ from tests.desks.questions import ADA, form_question, link_question
 from handraise.desks import Decision, Queue, Waiting
 from handraise.desks.counter import Code, Counter, requests
 from handraise.desks.counter.code import prove
-from handraise.desks.counter.place import counter_directory, entries, require_private
+from handraise.desks.counter.place import counter_directories, counter_directory, entries, require_private
 from handraise.desks.counter.visiting import Pending, bring, pending
 from handraise.errors import SetupError
 from handraise.forms import Flag, Form, Text
@@ -292,6 +292,14 @@ def test_the_place_is_the_sessions_own_or_beside_the_rules(tmp_path: Path) -> No
     assert counter_directory({"XDG_RUNTIME_DIR": str(tmp_path)}) == tmp_path / "handraise"
     env = {"XDG_RUNTIME_DIR": "relative", "XDG_DATA_HOME": str(tmp_path), "HOME": str(tmp_path)}
     assert counter_directory(env) == tmp_path / "handraise/run"
+
+
+def test_who_looks_finds_what_was_started_with_fewer_variables(tmp_path: Path) -> None:
+    (tmp_path / "handraise/run").mkdir(parents=True)
+    env = {"XDG_RUNTIME_DIR": str(tmp_path), "XDG_DATA_HOME": str(tmp_path), "HOME": str(tmp_path)}
+    few = {name: value for name, value in env.items() if name != "XDG_RUNTIME_DIR"}
+    assert counter_directory(few) in counter_directories(env)
+    assert counter_directories(env)[0] == counter_directory(env)
 
 
 async def test_what_was_just_asked_is_held_back_and_not_refused(tmp_path: Path) -> None:

@@ -28,6 +28,15 @@ def counter_directory(environment: Mapping[str, str]) -> Path:
     return data_directory(environment) / "run"
 
 
+def counter_directories(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """Where to look for them: a client starts its servers with few variables, so they may have chosen otherwise."""
+    found = [data_directory(environment) / "run"]
+    if sys.platform != "win32":
+        found.append(Path(f"/run/user/{os.getuid()}/handraise"))
+    others = [each for each in found if each.is_dir()]
+    return tuple(dict.fromkeys([counter_directory(environment), *others]))
+
+
 def require_private(directory: Path) -> None:
     """Make the directory, and refuse one that somebody else could enter or has put there."""
     try:

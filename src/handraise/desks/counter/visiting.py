@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from handraise.desks.counter.code import prove
-from handraise.desks.counter.place import SOCKET, counter_directory, entries
+from handraise.desks.counter.place import SOCKET, counter_directories, entries
 
 _PATIENCE: Final = 15.0
 _LONGEST_REPLY: Final = 32 * 1024 * 1024
@@ -36,9 +36,10 @@ class Pending:
 def pending(directory: Path | None = None) -> tuple[Pending, ...]:
     """Everything that waits in any process of this user."""
     found = []
-    for entry in entries(directory or counter_directory(os.environ)):
-        if (reply := _ask(entry, lambda _: {"do": "pending"})) is not None:
-            found += [Pending(entry, each) for each in reply.get("pending", ())]
+    for place in counter_directories(os.environ) if directory is None else (directory,):
+        for entry in entries(place):
+            if (reply := _ask(entry, lambda _: {"do": "pending"})) is not None:
+                found += [Pending(entry, each) for each in reply.get("pending", ())]
     return tuple(found)
 
 
