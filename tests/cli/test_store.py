@@ -96,3 +96,19 @@ def test_without_any_store_nothing_is_made(tmp_path: Path, monkeypatch: pytest.M
     assert result.exit_code == 1
     assert "name one with --store" in result.output
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.stranger
+def test_the_examples_of_the_help_work_with_a_database(postgres: PostgresServer) -> None:
+    url = postgres.new_database()
+    commands = ("migrate", "status", "prune")
+    examples = [
+        line.split()[2:]
+        for command in commands
+        for line in handraise(command, "--help").stdout.splitlines()
+        if "postgresql://db.internal" in line and line.split()[0] == "handraise"
+    ]
+    assert len(examples) == len(commands)
+    for example in examples:
+        done = handraise(*(url if word.startswith("postgresql:") else word for word in example))
+        assert done.exit_code == 0, done.output

@@ -24,10 +24,18 @@ COMMAND = Path(sysconfig.get_path("scripts")) / "handraise"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("revision", ["legacy", "2026-07-28"])
-def test_without_a_terminal_a_scripted_person_takes_the_tour(revision: str) -> None:
+@pytest.mark.parametrize(
+    "command", ["make --silent --old-file=.venv/.ready demo", "handraise demo --desk script"]
+)
+def test_without_a_terminal_a_scripted_person_takes_the_tour(command: str) -> None:
     ran = subprocess.run(
-        [sys.executable, "-W", "error", COMMAND, "demo", "--revision", revision],
+        command.split(),
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "PATH": f"{COMMAND.parent}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONWARNINGS": "error",
+        },
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -70,7 +78,7 @@ def test_an_interrupt_while_the_tour_waits_for_enter_ends_it_at_once() -> None:
 @pytest.mark.slow
 def test_the_wire_is_shown_and_no_secret_on_it() -> None:
     ran = subprocess.run(
-        [sys.executable, COMMAND, "demo", "--wire"],
+        [sys.executable, COMMAND, "demo", "--revision", "legacy", "--wire"],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -79,7 +87,8 @@ def test_the_wire_is_shown_and_no_secret_on_it() -> None:
     )
     assert ran.returncode == 0, ran.stdout
     assert "→ tools/call" in ran.stdout
-    assert "inputRequests" in ran.stdout
+    assert "← elicitation/create" in ran.stdout
+    assert ran.stdout.count("\n  ok  ") == len(STEPS)
     assert KEY not in ran.stdout
 
 

@@ -10,6 +10,7 @@ An HTML comment right before a block says what is different about it:
     <!-- snippet: prints -->             it is what the block before it, in python, prints
     <!-- snippet: file NAME -->          it is a file that the page's console blocks find
     <!-- snippet: exit CODE -->          its commands end with this code instead of 0
+    <!-- snippet: run by TEST -->        a test of this name runs it: somebody has to type, or to look at a browser
     <!-- snippet: not run: REASON -->    it is not run, and why
 """
 
@@ -17,15 +18,16 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import re
-import subprocess
 import sys
-import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.docs.shell import Shell
 
 ROOT = Path(__file__).parents[2]
 RUN = ("handraise ", "python ")
@@ -35,7 +37,8 @@ VARIES = (r"(?<= in )\d+\.\d+s$", r"(?<=the ticket ')[\w-]+(?=')", r" +$")
 
 _FENCE = re.compile(r"```(?P<language>[\w-]*)$")
 _MARK = re.compile(
-    r"<!-- snippet: (continues|prints|file (?P<file>[\w.-]+)|exit (?P<exit>\d+)|not run: .+) -->"
+    r"<!-- snippet: (continues|prints|file (?P<file>[\w.-]+)|exit (?P<exit>\d+)"
+    r"|run by (?P<test>test_\w+)|not run: .+) -->"
 )
 
 
@@ -55,6 +58,11 @@ class Block:
     def marked(self, word: str) -> bool:
         return self.mark is not None and self.mark[1].startswith(word)
 
+    @property
+    def left_out(self) -> bool:
+        """Whether it is not run where it stands: by a test of its own, or not at all."""
+        return self.marked("run by") or self.marked("not run")
+
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -67,10 +75,10 @@ class Page:
 
     def runs(self, block: Block) -> bool:
         """Whether a block is run for itself: not when it is a file that a console block of the page starts."""
-        if block.marked("not run"):
+        if block.left_out:
             return False
         name = block.mark["file"] if block.mark else None
-        consoles = [each for each in self.blocks if each.language == "console" and not each.marked("not run")]
+        consoles = [each for each in self.blocks if each.language == "console" and not each.left_out]
         return name is None or not any(name in each.text for each in consoles)
 
     def chain(self, index: int) -> list[Block]:
@@ -79,7 +87,7 @@ class Page:
         if not block.marked("continues"):
             return [block]
         for earlier in range(index - 1, -1, -1):
-            if self.blocks[earlier].language == "python" and not self.blocks[earlier].marked("not run"):
+            if self.blocks[earlier].language == "python" and not self.blocks[earlier].left_out:
                 return [*self.chain(earlier), block]
         raise BadPage(f"{self.name}:{block.line}: there is nothing that it could continue")
 
@@ -130,8 +138,8 @@ def _require_run(name: str, block: Block) -> None:
     """Refuse a command that would never be run, unless the page says why."""
     run = RUN if block.language == "console" else ()
     idle = [line for line in _prompted(block) if not line.startswith(run)]
-    if idle and block.language in ("console", "text") and not block.marked("not run"):
-        raise BadPage(f"{name}:{block.line}: nothing runs {idle[0]!r}: mark the block with `not run: REASON`")
+    if idle and block.language in ("console", "text") and not block.left_out:
+        raise BadPage(f"{name}:{block.line}: nothing runs {idle[0]!r}: mark the block with `run by TEST`")
 
 
 def _prompted(block: Block) -> list[str]:
@@ -144,6 +152,11 @@ def idle_commands(page: Page) -> Iterator[str]:
     for block in page.blocks:
         if block.marked("not run"):
             yield from _prompted(block)
+
+
+def blocks_run_by(test: str) -> list[Block]:
+    """The blocks that say that this test runs them."""
+    return [block for page in pages() for block in page.blocks if block.mark and block.mark["test"] == test]
 
 
 def run_python(page: Page, index: int) -> ModuleType:
@@ -172,25 +185,13 @@ def commands(block: Block) -> Iterator[tuple[str, str]]:
         yield command, output
 
 
-def run_console(page: Page, index: int, folder: Path) -> None:
-    """Run a block's commands in a folder with the page's files and the examples; compare what they say."""
+def run_console(page: Page, index: int, shell: Shell) -> None:
+    """Run a block's commands in a home with the page's files; compare what they say."""
     block = page.blocks[index]
-    (folder / "examples").symlink_to(ROOT / "examples")
-    for name, text in page.files.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    scripts = sysconfig.get_path("scripts")
-    environment = {
-        "PATH": os.pathsep.join([scripts, os.environ["PATH"]]),
-        "HOME": str(folder),
-        "PYTHONWARNINGS": "error",
-        "NO_COLOR": "1",
-        "COLUMNS": "80",
-    }
+    shell.add_files(page.files)
     code = int(block.mark["exit"]) if block.mark and block.mark["exit"] else 0
     for command, output in commands(block):
-        done = subprocess.run(
-            command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=60
-        )
+        done = shell.run(command)
         assert done.returncode == code, (
             f"{command} ends with {done.returncode}:\n{done.stderr or done.stdout}"
         )

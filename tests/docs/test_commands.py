@@ -1,52 +1,150 @@
-"""Commands that the pages name and no test runs are at least commands that exist."""
+"""Every command of the README and the documentation runs: where it stands, on a stage, or in a test named for it.
+
+A command that a page shows at a prompt is run by `test_snippets`, or by the test that its block names. One that
+stands in a sentence, in a client's configuration or among the examples of `--help` runs here, in a home where all of
+it is there that it speaks of. A new one runs like that and has to succeed, or has to be put into a table below.
+"""
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
+import tempfile
 import tomllib
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import pytest
 from docs.make.commands import command_tree
-from tests.docs.snippets import ROOT, Page, idle_commands, pages
+from tests.docs.named import named_commands
+from tests.docs.snippets import ROOT, idle_commands, pages
+from tests.docs.stage import Stage, set_up
 
 TREE = dict(command_tree())
 TARGETS = set(re.findall(r"(?m)^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8")))
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
     "optional-dependencies"
 ]
-TYPED = re.compile(r"(handraise|make|pip install) ")
-NAMED = re.compile(r"`((?:handraise|make|pip install) [^`\n]+)`")
+CANNOT = {
+    "make test": "it runs this",
+    "make check": "it runs this",
+    "make docs": "it runs this",
+    "make bench": "it takes many minutes and wants the machine for itself",
+    "python -m bench forms urls": "it takes minutes and wants the machine for itself",
+}
+"""What no test runs, and why."""
+
+STATUS = {
+    "handraise answer ID": 2,
+    "handraise call --desk script:answers.json": 2,
+    "handraise call --desk web": 2,
+    "handraise call --trace": 2,
+    "handraise gateway --desk always": 2,
+    "handraise check answer '{": 1,
+    "handraise check url https://github.com@evil": 1,
+    "handraise lint src/": 1,
+    "handraise lint .": 1,
+    "handraise policy why question.json": 1,
+    "handraise policy why '{": 1,
+}
+"""How commands end that begin like this and find something, or that only name an option and say what else they need."""
+
+DONE = [("Answer:", "Ada"), ("Write send", "send")]
+TYPED = {
+    "handraise call greet '{": DONE,
+    "handraise call greet --trace": DONE,
+    "handraise call greet --desk web": [("sign-in", "\x03")],
+    "handraise demo --desk web": [("model calls", "\x03")],
+    "handraise gateway install --client cl": [("[y/N]", "y")],
+    "handraise inbox --terminal --all": [("Questions appear", "\x03")],
+    "handraise ledger show --follow": [("asked", "\x03")],
+}
+"""What is waited for and typed in a terminal, by how the command begins. The third control character ends a command."""
+
+ELSEWHERE = {
+    "handraise answer 5f": "test_a_parked_question_is_answered_from_another_terminal",
+    "handraise call greet --desk parked": "test_a_parked_question_is_answered_from_another_terminal",
+    "handraise demo": "test_without_a_terminal_a_scripted_person_takes_the_tour",
+    "make demo": "test_without_a_terminal_a_scripted_person_takes_the_tour",
+    "handraise gateway --http": "test_a_gateway_serves_people_over_http",
+    "handraise store migrate --store postgresql:": "test_the_examples_of_the_help_work_with_a_database",
+    "handraise store prune --store postgresql:": "test_the_examples_of_the_help_work_with_a_database",
+    "handraise store status --store postgresql:": "test_the_examples_of_the_help_work_with_a_database",
+    "pip install": "test_what_the_documents_say_to_install_is_installed",
+}
+"""The tests that run commands which begin like this."""
+
+COMMANDS = list(dict.fromkeys(command for page in pages() for command in named_commands(page)))
 
 
-def named_commands(page: Page) -> Iterator[str]:
-    """What a page tells its reader to run and does not run itself: in sentences, in blocks, in configurations."""
-    text = (ROOT / page.name).read_text(encoding="utf-8")
-    yield from NAMED.findall(re.sub(r"(?ms)^```.*?^```$", "", text))
-    yield from idle_commands(page)
-    for block in page.blocks:
-        if block.language == "text":
-            typed = block.text.replace("\\\n", " ").splitlines()
-            yield from (re.split(r" {2,}", line)[0] for line in typed if TYPED.match(line))
-        if block.language == "json" and not block.mark:
-            yield from _configured(json.loads(block.text))
+def fitting(table: Mapping[str, object], command: str) -> str | None:
+    """The longest entry of a table with which a command begins."""
+    return max((begin for begin in table if command.startswith(begin)), key=len, default=None)
 
 
-def _configured(value: Any) -> Iterator[str]:
-    """The commands of a client's configuration."""
-    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _configured(each)
-    if isinstance(value, dict) and value.get("command") == "handraise":
-        yield shlex.join(["handraise", *value["args"]])
+def staged() -> Iterator[str]:
+    """The commands that run here."""
+    for command in COMMANDS:
+        if command not in CANNOT and fitting({**ELSEWHERE, **TYPED}, command) not in ELSEWHERE:
+            yield command
+
+
+@pytest.fixture(scope="module")
+def stage(programs: Path) -> Iterator[Stage]:
+    with (
+        tempfile.TemporaryDirectory(prefix="hr", dir="/tmp") as folder,
+        set_up(Path(folder), programs) as stage,
+    ):
+        yield stage
+
+
+@pytest.mark.xdist_group("documents")
+@pytest.mark.parametrize("command", list(staged()))
+def test_a_command_that_a_page_names_runs(stage: Stage, command: str) -> None:
+    real = stage.real(command)
+    if " vault " in command:
+        stage.keep_secrets()
+        real = f"HANDRAISE_STORE=notes.db {real}"
+    if (typed := fitting(TYPED, command)) is not None:
+        with stage.at_a_terminal(real) as terminal:
+            for prompt, words in TYPED[typed]:
+                terminal.wait_for(prompt)
+                terminal.type(words)
+            status, told = terminal.end(), terminal.shown
+        ends = {0, 130} if TYPED[typed][-1][1] == "\x03" else {0}
+    else:
+        done = stage.run(real)
+        status, told = done.returncode, done.stdout + done.stderr
+        ends = {0, 1, 2} if command in TREE else {STATUS.get(fitting(STATUS, command) or "", 0)}
+    assert status in ends, told
+    assert "Traceback" not in told
+
+
+def test_what_is_not_run_is_known() -> None:
+    idle = [re.split(r" {2,}#", each)[0] for page in pages() for each in idle_commands(page)]
+    at_a_prompt = [command for command in idle if fitting(ELSEWHERE, command) is None]
+    assert set(at_a_prompt) <= CANNOT.keys()
+    assert CANNOT.keys() <= {*at_a_prompt, *COMMANDS}
+
+
+def test_the_tests_that_run_commands_are_there() -> None:
+    named = {
+        block.mark["test"] for page in pages() for block in page.blocks if block.mark and block.mark["test"]
+    }
+    written = set()
+    for path in (ROOT / "tests").glob("*/test_*.py"):
+        written |= set(re.findall(r"(?m)^(?:async )?def (test_\w+)", path.read_text(encoding="utf-8")))
+    assert named | set(ELSEWHERE.values()) <= written
+
+
+@pytest.mark.parametrize("table", [STATUS, TYPED, ELSEWHERE])
+def test_a_table_has_nothing_that_no_page_names(table: Mapping[str, object]) -> None:
+    used = {fitting(table, command) for command in COMMANDS}
+    assert not table.keys() - used
 
 
 def problem_with(command: str) -> str | None:
-    """Why a command cannot be right."""
-    if command.count("'") % 2:  # an argument that goes on in the next line
-        command = command.partition("'")[0]
+    """Why a command that is not run here cannot be right."""
     words = shlex.split(command, comments=True)
     match words:
         case ["make", target, *_]:
@@ -55,46 +153,16 @@ def problem_with(command: str) -> str | None:
             extras = {extra for each in what for extra in re.findall(r"handraise\[([\w,]+)\]", each)}
             unknown = {name for extra in extras for name in extra.split(",")} - EXTRAS.keys()
             return f"there is no extra {unknown}" if unknown else None
-        case ["handraise", *_]:
-            return _problem_with_ours(words)
     return None
 
 
-def _problem_with_ours(words: list[str]) -> str | None:
-    words = words[: words.index("--")] if "--" in words else words
-    found = max((name for name in TREE if f"{' '.join(words)} ".startswith(f"{name} ")), key=len)
-    rest = words[len(found.split()) :]
-    known = {spelled for each in TREE[found].params for spelled in (*each.opts, *each.secondary_opts)}
-    options = [word.partition("=")[0] for word in rest if re.match(r"--?[a-z]", word)]
-    if hasattr(TREE[found], "commands") and rest[:1] and re.fullmatch(r"[a-z-]+", rest[0]) and not options:
-        return f"{found} has no command {rest[0]}"
-    unknown = [each for each in options if each not in known | {"--help"}]
-    return f"{found} has no {unknown[0]}" if unknown else None
-
-
-@pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page in pages()])
-def test_a_command_that_a_page_names_exists(page: Page) -> None:
-    wrong = {command: why for command in named_commands(page) if (why := problem_with(command)) is not None}
-    assert not wrong
-
-
 @pytest.mark.parametrize(
-    "command",
-    [
-        "handraise fly",
-        "handraise gateway fly",
-        "handraise call --fly -- x --y",
-        "make fly",
-        "pip install 'handraise[fly]'",
-    ],
+    "command", [command for command in (*COMMANDS, *CANNOT) if command[:4] in {"make", "pip "}]
 )
-def test_a_command_that_does_not_exist_is_found(command: str) -> None:
-    assert problem_with(command) is not None
-
-
-@pytest.mark.parametrize(
-    "command",
-    ["handraise call greet --trace -- python x.py --fly", "make docs", "pip install 'handraise[web,sql]'"],
-)
-def test_a_command_that_exists_is_fine(command: str) -> None:
+def test_what_is_made_or_installed_exists(command: str) -> None:
     assert problem_with(command) is None
+
+
+@pytest.mark.parametrize("command", ["make fly", "pip install 'handraise[fly]'"])
+def test_what_does_not_exist_is_found(command: str) -> None:
+    assert problem_with(command) is not None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 
 import pytest
+from tests.docs.shell import Shell
 from tests.docs.snippets import BadPage, Page, pages, parse_page, run_console, run_python, same_output
 
 
@@ -23,9 +23,10 @@ def test_a_python_snippet_runs(page: Page, index: int) -> None:
     run_python(page, index)
 
 
+@pytest.mark.xdist_group("documents")
 @pytest.mark.parametrize(("page", "index"), _blocks("console"))
-def test_a_console_snippet_says_what_the_page_says(page: Page, index: int, tmp_path: Path) -> None:
-    run_console(page, index, tmp_path)
+def test_a_console_snippet_says_what_the_page_says(page: Page, index: int, shell: Shell) -> None:
+    run_console(page, index, shell)
 
 
 # How the running itself behaves.
@@ -92,24 +93,24 @@ def test_a_failing_snippet_is_found_at_its_own_line() -> None:
     assert failure.traceback[-1].lineno + 1 == 4
 
 
-def test_console_commands_find_the_files_of_the_page(tmp_path: Path) -> None:
-    run_console(parse_page("page.md", CONSOLE), 1, tmp_path)
+def test_console_commands_find_the_files_of_the_page(shell: Shell) -> None:
+    run_console(parse_page("page.md", CONSOLE), 1, shell)
 
 
-def test_a_command_that_says_something_else_fails(tmp_path: Path) -> None:
+def test_a_command_that_says_something_else_fails(shell: Shell) -> None:
     with pytest.raises(AssertionError):
-        run_console(parse_page("page.md", CONSOLE.replace("\nthree\n```", "\nfour\n```")), 1, tmp_path)
+        run_console(parse_page("page.md", CONSOLE.replace("\nthree\n```", "\nfour\n```")), 1, shell)
 
 
-def test_a_command_that_ends_with_another_code_fails(tmp_path: Path) -> None:
+def test_a_command_that_ends_with_another_code_fails(shell: Shell) -> None:
     page = parse_page("page.md", "```console\n$ python -c 'raise SystemExit(1)'\n```\n")
     with pytest.raises(AssertionError):
-        run_console(page, 0, tmp_path)
+        run_console(page, 0, shell)
 
 
-def test_a_mark_gives_the_code_that_a_command_ends_with(tmp_path: Path) -> None:
+def test_a_mark_gives_the_code_that_a_command_ends_with(shell: Shell) -> None:
     text = "<!-- snippet: exit 1 -->\n```console\n$ python -c 'raise SystemExit(1)'\n```\n"
-    run_console(parse_page("page.md", text), 0, tmp_path)
+    run_console(parse_page("page.md", text), 0, shell)
 
 
 def test_dots_stand_for_any_lines() -> None:

@@ -55,7 +55,8 @@ def answer(
     given = _given(accept, decline, cancel)
     question = next((each for each in pending() if each.id == question_id), None)
     if question is None:
-        _end({"error": "unknown", "sentence": "No question with this id waits.", "problems": []}, as_json)
+        sentence = "No question with this id waits; `handraise pending` lists those that do."
+        _end({"error": "unknown", "sentence": sentence, "problems": []}, as_json)
     assert question is not None
     code = _code(question, given["action"], credential_file)
     reply = bring(question, code, given, anyway=anyway)

@@ -61,6 +61,9 @@ def trace(
     except SetupError as error:
         typer.echo(f"handraise: {error}", err=True)
         status = 3
+    finally:
+        if sink is not None:
+            sink.close()
     raise typer.Exit(status)
 
 
