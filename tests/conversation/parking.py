@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from handraise.conversation import Binding, Body, Conversation, Lot, RoundRecord, Store, Terms
+from handraise.conversation.digest import digest
 from handraise.conversation.journal import Journal
 from handraise.errors import Expired, NotReplayable, StoreError, Withdrawn
 from handraise.stores import MemoryStore
@@ -147,17 +148,15 @@ class Parking:
     async def retry(self, round_: Any, answers: Mapping[str, Any], binding: Binding = ALICE) -> Any:
         """What a retry gets that brings answers to a round."""
         token = round_ if isinstance(round_, str) else round_["requestState"]
-        return await self.lot.resume(token, binding, answers, rebind=self._rebind, replay=self._replay)
+        return await self.lot.resume(Again(self, token, binding, answers))
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing of any conversation is left in the lot."""
         return not self.lot.live and not self.lot.bodies and not self.lot._chores
 
-    def _rebind(self, conversation: Conversation) -> None:
-        self.rebound += 1
-
-    def _replay(self, record: RoundRecord) -> Conversation:
+    def replay(self, record: RoundRecord) -> Conversation:
+        """Run the tool again."""
         if not self._replayable or record.handler is None:
             raise NotReplayable
         run = Run(self.lot, record.binding)
@@ -167,6 +166,27 @@ class Parking:
 
     async def _work(self, run: Run) -> Any:
         return await self.body(run.conversation)
+
+
+class Again:
+    """A retry of the call."""
+
+    def __init__(self, parking: Parking, token: str, binding: Binding, answers: Mapping[str, Any]) -> None:
+        self._parking = parking
+        self.token, self.binding, self.responses = token, binding, answers
+        self.said = digest(answers)
+
+    def rebind(self, conversation: Conversation) -> None:
+        self._parking.rebound += 1
+
+    def replay(self, record: RoundRecord) -> Conversation:
+        return self._parking.replay(record)
+
+    def tell_taken(self, of: object, answers: Mapping[str, Any]) -> tuple[()]:
+        return ()
+
+    def tell_lost(self, record: RoundRecord) -> tuple[()]:
+        return ()
 
 
 class Gate:

@@ -71,7 +71,7 @@ async def test_suspended_bodies_share_what_equal_clients_say_of_themselves_and_n
 
 
 def test_an_exit_stack_tells_whether_it_has_anything_to_close() -> None:
-    """When this fails, Python has moved `AsyncExitStack._exit_callbacks`: mend `_slim` in `server/rebind.py`."""
+    """When this fails, Python has moved `AsyncExitStack._exit_callbacks`: mend `detach_round` in `server/rebind.py`."""
     stack = AsyncExitStack()
     assert not stack._exit_callbacks  # type: ignore[attr-defined]
     stack.callback(print)

@@ -4,6 +4,7 @@ from handraise.conversation.body import Body
 from handraise.conversation.conversation import Conversation
 from handraise.conversation.lot import Lot, SettledError
 from handraise.conversation.records import Binding, Consumption, Entry, Flow, Outcome, RoundRecord
+from handraise.conversation.retry import Retry
 from handraise.conversation.rounds import TOKEN_PREFIX, Terms
 from handraise.conversation.store import Store
 
@@ -17,6 +18,7 @@ __all__ = [
     "Flow",
     "Lot",
     "Outcome",
+    "Retry",
     "RoundRecord",
     "SettledError",
     "Store",

@@ -58,9 +58,12 @@ class Body:
         """Run in a task of its own, at once until it waits for something; what the request gets that began it."""
         task = self.begin(work, context)
         run_now(task)
-        if task.done() and self._conversation is None:
-            return task
-        return self.conversation.begun()
+        conversation = self._conversation
+        if conversation is None:
+            if task.done():
+                return task
+            conversation = self.conversation
+        return conversation.begun()
 
     async def _run(self, work: Awaitable[Json]) -> Json:
         try:

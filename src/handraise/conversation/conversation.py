@@ -11,6 +11,7 @@ import logging
 import os
 from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from handraise.conversation.digest import digest
@@ -18,8 +19,8 @@ from handraise.conversation.eagerness import run_now
 from handraise.conversation.journal import Journal
 from handraise.conversation.records import Binding, Entry, Json, Outcome, RoundRecord
 from handraise.conversation.rounds import TOKEN_PREFIX, Asked, Round
-from handraise.conversation.states import State, step
-from handraise.errors import Expired, StoreError, UsageError, Withdrawn
+from handraise.conversation.states import TRANSITIONS, State
+from handraise.errors import Expired, HandraiseError, StoreError, UsageError, Withdrawn
 
 if TYPE_CHECKING:
     from handraise.conversation.body import Body
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _NO_PINS: dict[str, str] = {}
+_UNTIL = attrgetter("until")
 _FORGOTTEN = "handraise: let go at its question, to be replayed"
 _ELSEWHERE = "the question was answered, and the call goes on in another process"
 
@@ -35,13 +37,13 @@ class Conversation:
     """One client request with all its questions, across rounds."""
 
     __slots__ = (
-        "_body",
         "_first",
         "_leaving",
         "_lot",
         "_open",
         "_sending",
         "_steps",
+        "body",
         "current",
         "handler",
         "id",
@@ -51,7 +53,7 @@ class Conversation:
     )
 
     def __init__(self, body: Body) -> None:
-        self._body: Body | None = body
+        self.body: Body | None = body
         """None when it has ended."""
         self._lot = body.lot
         self._open: dict[str, Asked] = {}
@@ -67,24 +69,24 @@ class Conversation:
         self.state: State = "working"
         self.seed: str = ""
         if body.is_over:  # a task that it left behind wants to ask
-            self.state, self._body = "over", None
+            self.state, self.body = "over", None
         else:
             self._lot.bodies.add(body)
 
     @property
     def binding(self) -> Binding:
         """What every round of this conversation is bound to."""
-        assert self._body is not None
-        return self._body.binding
+        assert self.body is not None
+        return self.body.binding
 
     @property
     def context(self) -> contextvars.Context | None:
         """What the body runs in, until it has ended."""
-        return None if self._body is None else self._body.context
+        return None if self.body is None else self.body.context
 
     @property
     def _task(self) -> asyncio.Task[Json] | None:
-        return None if self._body is None else self._body.task
+        return None if self.body is None else self.body.task
 
     def identify(self) -> str:
         """What its rounds have in common in the store, from before the first one."""
@@ -104,8 +106,13 @@ class Conversation:
             if known.kind == "expired":
                 raise Expired
             return known.value
-        asked = self._ask(key, request, timeout)
-        deadline = self._lot.deadlines.add(timeout, self._expire, asked)
+        if self.state == "over" or key in self._open:
+            raise self._refusal(key)
+        lot = self._lot
+        asked = self._open[key] = Asked(
+            request, asyncio.get_running_loop().create_future(), lot.store.now() + timeout
+        )
+        deadline = lot.deadlines.add(timeout, self._expire, asked)
         try:
             if not self._sending and self.state != "asking":
                 await self._send_round()
@@ -118,7 +125,7 @@ class Conversation:
             raise
         finally:
             asked.drop()
-            self._lot.deadlines.drop(deadline)
+            lot.deadlines.drop(deadline)
             del self._open[key]
         if journal is not None:
             journal.answered(key, digest(request), answer)
@@ -150,15 +157,10 @@ class Conversation:
     async def _write(self, entry: Entry) -> None:
         await self._lot.store.append(self.id, (entry,))
 
-    def _ask(self, key: str, request: Json, timeout: float) -> Asked:
+    def _refusal(self, key: str) -> HandraiseError:
         if self.state == "over":
-            raise Withdrawn("the call is over; nobody waits for this question")
-        if key in self._open:
-            raise UsageError(f"the question {key!r} is being asked already; give each its own key")
-        asked = self._open[key] = Asked(
-            request, asyncio.get_running_loop().create_future(), self._lot.store.now() + timeout
-        )
-        return asked
+            return Withdrawn("the call is over; nobody waits for this question")
+        return UsageError(f"the question {key!r} is being asked already; give each its own key")
 
     def _expire(self, asked: Asked) -> None:
         if self.current.taking and asked.waiting:  # a retry is at the store, which may still take it
@@ -169,11 +171,12 @@ class Conversation:
     def _give_up(self, asked: Asked, error: Exception) -> None:
         asked.fail(error)
         if self.state == "asking" and not self._is_awaited():
-            self.state = step(self.state, "give up")
+            self.state = TRANSITIONS[self.state, "give up"]
 
     def _is_awaited(self) -> bool:
         """Whether somebody waits for an answer that the round which is out can bring."""
-        return any(asked.waiting for key, asked in self._open.items() if key in self.current.shown)
+        shown = self.current.shown
+        return any(key in shown and not asked.future.done() for key, asked in self._open.items())
 
     async def _require_unanswered(self) -> None:
         """Our time is over; but another process may have taken the answer, and then the call is its."""
@@ -190,7 +193,7 @@ class Conversation:
 
     def _send_round(self) -> Awaitable[None]:
         """End the round with the open questions. While one is out or on its way, they wait for the next one."""
-        if asyncio.current_task() is self._task and not self._lot.store.durable:
+        if not self._lot.store.durable and asyncio.current_task() is self._task:
             return self._send()
         return asyncio.shield(self._send_beside())
 
@@ -202,12 +205,15 @@ class Conversation:
 
     def _send_rest(self) -> None:
         """Send what was asked while another round was out."""
-        if self.state == "working" and not self._sending and any(a.waiting for a in self._open.values()):
-            self._send_beside()
+        if self.state == "working" and not self._sending:
+            for asked in self._open.values():
+                if not asked.future.done():
+                    self._send_beside()
+                    return
 
     async def _send(self) -> None:
         self._sending = True
-        questions = {key: asked.request for key, asked in self._open.items() if asked.waiting}
+        questions = {key: asked.request for key, asked in self._open.items() if not asked.future.done()}
         try:
             if questions and self.state == "working":
                 await self._end_round(questions)
@@ -216,7 +222,8 @@ class Conversation:
                 asked.fail(error)
         finally:
             self._sending = False
-        self._send_rest()
+        if self.state == "working":
+            self._send_rest()
 
     async def _end_round(self, questions: dict[str, Json]) -> None:
         lot, before = self._lot, self.current
@@ -229,15 +236,19 @@ class Conversation:
         if self.journal is not None:
             await self._write_missing(self.journal, record.journal)
         if self.state == "over":  # the body was stopped meanwhile
-            await lot.store.end(self.id, until=lot.store.now() + lot.terms.retry_window)
+            await lot.store.end(self.id, until=lot.expiry())
             return
-        self.current, self.state = after, step(self.state, "ask")
+        self.current, self.state = after, TRANSITIONS[self.state, "ask"]
         if not self._is_awaited():  # their time was over while the round was written
-            self.state = step(self.state, "give up")
+            self.state = TRANSITIONS[self.state, "give up"]
         lot.live[after.token] = (self, after)
-        await self._finish(before, Outcome("round", lot.wire(questions, after.token)))
-        if self._body is not None:
-            self._body.paused()
+        outcome = Outcome("round", lot.wire(questions, after.token))
+        if before.token:
+            await self._settle(before, outcome, lot.expiry())
+        else:
+            before.finish(outcome)
+        if self.body is not None:
+            self.body.paused()
         if lot.terms.forget_bodies and self.handler is not None:
             self._let_go()
 
@@ -248,12 +259,13 @@ class Conversation:
             await self._lot.store.append(self.id, [e for e in journal.entries if id(e) not in known])
 
     def _record(self, after: Round, questions: dict[str, Json]) -> RoundRecord:
+        assert self.body is not None
         return RoundRecord(
             after.token,
             self.id,
             after.number,
-            self.binding,
-            max([asked.until for asked in self._open.values()]),
+            self.body.binding,
+            max(map(_UNTIL, self._open.values())),
             questions,
             {key: digest(request) for key, request in questions.items()} if self.handler else _NO_PINS,
             tuple(self.journal.entries) if self.journal is not None else (),
@@ -261,11 +273,12 @@ class Conversation:
             self.seed,
         )
 
-    async def _finish(self, done: Round, outcome: Outcome, error: BaseException | None = None) -> None:
+    async def _settle(
+        self, done: Round, outcome: Outcome, until: float, error: BaseException | None = None
+    ) -> None:
+        """Keep how a round went on, and tell whoever waits for it also when that fails."""
         try:
-            if done.token:
-                window = self._lot.terms.retry_window
-                await self._lot.store.settle(done.token, outcome, until=self._lot.store.now() + window)
+            await self._lot.store.settle(done.token, outcome, until=until)
         finally:
             self._lot.live.pop(done.token, None)
             done.finish(outcome, error)
@@ -283,22 +296,23 @@ class Conversation:
     async def end(self, outcome: Outcome, error: BaseException | None = None) -> None:
         """The body is over: tell whoever waits for it, and keep its end for a retry that comes late."""
         lot = self._lot
-        self.state = step(self.state, "end")
+        self.state = TRANSITIONS[self.state, "end"]
         for asked in self._open.values():  # of tasks that the body left behind
             asked.drop()
         try:
             if not self.id:  # it never asked, or the call is another process's: there is nothing to keep
                 self.current.finish(outcome, error)
             else:
-                await self._finish(self.current, outcome, error)
-                await lot.store.end(self.id, until=lot.store.now() + lot.terms.retry_window)
+                until = lot.expiry()
+                await self._settle(self.current, outcome, until, error)
+                await lot.store.end(self.id, until=until)
                 lot.prune_later()
         except StoreError as failure:
             logger.error("the end of a call could not be kept: %s", failure)
         finally:
-            if self._body is not None:
-                lot.bodies.discard(self._body)
-                self._body = None
+            if self.body is not None:
+                lot.bodies.discard(self.body)
+                self.body = None
 
     def forget(self) -> None:
         """Let the body go, so that the next retry replays it."""
@@ -336,16 +350,16 @@ class Conversation:
 
     def take(self, answers: Mapping[str, Json]) -> None:
         """Hand the answers of a retry to the questions that wait for them."""
-        self.state, self._leaving = step(self.state, "answer"), False
+        self.state, self._leaving = TRANSITIONS[self.state, "answer"], False
         for key, answer in answers.items():
-            if (asked := self._open.get(key)) is not None:
-                asked.answer(answer)
+            if (asked := self._open.get(key)) is not None and not asked.future.done():
+                asked.future.set_result(answer)
         self._send_rest()
 
     def hurry(self) -> None:
         """Let the body run now, if it can, rather than at the next turn of the event loop."""
-        if self._task is not None:
-            run_now(self._task)
+        if self.body is not None and self.body.task is not None:
+            run_now(self.body.task)
 
     def begun(self) -> Awaitable[Json]:
         """What the request gets that began the body. Raises what the body raised."""

@@ -19,7 +19,11 @@ def digest(value: object) -> str:
     return hashlib.blake2b(_write(value).encode(), digest_size=16).hexdigest()
 
 
+def digest_of(written: bytes) -> str:
+    """A short digest of a JSON value that is written already."""
+    return hashlib.blake2b(written, digest_size=16).hexdigest()
+
+
 def keyed_id(key: bytes, *parts: object) -> str:
     """An id that the same parts give again, and that nobody without the key can foresee."""
-    told = "\x1f".join(map(str, parts)).encode("utf-8", "surrogatepass")
-    return "q_" + hashlib.blake2b(told, key=key, digest_size=12).hexdigest()
+    return "q_" + hashlib.blake2b(ascii(parts).encode(), key=key, digest_size=12).hexdigest()

@@ -5,22 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from handraise.conversation.body import Body
 from handraise.conversation.conversation import Conversation
 from handraise.conversation.deadlines import Deadlines
-from handraise.conversation.digest import digest
 from handraise.conversation.recorded import Record
 from handraise.conversation.records import Binding, Brought, Consumption, Json, Outcome, RoundRecord
+from handraise.conversation.retry import Retry
 from handraise.conversation.rounds import Round, Terms
 from handraise.conversation.store import Store
 from handraise.errors import ConversationError, NoRoom, NotReplayable, StateRefused, StoreError
-
-TellTaken: TypeAlias = Callable[[Conversation | RoundRecord, Mapping[str, Json]], Sequence[Record]]
-"""Makes the events of answers, from the body that asked or, when it is gone, from its round."""
-TellLost: TypeAlias = Callable[[RoundRecord], Sequence[Record]]
-"""Makes the events of answers that were taken for a body which is gone and may not run again."""
 
 _LONGEST = 64
 
@@ -64,24 +59,13 @@ class Lot:
         self._stirred = False
         store.attend(self._answered_elsewhere)
 
-    async def resume(
-        self,
-        token: str,
-        binding: Binding,
-        responses: Mapping[str, Json],
-        *,
-        rebind: Callable[[Conversation], None],
-        replay: Callable[[RoundRecord], Conversation],
-        tell_taken: TellTaken | None = None,
-        tell_lost: TellLost = lambda record: (),
-    ) -> Json:
+    async def resume(self, retry: Retry) -> Json:
         """What a retry gets: the next round or the end of the call.
 
         Raises `StateRefused` for a retry that does not belong here, and `NotReplayable` for one whose body
         is gone and may not run again. Owner, deadline and single use are the store's to check.
-        `tell_taken` makes the events that commit with the use of the round, `tell_lost` those that commit with its end
-        when nobody can use it.
         """
+        token, responses = retry.token, retry.responses
         if not token.isascii() or len(token) > _LONGEST:
             raise StateRefused("no token of ours")
         live = self.live.get(token)
@@ -89,11 +73,10 @@ class Lot:
         of, shown = (live[0], live[1].shown) if live is not None else await self._find_shown(token)
         answers = {key: responses[key] for key in shown if key in responses}
         if shown and not answers:
-            return await self._show_again(token, binding)
-        said, ours = digest(responses), None
-        events = () if tell_taken is None else tell_taken(of, answers)
+            return await self._show_again(token, retry.binding)
+        events, ours = retry.tell_taken(of, answers), None
         while True:
-            taken = await self._consume(token, binding, answers, said, events)
+            taken = await self._consume(retry, answers, events)
             ours = taken.since if taken.verdict == "first" else ours
             live = self.live.get(token)
             if taken.outcome is not None:
@@ -107,9 +90,9 @@ class Lot:
             if since is not None:
                 live = self.live.get(token)
                 if live is None:
-                    live = await self._revive(token, since, replay, tell_lost)
+                    live = await self._revive(retry, since)
                 elif live[0].waits_at(live[1]):
-                    rebind(live[0])
+                    retry.rebind(live[0])
                     self._hold(token, since)
                     live[0].take(answers)
                 break
@@ -150,18 +133,17 @@ class Lot:
         record = await self._find(token)
         return record, record.questions
 
-    async def _consume(
-        self, token: str, binding: Binding, answers: dict[str, Json], said: str, events: Sequence[Record]
-    ) -> Consumption:
-        now, live = self.store.now(), self.live.get(token) if self.store.durable else None
-        if live is not None and live[0].binding != binding:
-            raise StateRefused("bound to another person or call")
+    async def _consume(self, retry: Retry, answers: dict[str, Json], events: Sequence[Record]) -> Consumption:
+        token, now = retry.token, self.store.now()
+        live = self.live.get(token) if self.store.durable else None
         if live is not None:
+            if live[0].binding != retry.binding:
+                raise StateRefused("bound to another person or call")
             live[1].taking += 1
             live[1].tried += (now,)
         try:
             taken = await self.store.consume(
-                token, binding=binding, answers=answers, digest=said, now=now, events=events
+                token, binding=retry.binding, answers=answers, digest=retry.said, now=now, events=events
             )
         finally:
             if live is not None:
@@ -208,19 +190,18 @@ class Lot:
         if held:
             self._hold(token, now)
 
-    async def _revive(
-        self, token: str, since: float, replay: Callable[[RoundRecord], Conversation], tell_lost: TellLost
-    ) -> tuple[Conversation, Round]:
+    async def _revive(self, retry: Retry, since: float) -> tuple[Conversation, Round]:
         """Run a body that is gone once more, its answers and `once` steps taken from the journal."""
+        token = retry.token
         record = await self._find(token)
         if (live := self.live.get(token)) is not None:
             return live
         try:
-            conversation = replay(record)
+            conversation = retry.replay(record)
         except NotReplayable as error:
-            until = self.store.now() + self.terms.retry_window
+            until = self.expiry()
             lost = Outcome("error", self.describe(error))
-            await self.store.settle(token, lost, until=until, events=tell_lost(record))
+            await self.store.settle(token, lost, until=until, events=retry.tell_lost(record))
             await self.store.end(record.conversation, until=until)
             raise
         conversation.id, conversation.seed = record.conversation, record.seed
@@ -234,6 +215,10 @@ class Lot:
         if len(self.live) >= self.terms.max_parked:
             raise NoRoom(f"{len(self.live)} questions wait already; no more are taken")
         self.prune_later()
+
+    def expiry(self) -> float:
+        """Until when the outcome of what ends now is kept."""
+        return self.store.now() + self.terms.retry_window
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Do something beside the requests, and keep hold of it."""

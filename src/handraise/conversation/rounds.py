@@ -47,11 +47,6 @@ class Asked:
         """Whether nobody has answered yet."""
         return not self.future.done()
 
-    def answer(self, value: Json) -> None:
-        """Give the body its answer."""
-        if not self.future.done():
-            self.future.set_result(value)
-
     def fail(self, error: Exception) -> None:
         """Tell the body that there will be no answer."""
         if not self.future.done():

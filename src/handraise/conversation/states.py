@@ -26,8 +26,4 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     ("asking", "give up"): "working",
     ("asking", "end"): "over",
 }
-
-
-def step(state: State, event: Event) -> State:
-    """Where `event` leads from `state`; KeyError when it cannot happen."""
-    return TRANSITIONS[state, event]
+"""Where an event leads from a state; KeyError when it cannot happen."""

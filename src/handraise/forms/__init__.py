@@ -15,7 +15,7 @@ from handraise.forms.fields import (
     Value,
 )
 from handraise.forms.form import Form
-from handraise.forms.limits import DEFAULT_LIMITS, Limits, load_json, measure, require_bounded
+from handraise.forms.limits import DEFAULT_LIMITS, Limits, load_json, measure, require_bounded, write_json
 from handraise.forms.parse import check_form, parse_form
 from handraise.forms.problem import Problem
 
@@ -42,4 +42,5 @@ __all__ = [
     "parse_form",
     "read_answer",
     "require_bounded",
+    "write_json",
 ]

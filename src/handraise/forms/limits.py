@@ -72,13 +72,18 @@ def _require_depth(value: object, limits: Limits) -> None:
     raise WireError("depth", f"The JSON is nested more than {limits.depth} deep.")
 
 
-_write = compact_encoder(ascii_only=False, sort_keys=False, allow_nan=False)
+_write = compact_encoder(ascii_only=False, sort_keys=True, allow_nan=False)
 
 
 def measure(value: object) -> int:
     """The bytes that a JSON value takes, written compactly; WireError if it cannot be written."""
+    return len(write_json(value))
+
+
+def write_json(value: object) -> bytes:
+    """One byte string for one JSON value: sorted keys, no spaces; WireError if it cannot be written."""
     try:
-        return len(_write(value).encode())
+        return _write(value).encode()
     except UnicodeEncodeError:
         raise WireError("unicode", "The text contains half a surrogate pair.") from None
     except (TypeError, ValueError, RecursionError):

@@ -74,7 +74,7 @@ def _from_pydantic(model: Any) -> Source:
         parts.append(part_of(alias or attribute, info.annotation, metadata=(info,)))
         if not info.is_required():
             optional.add(alias or attribute)
-    return _fields(parts), _construct(parts, optional, lambda values: model.model_validate(values))
+    return _fields(parts), _construct(parts, optional, model.model_validate)
 
 
 def _from_dataclass(cls: type) -> Source:

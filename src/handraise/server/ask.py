@@ -10,7 +10,7 @@ import anyio.from_thread
 import anyio.to_thread
 from mcp.server.session import ServerSession
 
-from handraise.errors import DefinitionError, TooManyQuestions
+from handraise.errors import DefinitionError, HandraiseError, TooManyQuestions
 from handraise.forms import Form, Integer, Number, Text
 from handraise.questions import Accepted, Cancelled, Declined, Fallback, FormQuestion, Person, UrlQuestion
 from handraise.server import shortcuts
@@ -218,7 +218,10 @@ class Ask(PageAsks):
         """
         question = UrlQuestion(_composed(message, usual), url, elicitation_id)
         inquiry = UrlInquiry(question, wait=wait, unsafe_plain_http=unsafe_plain_http)
-        _require_askable(inquiry)
+        try:
+            inquiry.require_askable()
+        except DefinitionError as error:
+            raise _fitting(error) from None
         return Asking(inquiry, _manner(usual, fallback))
 
     async def require(self, *links: Page[Any] | UrlQuestion | str, timeout: float | None = None) -> None:
@@ -285,10 +288,14 @@ def _form(
     declined_when: Callable[[Any], bool] | None = None,
     unsafe_preanswer: bool = False,
 ) -> Asking[Any]:
-    question = FormQuestion(_composed(message, usual), form)
+    question = FormQuestion(_composed(message, usual) if usual else message, form)
     inquiry: FormInquiry[Any] = FormInquiry(question, convert, check, usual.get("still"), declined_when)
-    _require_askable(inquiry)
-    return Asking(inquiry, _manner(usual, fallback, unsafe_preanswer))
+    try:
+        inquiry.require_askable()
+    except DefinitionError as error:
+        raise _fitting(error) from None
+    plain = not usual and fallback is NO_FALLBACK and not unsafe_preanswer
+    return Asking(inquiry, _PLAIN if plain else _manner(usual, fallback, unsafe_preanswer))
 
 
 def _single(
@@ -299,20 +306,18 @@ def _single(
     )
 
 
-def _require_askable(inquiry: FormInquiry[Any] | UrlInquiry) -> None:
-    """Refuse a question that may not be asked where it is made, in a way that fits the call around it."""
-    try:
-        inquiry.require_askable()
-    except DefinitionError as error:
-        call = CURRENT.get(None)
-        if call is None:
-            raise
-        raise call.raisable(error) from None
+def _fitting(error: DefinitionError) -> HandraiseError:
+    """What to raise where a question is made that may not be asked, so that it fits the call around it."""
+    call = CURRENT.get(None)
+    return error if call is None else call.raisable(error)
 
 
 def _manner(usual: Usual, fallback: Any, unsafe_preanswer: bool = False) -> Manner:
     require_known(usual, Usual)
     return Manner(usual.get("key"), usual.get("timeout"), fallback, usual.get("session"), unsafe_preanswer)
+
+
+_PLAIN = Manner()
 
 
 def _composed(message: str, usual: Usual) -> str:

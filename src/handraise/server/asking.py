@@ -56,11 +56,12 @@ class Asking(Generic[R]):
         self._used = False
 
     def __await__(self) -> Generator[Any, None, R]:
-        return self._ask().__await__()
+        return self.named(None).__await__()
 
-    def named(self, name: str) -> Coroutine[Any, Any, R]:
-        """Ask it under a name that it has among others."""
-        return self._ask(name)
+    def named(self, name: str | None) -> Coroutine[Any, Any, R]:
+        """Ask it under the name that it has among others, if there are any."""
+        self._used = True
+        return pose(self._call(), self._inquiry, self._manner, name)
 
     def __del__(self) -> None:
         if not self._used:
@@ -84,10 +85,6 @@ class Asking(Generic[R]):
         session = self._manner.session
         return current_call() if session is None else call_on(session)
 
-    def _ask(self, name: str | None = None) -> Coroutine[Any, Any, R]:
-        self._used = True
-        return pose(self._call(), self._inquiry, self._manner, name)
-
 
 class Prepared(Generic[R]):
     """A question that is on its way. Awaiting it gives the answer."""
@@ -97,7 +94,7 @@ class Prepared(Generic[R]):
     def __init__(self, asking: Asking[R]) -> None:
         self.request: dict[str, Any] = asking.request
         """The input request that was sent."""
-        self._task: asyncio.Task[R] = asyncio.get_running_loop().create_task(asking._ask())
+        self._task: asyncio.Task[R] = asyncio.get_running_loop().create_task(asking.named(None))
 
     def __await__(self) -> Generator[Any, None, R]:
         return self._task.__await__()
@@ -143,7 +140,8 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
             try:
                 raw = await call.exchange(key, inquiry.request(call.revision, reasons), timeout)
             finally:
-                start_clocks(stopped)
+                if stopped:
+                    start_clocks(stopped)
             result = await inquiry.read(raw, call)
             if not isinstance(result, Unusable):
                 return result

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from anyio import CancelScope
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from handraise.conversation.digest import keyed_id
@@ -17,7 +17,7 @@ from handraise.conversation.journal import Journal
 from handraise.errors import HandraiseError, Mode, NotSupported, TooManyQuestions, UsageError
 from handraise.questions import Person
 from handraise.revisions import Revision
-from handraise.server.endings import as_protocol_error, as_tool_error
+from handraise.server.endings import as_protocol_error, as_tool_error, error_result, escaped
 
 if TYPE_CHECKING:
     from handraise.ledger.trail import Trail
@@ -56,6 +56,30 @@ class Call:
         self.runtime = runtime
         self.ctx = ctx
         self.revision = revision
+        self.request_id = ctx.request_id
+        """Of the request that began it."""
+
+    async def serve(self, call_next: CallNext) -> HandlerResult:
+        """Run the handler. An error of ours that left the author's code becomes what it should be on the wire."""
+        if self.runtime.recorder is not None:
+            call_next = self.runtime.recorder.observing(self, call_next)
+        before = CURRENT.set(self)
+        try:
+            result = await call_next(self.ctx)
+        except HandraiseError as error:
+            if self.ctx.method != "tools/call" or isinstance(error, MCPError):
+                raise
+            return self.runtime.stamped(error_result(error), self.revision)
+        finally:
+            self.is_open = False
+            CURRENT.reset(before)
+        ending = self.ending
+        if ending is None or not isinstance(result, dict) or not result.get("isError") or not escaped(ending):
+            return result
+        ending.__traceback__ = None
+        if isinstance(ending, HandraiseError):
+            return self.runtime.stamped({**result, **error_result(ending)}, self.revision)
+        raise ending
 
     # What differs between the revisions.
 

@@ -8,33 +8,28 @@ from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from handraise.conversation import Binding, Body, Lot, RoundRecord
+from handraise.conversation import Binding, Body, Conversation, Lot, RoundRecord
 from handraise.conversation.digest import digest, keyed_id
 from handraise.conversation.journal import Journal
 from handraise.errors import NotReplayable
 from handraise.questions import Person
-from handraise.revisions import Revision
 from handraise.server.calls import Call, Context, Wire
 from handraise.server.clocks import start_clocks, stop_clocks
-from handraise.server.person import client_of_token, person_of
+from handraise.server.person import principal_of
 from handraise.server.rebind import detach_round
 
 if TYPE_CHECKING:
     from handraise.server.recording import Recorder
-    from handraise.server.runtime import Runtime
 
 
 class ModernCall(Call, Body):
     """One request across all its rounds, on a body that can be suspended."""
 
-    _person: Person | None = None
     _bound: Binding | None = None
+    _pinned: str | None = None
+    """The digest of its arguments, where the author's code could change them in place."""
     _replays: str | None = None
-
-    def __init__(self, runtime: Runtime, ctx: Context, revision: Revision) -> None:
-        super().__init__(runtime, ctx, revision)
-        self._arguments = pin_arguments(ctx)
-        self._request_id = ctx.request_id
+    _known: tuple[Person, str] | None = None
 
     def begin_again(self, record: RoundRecord) -> None:
         """Be the call that a body which is gone was serving."""
@@ -49,28 +44,38 @@ class ModernCall(Call, Body):
     @property
     def binding(self) -> Binding:
         if self._bound is None:
-            self._bound = binding_of(self.ctx, self.person, self._arguments)
+            self._bound = binding_of(self.ctx, self._principal[1], self._pinned)
         return self._bound
 
     @property
     def person(self) -> Person:
-        if self._person is None:
-            self._person = person_of(self.ctx)
-        return self._person
+        return self._principal[0]
+
+    @property
+    def _principal(self) -> tuple[Person, str]:
+        if self._known is None:
+            self._known = principal_of(self.ctx)
+        return self._known
 
     @property
     def seed(self) -> str:
         """Kept with every round: another process that runs the body again has to name its questions alike."""
         conversation = self.conversation
         if not conversation.seed:
-            conversation.seed = keyed_id(self.runtime.id_key, self.person.key, self._request_id)
+            conversation.seed = keyed_id(self.runtime.id_key, self._principal[1], self.request_id)
         return conversation.seed
 
     def next_key(self, content: object) -> str:
         self._numbered += 1
         if self.replayable:
             return keyed_id(self.seed.encode(), self._numbered, content)
-        return keyed_id(self.runtime.id_key, self.person.key, self._request_id, self._numbered, content)
+        return keyed_id(self.runtime.id_key, self._principal[1], self.request_id, self._numbered, content)
+
+    def pin_arguments(self) -> None:
+        """Take note of what the arguments are, unless nobody can change them."""
+        arguments = (self.ctx.params or {}).get("arguments") or {}
+        if type(arguments) is not dict or not _FIXED.issuperset(map(type, arguments.values())):
+            self._pinned = digest(arguments)
 
     def paused(self) -> None:
         detach_round(self.ctx)
@@ -133,25 +138,23 @@ class ModernCall(Call, Body):
             await self.conversation.write(entry)
 
 
-def pin_arguments(ctx: Context) -> str | None:
-    """The digest of arguments that the author's code could change in place; None when it cannot."""
-    arguments = (ctx.params or {}).get("arguments") or {}
-    if type(arguments) is dict and _FIXED.issuperset(map(type, arguments.values())):
-        return None
-    return digest(arguments)
+def call_of(conversation: Conversation) -> ModernCall:
+    """The call whose body has a conversation that is not over."""
+    assert isinstance(conversation.body, ModernCall)
+    return conversation.body
 
 
 _FIXED = frozenset({str, int, float, bool, type(None)})
 """The JSON values that nobody can change in place."""
 
 
-def binding_of(ctx: Context, person: Person, arguments: str | None = None) -> Binding:
-    """What every retry of a call has to match: the person and their client, and the same call."""
+def binding_of(ctx: Context, principal: str, arguments: str | None = None) -> Binding:
+    """What every retry of a call has to match: who makes it, and the same call."""
     params = ctx.params or {}
     target = params.get("uri" if ctx.method == "resources/read" else "name", "")
     return Binding(
-        person=f"{person.key} {client_of_token()}",
-        method=ctx.method,
-        target=str(target),
-        arguments=arguments or digest(params.get("arguments") or {}),
+        principal,
+        ctx.method,
+        str(target),
+        arguments or digest(params.get("arguments") or {}),
     )

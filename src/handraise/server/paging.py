@@ -113,7 +113,7 @@ class PageAsking(Asking[R]):
         self.use()
         raise UsageError("a page has a link only once it is asked for: await it, without prepare()")
 
-    async def _ask(self, name: str | None = None) -> R:
+    async def named(self, name: str | None) -> R:
         inquiry, manner = self.use()
         call = self._call()
         # Numbered even when nothing is asked: later questions keep their ids when the body runs again.

@@ -16,21 +16,23 @@ from handraise.this_user import local_person
 
 def person_of(ctx: ServerRequestContext[Any, Any]) -> Person:
     """The person behind a request, from what the transport has verified and nothing else."""
+    return principal_of(ctx)[0]
+
+
+def principal_of(ctx: ServerRequestContext[Any, Any]) -> tuple[Person, str]:
+    """The person behind a request, and what every retry of it has to have in common with it.
+
+    That is the person and the OAuth client that presented their token, so that another client's token opens nothing.
+    """
     if (token := get_access_token()) is not None:
         client, issuer, subject = principal_components(token)
-        return Person(issuer or "", subject if subject is not None else f"client {client}", "token")
-    if ctx.request is not None:
-        return _anonymous(session_id_of(ctx.session))
-    return local_person()
+        person = Person(issuer or "", subject if subject is not None else f"client {client}", "token")
+        return person, f"{person.key} {token.client_id}"
+    person = local_person() if ctx.request is None else _anonymous(session_id_of(ctx.session))
+    return person, f"{person.key} "
 
 
 @lru_cache(maxsize=1024)
 def _anonymous(session_id: str) -> Person:
     """Nobody we can name: whoever has the session. Most requests have none, and share this."""
     return Person("", session_id, "anonymous")
-
-
-def client_of_token() -> str:
-    """The OAuth client that presented the token, so that another client's token opens nothing."""
-    token = get_access_token()
-    return "" if token is None else token.client_id

@@ -30,8 +30,6 @@ Context = ServerRequestContext[Any, Any]
 
 _new = object.__new__
 
-_DECLARING = (CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY)
-
 
 class _Nobody:
     """The channel of a suspended body: nobody listens."""
@@ -114,42 +112,49 @@ def detach_round(own: Context) -> None:
     own.close_sse_stream = own.close_standalone_sse_stream = None
     own.session._request_outbound = _NOBODY
     own.session._allowed_log_levels = _NO_LEVELS
-    _slim(own)
-
-
-def _slim(own: Context) -> None:
-    """Leave to a suspended body what is its own: thousands may be suspended, each with a connection."""
+    # Thousands may be suspended, each with a connection: leave it what is its own.
     connection = own.session._connection
-    if connection.initialized.is_set():
+    if connection.initialized is not _INITIALIZED and connection.initialized.is_set():
         connection.initialized = _INITIALIZED
     if not connection.exit_stack._exit_callbacks:  # type: ignore[attr-defined]
         connection.exit_stack = _NOTHING_TO_CLOSE
-    meta, params = (own.params or {}).get("_meta"), connection._client_params
-    if type(meta) is dict and params is not None and params.capabilities is connection.client_capabilities:
-        said = {key: meta[key] for key in _DECLARING if key in meta}
-        if said:
-            said, connection.client_params = _shared(said, params)
-            meta.update(said)
+    meta = None if own.params is None else own.params.get("_meta")
+    if type(meta) is dict:
+        _share_declared(meta, connection)
 
 
-_declared: list[tuple[dict[str, Any], Any]] = []
+_declared: list[tuple[Any, Any, Any]] = []
 _FEW = 8
 
 
-def _shared(said: dict[str, Any], understood: Any) -> tuple[dict[str, Any], Any]:
+def _share_declared(meta: dict[str, Any], connection: Any) -> None:
     """What a client says of itself, and what the SDK made of it: most say the same, and that is kept once for all."""
+    understood = connection._client_params
+    if understood is None or understood.capabilities is not connection.client_capabilities:
+        return
+    can, name = meta.get(CLIENT_CAPABILITIES_META_KEY), meta.get(CLIENT_INFO_META_KEY)
     for known in _declared:
-        if known[0] == said:
-            return known
-    _declared.insert(0, (said, understood))
-    del _declared[_FEW:]
-    return said, understood
+        if known[0] == can and known[1] == name:
+            break
+    else:
+        known = can, name, understood
+        _declared.insert(0, known)
+        del _declared[_FEW:]
+    if can is not None:
+        meta[CLIENT_CAPABILITIES_META_KEY] = known[0]
+    if name is not None:
+        meta[CLIENT_INFO_META_KEY] = known[1]
+    connection.client_params = known[2]
 
 
 def carry_variables(into: contextvars.Context) -> None:
     """Give the body this round's access token and trace; its own variables stay as they are."""
-    into.run(auth_context_var.set, auth_context_var.get())
-    into.run(attach, get_current())
+    into.run(_set_variables, auth_context_var.get(), get_current())
+
+
+def _set_variables(user: Any, trace: Any) -> None:
+    auth_context_var.set(user)
+    attach(trace)
 
 
 def channel_of(session: ServerSession) -> Any:

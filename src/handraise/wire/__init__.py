@@ -37,6 +37,7 @@ from handraise.wire.rounds import (
     dump_input_responses,
     parse_input_required,
     parse_input_responses,
+    parse_retry,
 )
 from handraise.wire.trace import parse_trace
 
@@ -72,6 +73,7 @@ __all__ = [
     "parse_input_responses",
     "parse_missing_capability",
     "parse_question",
+    "parse_retry",
     "parse_trace",
     "parse_url_required",
     "undeclared_mode",

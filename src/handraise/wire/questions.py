@@ -19,8 +19,11 @@ def dump_question(question: Question, revision: Revision) -> dict[str, Any]:
     """
     match question:
         case FormQuestion():
-            params = {"message": question.message, "requestedSchema": dump_form(question.form, revision)}
-            return {"mode": "form", **params} if revision.url_mode and question.names_mode else params
+            params: dict[str, Any] = {"message": question.message}
+            if question.names_mode and revision is not Revision.JUNE_2025:
+                params["mode"] = "form"
+            params["requestedSchema"] = dump_form(question.form, revision)
+            return params
         case UrlQuestion():
             return _dump_url(question, revision)
         case _:

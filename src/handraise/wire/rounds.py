@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from handraise.errors import WireError
-from handraise.forms import DEFAULT_LIMITS, Limits, measure
+from handraise.forms import DEFAULT_LIMITS, Limits, write_json
 from handraise.wire.codes import ELICIT, LIST_ROOTS, SAMPLE
 
 _METHODS: Final = (ELICIT, LIST_ROOTS, SAMPLE)
@@ -54,15 +54,21 @@ def dump_input_responses(answers: Mapping[str, Any], request_state: str | None) 
 
 def parse_input_responses(raw: object, limits: Limits = DEFAULT_LIMITS) -> dict[str, Any]:
     """The answers that a retry brings, by key, within bounds; what each means is not looked at."""
+    return parse_retry(raw, limits)[0]
+
+
+def parse_retry(raw: object, limits: Limits = DEFAULT_LIMITS) -> tuple[dict[str, Any], bytes]:
+    """The answers that a retry brings, and one byte string for all of them, to know the same retry by."""
     if raw is None:
-        return {}
+        return {}, b"{}"
     if not isinstance(raw, dict):
         raise WireError("input_responses", "inputResponses is a JSON object.")
     if len(raw) > limits.answers:
         raise WireError("input_responses", f"inputResponses has more than {limits.answers} entries.")
-    if measure(raw) > limits.answer_bytes:
+    written = write_json(raw)
+    if len(written) > limits.answer_bytes:
         raise WireError("input_responses", f"inputResponses has more than {limits.answer_bytes} bytes.")
-    return raw
+    return raw, written
 
 
 def _requests(raw: object) -> dict[str, dict[str, Any]]:

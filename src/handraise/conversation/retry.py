@@ -1,0 +1,38 @@
+"""A request that brings answers to a round, as the lot sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from handraise.conversation.conversation import Conversation
+from handraise.conversation.recorded import Record
+from handraise.conversation.records import Binding, Json, RoundRecord
+
+
+class Retry(Protocol):
+    """A client's retry, and what whoever received it does about the body that it is for."""
+
+    token: str
+    """The `requestState` that it echoes."""
+    binding: Binding
+    responses: Mapping[str, Json]
+    """What it brings, by key; also what nobody asked for."""
+    said: str
+    """The digest of its responses: the same retry arriving again has the same one."""
+
+    def rebind(self, conversation: Conversation) -> None:
+        """Point the body to this request, before it goes on."""
+        ...
+
+    def replay(self, record: RoundRecord) -> Conversation:
+        """Run a body that is gone once more. Raises `NotReplayable` for one that may not."""
+        ...
+
+    def tell_taken(self, of: Conversation | RoundRecord, answers: Mapping[str, Json]) -> Sequence[Record]:
+        """The events that commit with the use of the round, from the body that asked or, when it is gone, its round."""
+        ...
+
+    def tell_lost(self, record: RoundRecord) -> Sequence[Record]:
+        """The events that commit with the end of a round whose body is gone and may not run again."""
+        ...
