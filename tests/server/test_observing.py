@@ -15,18 +15,17 @@ from mcp import Client
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ElicitResult
 from tests.client.hosts import host
-from tests.ledger.examples import ABOUT, an_event
+from tests.ledger.examples import ABOUT
 from tests.server.peers import REVISIONS, connect, text_of
 from tests.server.rounds import Rounds, accepted, by_hand
 from tests.server.shop import Effects, make_shop
 
 from handraise import Handraise, SqliteStore, ask, complete, replayable
-from handraise.conversation.records import Outcome, Unfinished
+from handraise.conversation.records import Outcome
 from handraise.desks.scripted import Line
 from handraise.errors import StoreError
-from handraise.ledger import Event, Kind, Ledger
+from handraise.ledger import Event, Ledger
 from handraise.ledger.audit import verify
-from handraise.ledger.ledger import Fate
 from handraise.ledger.trail import Trail
 from handraise.pages import About as PageAbout
 from handraise.pages import Pages, SecretField, SecretPage
@@ -34,7 +33,6 @@ from handraise.pages.secret_page import ONE
 from handraise.questions import Person
 from handraise.revisions import Revision
 from handraise.server.observing import decision_of, question_id, stem_of, stem_of_question
-from handraise.server.recording import _fate
 from handraise.server.runtime import RUNTIMES
 
 ADA = {"customer": "Ada"}
@@ -208,25 +206,6 @@ async def test_a_question_that_was_parked_and_that_nobody_returns_to_expires(
     assert events[-1].latency is not None
     assert events[-1].latency >= days * 1000
     await later.aclose()
-
-
-@pytest.mark.parametrize(
-    ("kind", "handler", "deadline", "fate"),
-    [
-        ("asked", "replayed", 101, "waits"),
-        ("asked", "replayed", 100, "expired"),
-        ("decided", "replayed", 100, "waits"),
-        ("opened", "replayed", 101, "waits"),
-        ("asked", None, 101, "ambiguous"),
-        ("decided", "gone from the code", 101, "ambiguous"),
-    ],
-)
-def test_what_became_of_a_question_is_told_by_its_round(
-    monkeypatch: pytest.MonkeyPatch, kind: Kind, handler: str | None, deadline: float, fate: Fate
-) -> None:
-    monkeypatch.setattr("handraise.server.replay._DECLARED", {"replayed"})
-    assert _fate(an_event(kind), Unfinished("c", handler, deadline), 100) == fate
-    assert _fate(an_event(kind), None, 100) == "ambiguous"
 
 
 @pytest.mark.shows("G1", "G5")

@@ -91,6 +91,9 @@ class About:
     policy: str | None = None
     """The version of the policy that judged it."""
     trace: str | None = None
+    store: str | None = None
+    """The store in which its call can still be gone on with, by a name that only tells stores apart. Without one the
+    question ends with its process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +205,14 @@ def dump_event(event: Event) -> bytes:
 def dump_about(about: About) -> str:
     """What all events of a question have in common, dumped. Most of it is the same in many questions."""
     before, behind = _dump_common(
-        about.server, about.principal, about.mode, about.client, about.revision, about.gateway, about.policy
+        about.server,
+        about.principal,
+        about.mode,
+        about.client,
+        about.revision,
+        about.gateway,
+        about.policy,
+        about.store,
     )
     request = "" if about.request is None else f'"request":{_dump_request(about.request)},'
     trace = "" if about.trace is None else f',"trace":{dump_text(about.trace)}'
@@ -236,10 +246,11 @@ def _dump_common(
     revision: str | None,
     gateway: str | None,
     policy: str | None,
+    store: str | None,
 ) -> tuple[str, str]:
     """What is the same in many questions, as it stands before the request and behind it."""
     before = {"client": client, "gateway": gateway, "mode": mode, "policy": policy, "principal": principal}
-    behind = {"revision": revision, "server": server}
+    behind = {"revision": revision, "server": server, "store": store}
     said, rest = (
         [f'"{name}":{dump_plain(plain_of(part))}' for name, part in parts.items() if part is not None]
         for parts in (before, behind)

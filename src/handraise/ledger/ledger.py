@@ -43,6 +43,11 @@ class Signing(Protocol):
         ...
 
 
+def ended_with_its_process(last: Event) -> Fate:
+    """What became of a question, for whoever has no store: one that waits in a store is left to those who have it."""
+    return "ambiguous" if last.about.store is None else "waits"
+
+
 class Ledger:
     """Writes events, gives them their places, signs checkpoints, reads them back.
 
@@ -118,7 +123,7 @@ class Ledger:
             method, target, None if arguments is None else self.keys.digest(canonical(arguments))[:32]
         )
 
-    async def start(self, judge: Callable[[Event], Fate] = lambda last: "ambiguous") -> int:
+    async def start(self, judge: Callable[[Event], Fate] = ended_with_its_process) -> int:
         """End the questions that were in flight when their process ended; how many there were.
 
         `judge` tells from the last event of each what became of it, where more is known than that nobody knows.

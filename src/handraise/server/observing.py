@@ -138,7 +138,11 @@ class Observed:
     def withdrawn(self) -> None:
         """The call was cancelled; an answer that came before is told of with the call's end."""
         recording = self._recording
-        if recording is not None and recording.action is None and not self._call.goes_on_elsewhere:
+        if recording is None or recording.action is not None:
+            return
+        if self._call.goes_on_elsewhere:
+            self._recorder.left(recording.trail, self._call)
+        else:
             self._recorder.ledger.record_soon(recording.trail.withdrawn("the call was cancelled"))
 
     async def ended(self, error: HandraiseError) -> None:

@@ -13,21 +13,19 @@ from mcp.server.context import HandlerResult
 
 from handraise.conversation import Conversation, RoundRecord
 from handraise.conversation.recorded import Record
-from handraise.conversation.records import Unfinished
 from handraise.conversation.store import Store
 from handraise.errors import HandraiseError, Stopped
-from handraise.ledger import About, Client, Event, Ledger, Request, Server
-from handraise.ledger.ledger import Fate
+from handraise.ledger import About, Client, Ledger, Request, Server
 from handraise.ledger.parties import principal_of
 from handraise.ledger.sequencer import Later
 from handraise.ledger.trail import Trail
 from handraise.questions import Fallback, Person
 from handraise.revisions import Revision
+from handraise.server.abandoned import Abandoned, mode_of, question_of
 from handraise.server.calls import CURRENT, Call, Context
 from handraise.server.inquiries import Inquiry
-from handraise.server.observing import Observed, decision_of, question_id, stem_of, stem_of_question
+from handraise.server.observing import Observed, decision_of
 from handraise.server.person import person_of
-from handraise.server.replay import is_declared
 from handraise.wire import parse_trace
 
 _EVERY = 600.0
@@ -49,6 +47,7 @@ class Recorder:
         self._store = store
         self._own = own
         """Whether its store is the ledger's alone."""
+        self._abandoned = Abandoned(ledger, store, self._server)
         self._again = Later("ending questions that nobody returned to", self.start, _EVERY)
 
     @property
@@ -57,12 +56,13 @@ class Recorder:
         return self.ledger.store is self._store
 
     async def start(self) -> None:
-        """End what was in flight in processes that are gone and can be answered no more, now and from time to time."""
-        unfinished = await self._store.unfinished() if self._store.durable else []
-        rounds = {stem_of(round_.conversation): round_ for round_ in unfinished}
-        now = self._store.now()
-        await self.ledger.start(lambda last: _fate(last, rounds.get(stem_of_question(last.question)), now))
+        """End what can be answered no more, now and from time to time."""
+        await self._abandoned.settle()
         self._again.call()
+
+    def left(self, trail: Trail, call: Call) -> None:
+        """The body of a call was let go at its question, to be run again when the answer comes."""
+        self._abandoned.left(trail, call.answered)
 
     async def close(self) -> None:
         """Sign what there is."""
@@ -143,14 +143,11 @@ class Recorder:
         return []
 
     def _trail_of_gone(self, ctx: Context, revision: Revision, record: RoundRecord, key: str) -> Trail | None:
-        if (mode := _mode_of(record.questions.get(key))) is None:
+        if (id_ := question_of(record, key)) is None:
             return None
-        before = [entry for entry in record.journal if entry.key == key and entry.kind != "once"]
+        mode = mode_of(record.questions[key])
+        assert mode is not None
         about = self.about(ctx, person_of(ctx), revision, mode)
-        links = {entry.pin for entry in before} - {
-            record.pins.get(key)
-        }  # one that is shown again is one question
-        id_ = question_id(record.conversation, key, len(links if mode == "url" else before))
         return self.ledger.trail(id_, about, None, until="used", again=True)
 
     def turned_away(self, person: Person, reason: str) -> None:
@@ -169,6 +166,7 @@ class Recorder:
             client=_client(ctx),
             revision=revision,
             trace=parse_trace((ctx.params or {}).get("_meta")),
+            store=self._abandoned.store if revision.modern else None,
         )
 
     def observing(
@@ -206,25 +204,9 @@ class Recorder:
         return self.ledger.request(ctx.method, None if target is None else str(target), given or {})
 
 
-def _fate(last: Event, round_: Unfinished | None, now: float) -> Fate:
-    """What became of a question whose process is gone, by the round in which it may still go on."""
-    if round_ is None or not is_declared(round_.handler):
-        return "ambiguous"
-    if last.kind != "asked":  # whoever brings the same answer again gets an end, as long as the round is kept
-        return "waits"
-    return "waits" if now < round_.deadline else "expired"
-
-
 def _call_of(conversation: Conversation) -> Call:
     assert conversation.context is not None
     return conversation.context[CURRENT]
-
-
-def _mode_of(request: Any) -> Literal["form", "url"] | None:
-    """How a person is asked, by an input request that was sent; None when it asks nobody."""
-    if request is None or request.get("method") != "elicitation/create":
-        return None
-    return "url" if request["params"].get("mode") == "url" else "form"
 
 
 def _failed(call: Call) -> Literal["error", "stopped"]:
