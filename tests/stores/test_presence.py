@@ -34,12 +34,22 @@ def be_killed(path: Path) -> None:
     assert subprocess.run(code, timeout=60, check=False).returncode == -9
 
 
+HOLDING = """
+    import sys
+    from pathlib import Path
+    from handraise.stores.sqlite.presence import Presence
+
+    print(Presence(Path(sys.argv[1]), "holder").enter(), flush=True)
+    sys.stdin.read()
+"""
+
+
 def files(folder: Path) -> list[str]:
     return sorted(file.name for file in folder.iterdir() if "writer" in file.name)
 
 
 def test_a_writer_is_present_until_it_leaves(tmp_path: Path) -> None:
-    one, other = Presence(tmp_path / "x.db"), Presence(tmp_path / "x.db")
+    one, other = (Presence(tmp_path / "x.db", "writer") for _ in range(2))
     name = one.enter()
     assert one.enter() == name != other.enter()
     with other.gone() as gone:
@@ -48,6 +58,23 @@ def test_a_writer_is_present_until_it_leaves(tmp_path: Path) -> None:
     one.leave()
     other.leave()
     assert files(tmp_path) == []
+
+
+def test_another_process_is_there_until_it_is_killed_whatever_its_number_is(tmp_path: Path) -> None:
+    code = [sys.executable, "-c", textwrap.dedent(HOLDING), str(tmp_path / "x.db")]
+    here, other = Presence(tmp_path / "x.db", "holder"), Presence(tmp_path / "x.db", "writer")
+    with subprocess.Popen(code, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        name = process.stdout.readline().strip()
+        assert here.is_there(name)
+        assert not here.is_there("nobody")
+        assert not other.is_there(name)
+        process.kill()
+        process.wait(60)
+    assert not here.is_there(name)
+    with here.gone() as gone:
+        assert gone == [name]
+    assert not here.is_there(name)
 
 
 @pytest.mark.shows("G5")

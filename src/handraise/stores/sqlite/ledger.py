@@ -44,7 +44,7 @@ class SqliteLedger:
     def __init__(self, file: SqliteFile) -> None:
         self._file = file
         self._together = Together(file, self.add)
-        self._presence = Presence(file.path)
+        self._presence = Presence(file.path, "writer")
         self._open: set[str] = set()
         """The questions that this process left in flight so far."""
 

@@ -1,7 +1,8 @@
-"""Which processes write to a file right now, so that what the others left in flight can be told.
+"""Which processes use a file right now, so that what the others left in flight can be told.
 
-Every writer holds a lock on a small file of its own beside the database. The operating system lets go of it when the
-process ends, however it ends; a lock that can be taken belongs to a writer that is gone.
+Each holds a lock on a small file of its own beside the database. The operating system lets go of it when the process
+ends, however it ends; a lock that can be taken belongs to a process that is gone. Locks are the same for every
+container that shares the folder, unlike the numbers of processes.
 """
 
 from __future__ import annotations
@@ -16,19 +17,20 @@ from pathlib import Path
 
 
 class Presence:
-    """The presence of one writer, from its first event on."""
+    """The presence of one process in a role, a `writer` for instance, from its first act on."""
 
-    def __init__(self, database: Path) -> None:
-        self._stem = f"{database.name}.writer-"
+    def __init__(self, database: Path, role: str) -> None:
+        self._stem = f"{database.name}.{role}-"
         self._folder = database.parent
         self._name = ""
         self._handle: int | None = None
         self._lock = threading.Lock()
 
     def enter(self) -> str:
-        """Be present; the name of this writer."""
+        """Be present; the name by which others know us."""
         with self._lock:
             if self._handle is None:
+                self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
                 self._name = secrets.token_hex(6)
                 made = self._folder / f".{self._stem}{self._name}"
                 self._handle = os.open(made, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
@@ -45,9 +47,16 @@ class Presence:
                 os.close(self._handle)
                 self._handle = None
 
+    def is_there(self, name: str) -> bool:
+        """Whether the process of this name is still present."""
+        if (handle := _taken(self._file(name))) is None:
+            return self._file(name).exists()
+        os.close(handle)
+        return False
+
     @contextlib.contextmanager
     def gone(self) -> Iterator[list[str]]:
-        """The writers that are gone. Nobody else is told of them meanwhile, and nobody ever if it ends well.
+        """Those who are gone. Nobody else is told of them meanwhile, and nobody ever if it ends well.
 
         One that is taken off the list is told of again.
         """
@@ -56,9 +65,9 @@ class Presence:
             for file in self._folder.glob(f"{self._stem}*"):
                 if (handle := _taken(file)) is not None:
                     taken[file.name.removeprefix(self._stem)] = handle
-            writers = list(taken)
-            yield writers
-            for name in writers:
+            names = list(taken)
+            yield names
+            for name in names:
                 self._file(name).unlink(missing_ok=True)
         finally:
             for handle in taken.values():
@@ -69,7 +78,7 @@ class Presence:
 
 
 def _taken(file: Path) -> int | None:
-    """The lock of a writer that is gone; None while it is present, and when somebody else was faster."""
+    """The lock of a process that is gone; None while it is present, and when somebody else was faster."""
     try:
         handle = os.open(file, os.O_RDWR)
     except FileNotFoundError:

@@ -141,4 +141,5 @@ class SqliteStore(Alone):
 
     async def aclose(self) -> None:
         self.ledger.leave()
+        self.tickets.leave()
         await self._file.aclose()

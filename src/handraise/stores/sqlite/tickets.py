@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Collection
 
 from handraise.conversation.records import Json
 from handraise.conversation.tickets import Ticket
 from handraise.stores import sealed_tickets as rows
-from handraise.stores.processes import OnThisComputer
 from handraise.stores.seal import Sealer
 from handraise.stores.sqlite.file import SqliteFile
+from handraise.stores.sqlite.presence import Presence
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS tickets (
@@ -26,11 +27,19 @@ CREATE TABLE IF NOT EXISTS tickets (
 """
 
 
-class SqliteTickets(OnThisComputer):
+class SqliteTickets:
     """Parked calls in an SQLite file."""
 
     def __init__(self, file: SqliteFile) -> None:
         self._file = file
+        self._presence = Presence(file.path, "holder")
+
+    async def enter(self) -> str:
+        with self._presence.gone():  # nobody needs their files any more
+            return self._presence.enter()
+
+    async def gone(self, holders: Collection[str]) -> set[str]:
+        return {holder for holder in holders if not self._presence.is_there(holder)}
 
     async def open(self, ticket: Ticket) -> None:
         def insert(db: sqlite3.Connection, sealer: Sealer) -> None:
@@ -80,6 +89,10 @@ class SqliteTickets(OnThisComputer):
             )
 
         await self._file.write(update)
+
+    def leave(self) -> None:
+        """Say that no call waits in this process any more."""
+        self._presence.leave()
 
     async def prune(self, now: float) -> int:
         return await self._file.write(lambda db, _: prune(db, now))
