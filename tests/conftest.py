@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -39,6 +40,15 @@ async def browser(anyio_backend: str) -> AsyncIterator[Browser]:
 
     async with open_browser() as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def programs() -> Iterator[Path]:
+    """A folder for the PATH with a `handraise` and a `python` that start at once; a short one, for sockets."""
+    from tests.docs.forked import quick_programs
+
+    with tempfile.TemporaryDirectory(prefix="hr", dir="/tmp") as folder, quick_programs(Path(folder)) as ours:
+        yield ours
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
+from tests.cli.conftest import Handraise
 
 from handraise.cli.servers import chosen_server
 
-ROOT = Path(__file__).parents[2]
-KITCHEN = ["--", sys.executable, "-m", "tests.server.kitchen", "stdio"]
+KITCHEN = ["--", "python", "tests/server/kitchen.py", "stdio"]
 
 pytestmark = pytest.mark.slow
-
-
-def handraise(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from handraise.cli import main; main()", *words]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
 
 
 @pytest.fixture
@@ -34,7 +27,7 @@ def script(tmp_path: Path) -> Any:
     return write
 
 
-def test_tools_are_listed_with_what_they_are_for() -> None:
+def test_tools_are_listed_with_what_they_are_for(handraise: Handraise) -> None:
     listed = handraise("tools", *KITCHEN)
     assert listed.returncode == 0
     assert "quiet          Never asks." in listed.stdout
@@ -43,7 +36,9 @@ def test_tools_are_listed_with_what_they_are_for() -> None:
 
 
 @pytest.mark.parametrize("revision", ["legacy", "2026-07-28", "auto"])
-def test_a_tool_is_called_and_what_it_asks_is_answered(script: Any, revision: str) -> None:
+def test_a_tool_is_called_and_what_it_asks_is_answered(
+    handraise: Handraise, script: Any, revision: str
+) -> None:
     answers = script({"action": "accept", "content": {"answer": "hm"}, "repeat": True})
     words = ["call", "chain", '{"run": "cli", "length": 2}', "--desk", answers, "--revision", revision]
     called = handraise(*words, *KITCHEN)
@@ -52,7 +47,7 @@ def test_a_tool_is_called_and_what_it_asks_is_answered(script: Any, revision: st
     assert result["content"][0]["text"] == "hm, hm"
 
 
-def test_progress_is_shown_beside_the_result(script: Any) -> None:
+def test_progress_is_shown_beside_the_result(handraise: Handraise, script: Any) -> None:
     answers = script({"action": "accept", "content": {"answer": "y"}, "repeat": True})
     called = handraise("call", "with_progress", '{"run": "cli"}', "--desk", answers, *KITCHEN)
     assert "… 2/3 between" in called.stderr
@@ -61,7 +56,9 @@ def test_progress_is_shown_beside_the_result(script: Any) -> None:
 
 @pytest.mark.shows("B1")
 @pytest.mark.parametrize("revision", ["legacy", "2026-07-28"])
-def test_a_folder_that_was_named_is_known_to_the_server(script: Any, tmp_path: Path, revision: str) -> None:
+def test_a_folder_that_was_named_is_known_to_the_server(
+    handraise: Handraise, script: Any, tmp_path: Path, revision: str
+) -> None:
     answers = script({"action": "accept", "content": {"answer": f"file://{tmp_path}"}})
     words = ["call", "where", '{"run": "cli"}', "--desk", answers, "--revision", revision]
     called = handraise(*words, "--root", str(tmp_path), *KITCHEN)
@@ -74,7 +71,7 @@ def test_a_folder_that_was_named_is_known_to_the_server(script: Any, tmp_path: P
 
 @pytest.mark.shows("B1")
 def test_folders_of_the_configuration_are_known_to_the_server_that_they_are_named_for(
-    script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    handraise: Handraise, script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = tmp_path / "mine.toml"
     config.write_text(f'[servers.kitchen]\nroots = ["{tmp_path}"]\n')
@@ -87,7 +84,7 @@ def test_folders_of_the_configuration_are_known_to_the_server_that_they_are_name
     assert str(tmp_path) not in other.stdout
 
 
-def test_a_tool_that_fails_is_told_by_the_exit_status(script: Any) -> None:
+def test_a_tool_that_fails_is_told_by_the_exit_status(handraise: Handraise, script: Any) -> None:
     called = handraise(
         "call", "structured", '{"run": "x"}', "--desk", script({"action": "decline"}), *KITCHEN
     )
@@ -96,7 +93,7 @@ def test_a_tool_that_fails_is_told_by_the_exit_status(script: Any) -> None:
     assert "Then not." in called.stderr
 
 
-def test_a_question_without_a_line_in_the_script_ends_the_command(script: Any) -> None:
+def test_a_question_without_a_line_in_the_script_ends_the_command(handraise: Handraise, script: Any) -> None:
     called = handraise("call", "structured", '{"run": "x"}', "--desk", script(), *KITCHEN)
     assert called.returncode == 1
     assert "no line of the script answers" in called.stderr
@@ -104,7 +101,7 @@ def test_a_question_without_a_line_in_the_script_ends_the_command(script: Any) -
     assert "\x1b" not in called.stderr
 
 
-def test_without_a_desk_the_server_is_told_that_nobody_can_be_asked() -> None:
+def test_without_a_desk_the_server_is_told_that_nobody_can_be_asked(handraise: Handraise) -> None:
     called = handraise("call", "structured", '{"run": "x"}', "--desk", "none", *KITCHEN)
     assert called.returncode == 1
     assert "cannot be asked" in called.stderr
@@ -131,7 +128,9 @@ def test_without_a_desk_the_server_is_told_that_nobody_can_be_asked() -> None:
         (["tools", "--", "echo", "hello\x1b[2J"], 3, "no message of the protocol: hello"),
     ],
 )
-def test_wrong_use_is_explained_in_a_sentence(words: list[str], status: int, told: str) -> None:
+def test_wrong_use_is_explained_in_a_sentence(
+    handraise: Handraise, words: list[str], status: int, told: str
+) -> None:
     called = handraise(*words)
     assert called.returncode == status
     assert told in called.stderr

@@ -142,7 +142,8 @@ def test_undo_takes_back_the_latest_or_the_one_about_a_server_and_says_when_ther
     assert "notes is blocked" in run("undo", "notes").stdout
     assert "shop is muted" in run("undo").stdout
     result = run("undo")
-    assert (result.exit_code, result.stderr) == (1, "There is no rule of yours to take back.\n")
+    told = "There is no rule of yours to take back; `handraise policy list` shows them.\n"
+    assert (result.exit_code, result.stderr) == (1, told)
 
 
 def test_list_tells_the_files_rules_apart_from_ones_own(home: Path) -> None:

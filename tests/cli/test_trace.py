@@ -11,21 +11,20 @@ from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters
-from tests.cli.test_call import KITCHEN, ROOT, handraise
+from tests.cli.conftest import ROOT, Handraise, around
+from tests.cli.test_call import KITCHEN
 from tests.server.peers import Person, accept, text_of
 
 pytestmark = pytest.mark.slow
 
-HANDRAISE = ["-c", "from handraise.cli import main; main()"]
-
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
-async def test_a_client_that_knows_nothing_of_it_works_through_it(mode: str, tmp_path: Path) -> None:
+async def test_a_client_that_knows_nothing_of_it_works_through_it(
+    mode: str, programs: Path, tmp_path: Path
+) -> None:
     output = tmp_path / "trace.jsonl"
-    arguments = [*HANDRAISE, "trace", "--json", "--output", str(output), *KITCHEN]
-    started = StdioServerParameters(
-        command=sys.executable, args=arguments, cwd=ROOT, env={"PYTHONPATH": str(ROOT)}
-    )
+    arguments = ["trace", "--json", "--output", str(output), *KITCHEN]
+    started = StdioServerParameters(command="handraise", args=arguments, cwd=ROOT, env=around(programs))
     person: Any = Person(accept(answer="yes, do"))
     async with Client(started, mode=mode, elicitation_callback=person) as client:
         result = await client.call_tool("chain", {"run": "t", "length": 1})
@@ -40,7 +39,9 @@ async def test_a_client_that_knows_nothing_of_it_works_through_it(mode: str, tmp
 
 
 @pytest.mark.parametrize("revision", ["legacy", "2026-07-28"])
-def test_a_call_shows_its_own_trace_beside_the_result(revision: str, tmp_path: Path) -> None:
+def test_a_call_shows_its_own_trace_beside_the_result(
+    handraise: Handraise, revision: str, tmp_path: Path
+) -> None:
     script = tmp_path / "script.json"
     script.write_text(json.dumps([{"action": "accept", "content": {"answer": "hm"}}]))
     words = ["call", "chain", '{"run": "cli", "length": 1}', "--desk", f"script:{script}", "--trace"]
@@ -61,7 +62,7 @@ def test_a_call_shows_its_own_trace_beside_the_result(revision: str, tmp_path: P
     ],
 )
 def test_wrong_use_is_explained_and_the_servers_exit_status_kept(
-    words: list[str], status: int, told: str
+    handraise: Handraise, words: list[str], status: int, told: str
 ) -> None:
     called = handraise(*words)
     assert called.returncode == status
@@ -73,7 +74,16 @@ def test_the_end_of_the_relay_is_the_end_of_the_server() -> None:
     """A client that gives up ends what it started, which is the relay."""
     waits = "import os, sys, time; print(os.getpid(), flush=True); time.sleep(60)"
     process = subprocess.Popen(
-        [sys.executable, *HANDRAISE, "trace", "--", sys.executable, "-c", waits],
+        [
+            sys.executable,
+            "-c",
+            "from handraise.cli import main; main()",
+            "trace",
+            "--",
+            sys.executable,
+            "-c",
+            waits,
+        ],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from tests.strangers import programs
+from tests.strangers.programs import environment as environment_of
 
 
 @pytest.fixture
-def environment() -> Iterator[dict[str, str]]:
+def environment(programs: Path) -> Iterator[dict[str, str]]:
     """A home of its own for the programs of one test."""
     with tempfile.TemporaryDirectory(prefix="hr", ignore_cleanup_errors=True) as home:
-        yield programs.environment(home)
+        yield environment_of(home, programs)

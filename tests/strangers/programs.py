@@ -18,16 +18,19 @@ EVERYTHING = [
     "stdio",
 ]
 TYPESCRIPT_SERVER = ["node", str(HERE / "typescript" / "server.mjs")]
-NOTES = [sys.executable, "-m", "tests.gateway.notes", "stdio"]
+NOTES = ["python", str(ROOT / "tests" / "gateway" / "notes.py"), "stdio"]
 OLD_SDKS = sorted(path.stem.removeprefix("mcp-") for path in (HERE / "old_sdk").glob("mcp-*.txt"))
 """The versions of the official SDK that have an environment of their own."""
 
 
-def environment(home: str) -> dict[str, str]:
-    """A home of its own, so that no policy, ledger or connection of the user's takes part; a short one, for sockets."""
+def environment(home: str, ours: Path = Path(sys.executable).parent) -> dict[str, str]:
+    """A home of its own, so that no policy, ledger or connection of the user's takes part; a short one, for sockets.
+
+    `ours` is the folder where `handraise` and `python` are.
+    """
     return {
         **os.environ,
-        "PATH": f"{PACKAGES / '.bin'}{os.pathsep}{os.environ['PATH']}",
+        "PATH": os.pathsep.join([str(ours), str(PACKAGES / ".bin"), os.environ["PATH"]]),
         "NODE_COMPILE_CACHE": str(PACKAGES / ".cache"),
         "PYTHONPATH": str(ROOT),
         "HOME": home,
@@ -39,15 +42,7 @@ def environment(home: str) -> dict[str, str]:
 
 def through_gateway(server: list[str], *options: str) -> list[str]:
     """The command that puts our gateway in front of a server."""
-    return [
-        sys.executable,
-        "-c",
-        "from handraise.cli import main; main()",
-        "gateway",
-        *options,
-        "--",
-        *server,
-    ]
+    return ["handraise", "gateway", *options, "--", *server]
 
 
 def run(command: list[str], environment: dict[str, str], *, good: bool = True) -> str:

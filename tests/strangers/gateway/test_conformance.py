@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.server.peers import free_port
 from tests.strangers.conformance.suite import ORDINARY, each, listening, require_success, serving
-from tests.strangers.programs import through_gateway
 
 pytestmark = [pytest.mark.stranger, pytest.mark.shows("W3")]
 
@@ -18,8 +18,9 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The ordinary server of the suite's tests, with which every scenario succeeds, behind a gateway."""
     folder, port = tmp_path_factory.mktemp("gateway"), free_port()
     with serving("ordinary.py", folder / "server") as url:
-        options = ["--http", f"127.0.0.1:{port}", "--url", url, "--desk", "none"]
-        with listening(through_gateway([], *options), port, folder / "log") as at_gateway:
+        command = [str(Path(sys.executable).with_name("handraise")), "gateway", "--desk", "none"]
+        command += ["--http", f"127.0.0.1:{port}", "--url", url]
+        with listening(command, port, folder / "log") as at_gateway:
             yield at_gateway
 
 
