@@ -13,8 +13,8 @@ import signal
 import sys
 
 from handraise.cli import main
-from handraise.gateway.parked import Parked
-from handraise.gateway.taking_over import Keeper
+from handraise.gateway.parking.parked import Parked
+from handraise.gateway.parking.taking_over import Keeper
 
 _send = Keeper.send
 

@@ -22,13 +22,13 @@ from handraise.client import Consent
 from handraise.desks import Queue
 from handraise.desks.scripted import Line, ScriptedDesk
 from handraise.gateway.asking import Asking
-from handraise.gateway.eras import EraLink
+from handraise.gateway.bridges.eras import EraLink
 from handraise.gateway.front import Front
 from handraise.gateway.home import Home
 from handraise.gateway.links import Link, Place
 from handraise.gateway.messages import Message, fault, read
 from handraise.gateway.options import Options
-from handraise.gateway.taking_over import Keeper
+from handraise.gateway.parking.taking_over import Keeper
 from handraise.gateway.upstreams import Source, Upstream
 from handraise.ledger import Ledger
 from handraise.revisions import Revision

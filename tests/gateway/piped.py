@@ -18,11 +18,11 @@ from tests.gateway.notes import make_notes
 from tests.gateway.peers import MemoryLink
 
 from handraise.gateway.front import Front
+from handraise.gateway.lines.process import ProcessLink
+from handraise.gateway.lines.spawn import start
+from handraise.gateway.lines.stdio import StdioPort
 from handraise.gateway.links import Link
 from handraise.gateway.messages import Message
-from handraise.gateway.process import ProcessLink
-from handraise.gateway.spawn import start
-from handraise.gateway.stdio import StdioPort
 from handraise.gateway.upstreams import Source, Upstream
 from handraise.revisions import Revision
 

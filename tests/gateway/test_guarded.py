@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from mcp.server.mcpserver import MCPServer
+from tests.gateway.parking.test_holding import LEAVE, QUICK, answer, ticket_in, waiting
+from tests.gateway.parking.test_taking_over import keepers
 from tests.gateway.peers import gateway
+from tests.gateway.several.test_switchboard import two_shops
 from tests.gateway.test_guarding import DESTRUCTIVE, files, rules
-from tests.gateway.test_holding import LEAVE, QUICK, answer, ticket_in, waiting
-from tests.gateway.test_switchboard import two_shops
-from tests.gateway.test_taking_over import keepers
 from tests.gateway.wire import WireClient, until
 from tests.server.peers import REVISIONS, Person, text_of
 
@@ -20,7 +20,7 @@ from handraise.desks import Decision
 from handraise.desks.scripted import Line
 from handraise.errors import CATEGORY
 from handraise.gateway.messages import response
-from handraise.gateway.taking_over import Keeper
+from handraise.gateway.parking.taking_over import Keeper
 from handraise.questions import Accepted, Declined
 from handraise.revisions import Revision
 

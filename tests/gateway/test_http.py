@@ -23,7 +23,7 @@ from handraise.desks.scripted import Line, ScriptedDesk
 from handraise.gateway.asking import Asking
 from handraise.gateway.connect import open_link
 from handraise.gateway.home import Home
-from handraise.gateway.http_server import HttpGateway
+from handraise.gateway.http.server import HttpGateway
 from handraise.gateway.options import Options
 from handraise.gateway.upstreams import Upstream
 from handraise.revisions import Revision

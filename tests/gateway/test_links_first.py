@@ -14,7 +14,7 @@ from tests.server.peers import Person, accept, text_of
 from handraise.desks import Queue
 from handraise.desks.scripted import Line, ScriptedDesk
 from handraise.gateway.asking import Asking
-from handraise.gateway.eras import EraLink
+from handraise.gateway.bridges.eras import EraLink
 from handraise.gateway.front import Front
 from handraise.gateway.home import Home
 from handraise.gateway.links import Place

@@ -18,11 +18,11 @@ from tests.server.peers import CANCEL, DECLINE, REVISIONS, Person, accept, text_
 from handraise.desks import Queue
 from handraise.desks.scripted import Line, ScriptedDesk
 from handraise.gateway.asking import Asking
+from handraise.gateway.bridges.eras import EraLink
 from handraise.gateway.connect import open_link
-from handraise.gateway.eras import EraLink
 from handraise.gateway.front import Front
 from handraise.gateway.home import Home
-from handraise.gateway.http_server import HttpGateway
+from handraise.gateway.http.server import HttpGateway
 from handraise.gateway.links import Link
 from handraise.gateway.messages import made, read
 from handraise.gateway.options import Options

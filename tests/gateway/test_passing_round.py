@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.gateway.parking.test_taking_over import keepers
 from tests.gateway.test_passing import CALL, FORM, SAMPLED, SAMPLING, either_client
-from tests.gateway.test_taking_over import keepers
 from tests.gateway.wire import WireClient, until
 
 from handraise.desks import Decision

@@ -16,9 +16,9 @@ from tests.server.peers import REVISIONS, Person, accept, text_of
 
 from handraise.desks import Decision
 from handraise.desks.scripted import Line
+from handraise.gateway.desk.reception import open_asking
 from handraise.gateway.messages import Message, fault, request, response
 from handraise.gateway.options import Options
-from handraise.gateway.reception import open_asking
 from handraise.ledger import Event, Ledger
 from handraise.ledger.home import ledger_path
 from handraise.questions import Accepted

@@ -180,7 +180,7 @@ HEAVY = {"mcp", "mcp_types", "typer", "pydantic", "starlette", "uvicorn", "httpc
     ("modules", "heavy"),
     [
         ("handraise.gateway.quick, handraise.gateway.serve", HEAVY | {"handraise.forms", "cryptography"}),
-        ("handraise.gateway.reception, handraise.gateway.guarding, handraise.gateway.at_client", HEAVY),
+        ("handraise.gateway.desk.reception, handraise.gateway.guarding, handraise.gateway.at_client", HEAVY),
     ],
     ids=["before a question comes", "for a question"],
 )

@@ -11,7 +11,7 @@ from tests.gateway.peers import NOTES, opening
 
 from handraise.desks import Queue
 from handraise.gateway.asking import Asking
-from handraise.gateway.eras import EraLink
+from handraise.gateway.bridges.eras import EraLink
 from handraise.gateway.front import Front
 from handraise.gateway.home import Home
 from handraise.gateway.links import Place

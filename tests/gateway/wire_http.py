@@ -12,13 +12,13 @@ from tests.gateway.test_http import served
 from tests.gateway.wire import WireClient, WireServer
 
 from handraise.gateway.connect import open_link
-from handraise.gateway.http_exchange import disconnected, read_body, reply, start_stream
-from handraise.gateway.http_headers import headers_for
-from handraise.gateway.http_server import HttpGateway
+from handraise.gateway.http.exchange import disconnected, read_body, reply, start_stream
+from handraise.gateway.http.headers import headers_for
+from handraise.gateway.http.server import HttpGateway
+from handraise.gateway.http.sse import Events, dump_event
 from handraise.gateway.links import Link
 from handraise.gateway.messages import Id, Message, known, notice, read
 from handraise.gateway.peers import MODERN, SUBSCRIPTION_KEY
-from handraise.gateway.sse import Events, dump_event
 from handraise.gateway.upstreams import Upstream
 
 

@@ -40,7 +40,7 @@ def inbox(
     It works at a terminal of your own only: what signs you in must not be seen by a model. The link goes to your
     browser and is never printed; where no browser can be opened, you answer at this terminal.
     """
-    from handraise.gateway.visiting import doors, knock
+    from handraise.gateway.desk.visiting import doors, knock
 
     desks = [(door, seen) for door in doors() if (seen := knock(door, {"do": "look"})) is not None]
     if as_json:
@@ -60,7 +60,7 @@ def inbox(
 def _open(door: Path, seen: dict[str, Any]) -> bool:
     """Open a desk in the browser, with a link that signs it in once."""
     from handraise.display import for_line
-    from handraise.gateway.visiting import knock
+    from handraise.gateway.desk.visiting import knock
     from handraise.urls import inspect_url
     from handraise.urls.open import Opened, open_url
 
@@ -82,7 +82,7 @@ def _sit(wanted: list[Path], *, stays: bool) -> bool:
 
     from handraise.desks.distant import DistantQueue
     from handraise.display import for_line
-    from handraise.gateway.visiting import doors, knock
+    from handraise.gateway.desk.visiting import doors, knock
 
     replies = [knock(door, {"do": "read", "known": []}) or {} for door in wanted]
     if stays:

@@ -30,7 +30,7 @@ from handraise.wire import WireAnswer, dump_answer, dump_question, parse_questio
 
 if TYPE_CHECKING:
     from handraise.desks.past import Earlier
-    from handraise.gateway.taking_over import Keeper
+    from handraise.gateway.parking.taking_over import Keeper
     from handraise.ledger import Ledger
 
 logger = logging.getLogger(__name__)

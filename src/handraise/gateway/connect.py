@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from handraise.gateway.eras import EraLink
+from handraise.gateway.bridges.eras import EraLink
+from handraise.gateway.lines.process import ProcessLink
+from handraise.gateway.lines.spawn import start
 from handraise.gateway.links import Link
-from handraise.gateway.process import ProcessLink
-from handraise.gateway.spawn import start
 from handraise.gateway.upstreams import Source, Upstream
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ async def open_link(upstream: Upstream, enter: Enter | None = None) -> Link:
     """A link to the server that speaks its client's era; `enter` gives the account of the client's person there."""
     source = Source(upstream)
     if upstream.url is not None:
-        from handraise.gateway.http_link import HttpLink
+        from handraise.gateway.http.link import HttpLink
 
         return EraLink(HttpLink(source, None if enter is None else enter(upstream)))
     link = ProcessLink(source, start(upstream))
@@ -29,6 +29,6 @@ async def open_link(upstream: Upstream, enter: Enter | None = None) -> Link:
 
 async def open_switchboard(upstreams: Sequence[Upstream], enter: Enter | None = None) -> Link:
     """One link to several servers."""
-    from handraise.gateway.switchboard import Switchboard
+    from handraise.gateway.several.switchboard import Switchboard
 
     return Switchboard({upstream.name: await open_link(upstream, enter) for upstream in upstreams})

@@ -14,8 +14,8 @@ from handraise.gateway.sentences import RESUME, with_resume_tool
 
 if TYPE_CHECKING:
     from handraise.gateway.guarded import Guarded
-    from handraise.gateway.holding import Holding
     from handraise.gateway.home import Home
+    from handraise.gateway.parking.holding import Holding
 
 
 class Entrance:

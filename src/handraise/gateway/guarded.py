@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from handraise.errors import GuardRefused, HandraiseError
 from handraise.gateway.calls import Call, name_of
-from handraise.gateway.holding import Holding
 from handraise.gateway.home import Home
 from handraise.gateway.links import Place
 from handraise.gateway.messages import Message
+from handraise.gateway.parking.holding import Holding
 
 if TYPE_CHECKING:
     from handraise.desks import Decision

@@ -8,15 +8,15 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from handraise.errors import HandraiseError
-from handraise.gateway.glance import glance_at
 from handraise.gateway.options import Options
-from handraise.gateway.parked import ParkedCalls
+from handraise.gateway.parking.glance import glance_at
+from handraise.gateway.parking.parked import ParkedCalls
 from handraise.gateway.peers import Mode, Peer
 
 if TYPE_CHECKING:
     from handraise.gateway.asking import Asking
     from handraise.gateway.guarding import Rule
-    from handraise.gateway.taking_over import Keeper
+    from handraise.gateway.parking.taking_over import Keeper
     from handraise.questions import Person
 
 CANNOT_ASK: Final = (
@@ -135,9 +135,9 @@ def _own_guards() -> tuple[Rule, ...]:
 async def _open_asking(options: Options, shielded: bool) -> Asking:
     import importlib
 
-    from handraise.gateway.shield import keep_memory_private
+    from handraise.gateway.desk.shield import keep_memory_private
 
-    reception = await asyncio.to_thread(importlib.import_module, "handraise.gateway.reception")
+    reception = await asyncio.to_thread(importlib.import_module, "handraise.gateway.desk.reception")
     keep_memory_private()
     asking: Asking = await reception.open_asking(options, shielded=shielded)
     return asking

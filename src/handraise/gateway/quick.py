@@ -18,7 +18,7 @@ def run_quickly(words: list[str]) -> int | None:
         return None
     name, flags = read
     from handraise.errors import SetupError
-    from handraise.gateway.spawn import start
+    from handraise.gateway.lines.spawn import start
 
     upstream = Upstream(name or short_name(command), command)
     try:

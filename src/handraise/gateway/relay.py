@@ -13,13 +13,13 @@ from handraise.gateway.calls import Call
 from handraise.gateway.entrance import Entrance
 from handraise.gateway.errands import Errands
 from handraise.gateway.guarded import Guarded
-from handraise.gateway.holding import Holding
 from handraise.gateway.home import CANNOT_ASK
 from handraise.gateway.links import Link, Place, Port
 from handraise.gateway.messages import Id, Message, known, notice, request
-from handraise.gateway.parked import Binding, sameness
+from handraise.gateway.parking.holding import Holding
+from handraise.gateway.parking.parked import Binding, sameness
+from handraise.gateway.parking.reviving import Reviving
 from handraise.gateway.peers import Peer
-from handraise.gateway.reviving import Reviving
 from handraise.gateway.sentences import AMBIGUOUS, told
 from handraise.gateway.upstreams import Source
 

@@ -8,14 +8,14 @@ import subprocess
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeAlias
 
+from handraise.gateway.bridges.eras import EraLink
 from handraise.gateway.ending import ending_on_signals
-from handraise.gateway.eras import EraLink
 from handraise.gateway.front import Front
 from handraise.gateway.home import Home
+from handraise.gateway.lines.process import ProcessLink
+from handraise.gateway.lines.stdio import StdioPort
 from handraise.gateway.links import Link
 from handraise.gateway.options import Options
-from handraise.gateway.process import ProcessLink
-from handraise.gateway.stdio import StdioPort
 from handraise.gateway.upstreams import Source, Upstream
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ async def serve_stdio(open_link: OpenLink, options: Options) -> int:
 async def serve_http(open_link: OpenLink, options: Options, host: str, port: int) -> int:
     """Serve clients over streamable HTTP until we are told to end."""
     from handraise.gateway.accounts.accounts import Accounts
-    from handraise.gateway.http_server import HttpGateway
-    from handraise.gateway.http_serving import serve_until_told
+    from handraise.gateway.http.server import HttpGateway
+    from handraise.gateway.http.serving import serve_until_told
     from handraise.gateway.shared.admission import Admission, loopback_hosts, require_loopback
 
     require_loopback(host)

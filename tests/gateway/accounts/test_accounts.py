@@ -27,7 +27,7 @@ from handraise.gateway.accounts.accounts import NAME, Accounts
 from handraise.gateway.asking import Asking
 from handraise.gateway.connect import open_link
 from handraise.gateway.home import Home
-from handraise.gateway.http_server import HttpGateway
+from handraise.gateway.http.server import HttpGateway
 from handraise.gateway.options import Options
 from handraise.gateway.upstreams import OwnClient, Upstream
 from handraise.questions import Accepted, UrlQuestion

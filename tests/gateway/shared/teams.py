@@ -23,7 +23,7 @@ from tests.server.peers import free_port
 from handraise.desks import Queue
 from handraise.gateway.accounts.accounts import Enter
 from handraise.gateway.asking import Asking
-from handraise.gateway.eras import EraLink
+from handraise.gateway.bridges.eras import EraLink
 from handraise.gateway.home import Home
 from handraise.gateway.links import Link
 from handraise.gateway.options import Options

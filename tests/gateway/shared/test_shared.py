@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.gateway.parking.test_holding import ticket_in
 from tests.gateway.shared.teams import Browser, handles, questions, team
-from tests.gateway.test_holding import ticket_in
 from tests.server.peers import REVISIONS, text_of
 
 from handraise.desks import Decision
@@ -154,7 +154,7 @@ async def test_other_names_and_other_sites_are_refused(
 
 
 async def test_a_body_that_is_too_long_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("handraise.gateway.http_exchange.MAX_BODY", 1000)
+    monkeypatch.setattr("handraise.gateway.http.exchange.MAX_BODY", 1000)
     async with team(tmp_path) as shared:
         ann = shared.people.add("ann")
         assert (await shared.post(ann, {**LIST, "params": {"x": "y" * 2000}})).status_code == 413

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import IO, Any, Final
 
 from handraise.errors import SetupError
+from handraise.gateway.lines.process import ProcessLink
+from handraise.gateway.lines.spawn import start
 from handraise.gateway.links import Link
 from handraise.gateway.messages import Message, request
 from handraise.gateway.peers import CAPABILITIES_KEY, CLIENT_KEY, MODERN, NOVEMBER, VERSION_KEY, claimed_in
-from handraise.gateway.process import ProcessLink
-from handraise.gateway.spawn import start
 from handraise.gateway.upstreams import Source, Upstream
 
 PATIENCE: Final = 10.0
@@ -82,7 +82,7 @@ def _last_line(errors: IO[bytes]) -> str:
 async def _open(upstream: Upstream, errors: IO[bytes]) -> Link:
     source = Source(upstream)
     if upstream.url is not None:
-        from handraise.gateway.http_link import HttpLink
+        from handraise.gateway.http.link import HttpLink
 
         return HttpLink(source)
     link = ProcessLink(source, start(upstream, errors))

@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import Final
 
 from handraise.errors import SetupError
-from handraise.gateway.http_exchange import Receive, Scope, Send, reply
-from handraise.gateway.http_server import PERSON
+from handraise.gateway.http.exchange import Receive, Scope, Send, reply
+from handraise.gateway.http.server import PERSON
 from handraise.gateway.shared.tokens import Tokens
 from handraise.questions import Person
 

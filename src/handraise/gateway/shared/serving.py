@@ -19,15 +19,15 @@ from handraise.gateway.accounts.accounts import Accounts
 from handraise.gateway.accounts.hosting import SharedPages
 from handraise.gateway.asking import Asking
 from handraise.gateway.home import Home
-from handraise.gateway.http_server import HttpGateway
-from handraise.gateway.http_serving import serve_until_told
+from handraise.gateway.http.server import HttpGateway
+from handraise.gateway.http.serving import serve_until_told
 from handraise.gateway.options import Options
+from handraise.gateway.parking.taking_over import Keeper
 from handraise.gateway.shared.admission import Admission
 from handraise.gateway.shared.desk import SharedDesk
 from handraise.gateway.shared.issued import IssuedTokens
 from handraise.gateway.shared.people_file import PeopleFile
 from handraise.gateway.shared.tokens import Tokens
-from handraise.gateway.taking_over import Keeper
 from handraise.issuers.reach import Reach
 from handraise.ledger.home import own_ledger, policy_version
 from handraise.policy import load_policy

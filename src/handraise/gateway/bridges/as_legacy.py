@@ -1,0 +1,244 @@
+"""A server of 2026-07-28 that looks to its client like one of the revisions before.
+
+Questions go down the live call as requests, the retry carries the answers, and `requestState` goes back byte for byte.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Mapping
+from itertools import count
+from typing import Any, Final
+
+from handraise.gateway.bridges.listening import Listening
+from handraise.gateway.bridges.rounds import RoundCall, hello
+from handraise.gateway.links import Link, Place
+from handraise.gateway.messages import Id, Message, fault, known, notice, request, response
+from handraise.gateway.peers import (
+    CAPABILITIES_KEY,
+    CLIENT_KEY,
+    LEGACY,
+    LOG_LEVEL_KEY,
+    MODERN,
+    NOVEMBER,
+    SUBSCRIPTION_KEY,
+    VERSION_KEY,
+)
+from handraise.gateway.upstreams import Source
+
+_ENDED_HERE: Final = (
+    "notifications/initialized",
+    "notifications/roots/list_changed",
+    "notifications/progress",
+)
+_PAUSES: Final = (0.05, 0.1, 0.25, 0.5, 1.0)
+
+
+class AsLegacy:
+    """The bridge from a client that shook hands."""
+
+    def __init__(self, link: Link, refusal: Message) -> None:
+        self.on_message: Callable[[Message], None] = lambda message: None
+        self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
+        self._link = link
+        self._refusal = refusal
+        """What the server said to `initialize`; the client hears it if the server is not modern, either."""
+        self._envelope: dict[str, Any] = {VERSION_KEY: MODERN}
+        self._version = NOVEMBER
+        self._calls: dict[Id, RoundCall] = {}
+        self._asked: dict[Id, RoundCall] = {}
+        self._listening = Listening()
+        self._fresh = count(1)
+        link.on_message = self._from_server
+        link.on_closed = lambda source, last: self.on_closed(source, last)
+
+    def source_of(self, message: Message) -> Source:
+        return self._link.source_of(message)
+
+    async def locate(self, message: Message) -> Place | None:
+        return await self._link.locate(message)
+
+    def reissue(self, message: Message, round: dict[str, Any]) -> bool:
+        assert message.id is not None
+        asks = {name: value for name, value in round.items() if name != "inputResponses"}
+        asked = response(message.id, {"resultType": "input_required", **asks})
+        asked.source = self.source_of(message)
+        self._ask(RoundCall(message, message.id), asked, round.get("inputResponses"))
+        return True
+
+    async def aclose(self) -> None:
+        await self._link.aclose()
+
+    def send(self, message: Message) -> None:
+        match message.method:
+            case "initialize":
+                self._initialize(message)
+            case "ping":
+                self.on_message(response(message.id, {}))
+            case "logging/setLevel":
+                self._envelope[LOG_LEVEL_KEY] = message.params.get("level")
+                self.on_message(response(message.id, {}))
+            case "resources/subscribe" | "resources/unsubscribe":
+                self._subscribe(message)
+            case "notifications/cancelled":
+                self._cancel(message)
+            case "notifications/initialized":
+                self._listen()
+            case None:
+                self._take_answer(message)
+            case method if method not in _ENDED_HERE:
+                self._forward(message)
+
+    def _initialize(self, message: Message) -> None:
+        params = message.params
+        offered = params.get("protocolVersion")
+        self._version = offered if offered in LEGACY else NOVEMBER
+        self._envelope[CAPABILITIES_KEY] = params.get("capabilities", {})
+        self._envelope[CLIENT_KEY] = params.get("clientInfo", {"name": "unknown", "version": ""})
+        self._forward(message.with_(method="server/discover", params={}))
+
+    def _forward(self, message: Message) -> None:
+        assert message.method is not None
+        if message.id is None:
+            self._link.send(message)
+            return
+        call = RoundCall(message, message.id)
+        self._calls[call.key] = call
+        self._link.send(message.with_(params=self._wrapped(message.params)))
+
+    def _wrapped(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        meta = params.get("_meta")
+        return {**params, "_meta": {**(meta if isinstance(meta, dict) else {}), **self._envelope}}
+
+    def _from_server(self, message: Message) -> None:
+        if message.method is not None:
+            self._from_server_by_itself(message)
+            return
+        call = self._calls.pop(message.id, None) if message.id is not None else None
+        if call is None:
+            return
+        if message.asks:
+            self._ask(call, message)
+        elif call.message.method == "server/discover":
+            self._discovered(call, message)
+        else:
+            self._finish(call, message)
+
+    def _finish(self, call: RoundCall, message: Message) -> None:
+        changes: dict[str, Any] = {"id": call.message.id}
+        if message.result is not None and "resultType" in message.result:
+            changes["result"] = {
+                name: value for name, value in message.result.items() if name != "resultType"
+            }
+        self.on_message(
+            message.with_(**changes) if len(changes) > 1 or message.id != call.message.id else message
+        )
+
+    def _discovered(self, call: RoundCall, message: Message) -> None:
+        result = message.result
+        if result is None or MODERN not in result.get("supportedVersions", ()):
+            self.on_message(self._refusal.with_(id=call.message.id))
+            return
+        self._listening.offered(result.get("capabilities") or {})
+        told = hello(result, self._version)
+        answer = response(call.message.id, told)
+        answer.source = message.source
+        self.on_message(answer)
+
+    def _ask(self, call: RoundCall, message: Message, given: Mapping[str, Any] | None = None) -> None:
+        """A round asks: its requests go to the client, as the ones before 2026-07-28 did.
+
+        `given` is what a client answered of it in a process that is gone.
+        """
+        result = message.result or {}
+        requests = result.get("inputRequests") or {}
+        call.state, call.answers = result.get("requestState"), dict(given or {})
+        call.missing = {f"handraise-q{next(self._fresh)}": key for key in requests}
+        if not requests:
+            pause = _PAUSES[min(call.idle, len(_PAUSES) - 1)]
+            call.idle += 1
+            asyncio.get_running_loop().call_later(pause, self._retry, call)
+            return
+        call.idle = 0
+        round = {"inputRequests": requests, "requestState": call.state}
+        for id, key in call.missing.items():
+            self._asked[id] = call
+            asked = request(
+                id, str(requests[key].get("method")), self._question(requests[key].get("params") or {})
+            )
+            asked.about, asked.source, asked.round = call.message.id, message.source, round
+            self.on_message(asked)
+
+    def _question(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """A link needs an id on 2025-11-25. It is ours, and nobody hears of it again."""
+        if params.get("mode") == "url" and self._version == NOVEMBER:
+            return {**params, "elicitationId": secrets.token_urlsafe(12)}
+        return dict(params)
+
+    def _take_answer(self, message: Message) -> None:
+        call = self._asked.pop(message.id, None) if message.id is not None else None
+        if call is None or message.id is None:
+            return
+        key = call.missing.pop(message.id)
+        if message.result is None:
+            self._give_up(call, message)
+            return
+        call.answers[key] = message.result
+        if not call.missing:
+            self._retry(call)
+
+    def _give_up(self, call: RoundCall, message: Message) -> None:
+        """The client answered with an error: the call ends with it, and nobody is asked the rest of the round."""
+        for id in call.missing:
+            self.on_message(notice("notifications/cancelled", {"requestId": id}))
+        self._forget(call)
+        error = message.body.get("error") or {}
+        text = f"The client could not be asked: {error.get('message', '')}"
+        self.on_message(fault(call.message.id, error.get("code", -32603), text, error.get("data")))
+
+    def _retry(self, call: RoundCall) -> None:
+        params = self._wrapped(call.message.params)
+        params["inputResponses"] = call.answers
+        if call.state is not None:
+            params["requestState"] = call.state
+        call.key = f"handraise-b{next(self._fresh)}"
+        self._calls[call.key] = call
+        self._link.send(call.message.with_(id=call.key, params=params))
+
+    def _cancel(self, message: Message) -> None:
+        wanted = message.params.get("requestId")
+        for call in {id(each): each for each in (*self._calls.values(), *self._asked.values())}.values():
+            if call.message.id == wanted:
+                self._forget(call)
+                self._link.send(message.with_(params={**message.params, "requestId": call.key}))
+
+    def _forget(self, call: RoundCall) -> None:
+        self._calls.pop(call.key, None)
+        for id in call.missing:
+            self._asked.pop(id, None)
+
+    def _subscribe(self, message: Message) -> None:
+        self._listening.change(
+            str(message.params.get("uri", "")), add=message.method == "resources/subscribe"
+        )
+        self._listen()
+        self.on_message(response(message.id, {}))
+
+    def _listen(self) -> None:
+        """Have the server tell of changes; a new request takes the place of the one before."""
+        for message in self._listening.renew(self._wrapped):
+            self._link.send(message)
+
+    def _from_server_by_itself(self, message: Message) -> None:
+        if message.method == "notifications/subscriptions/acknowledged":
+            return
+        meta = message.params.get("_meta")
+        if isinstance(meta, dict) and SUBSCRIPTION_KEY in meta:
+            rest = {name: value for name, value in meta.items() if name != SUBSCRIPTION_KEY}
+            params = {name: value for name, value in message.params.items() if name != "_meta"}
+            message = message.with_(params={**params, "_meta": rest} if rest else params)
+            message.about = None
+        elif (call := self._calls.get(known(message.about))) is not None:
+            message.about = call.message.id
+        self.on_message(message)

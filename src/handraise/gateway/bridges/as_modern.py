@@ -1,0 +1,248 @@
+"""A server of the revisions before 2026-07-28 that looks to its client like one of it.
+
+The upstream call stays alive: its question ends the client's round, and the client's retry answers it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from itertools import count
+from typing import Any, Final
+
+from handraise.gateway.bridges.browsing import Browsing, links_in
+from handraise.gateway.bridges.handshake import Handshake
+from handraise.gateway.bridges.listeners import CHANGES, Listeners
+from handraise.gateway.bridges.turns import BridgedCall, Turn, Turns, discovery, input_request, stamped
+from handraise.gateway.errands import Errands
+from handraise.gateway.links import Link, Place
+from handraise.gateway.links_first import COMPLETE
+from handraise.gateway.messages import Id, Message, fault, known, request, response
+from handraise.gateway.peers import MODERN
+from handraise.gateway.upstreams import Source
+
+ELICIT: Final = "elicitation/create"
+_INPUTS: Final = (ELICIT, "sampling/createMessage", "roots/list")
+_ASKING: Final = ("tools/call", "prompts/get", "resources/read")
+
+
+class AsModern:
+    """The bridge from a client without a handshake."""
+
+    def __init__(self, link: Link) -> None:
+        self.on_message: Callable[[Message], None] = lambda message: None
+        self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
+        self._link = link
+        self._handshake = Handshake(link)
+        self._calls: dict[Id, BridgedCall] = {}
+        self._turns = Turns()
+        self._listeners = Listeners(link, lambda message: self.on_message(message))
+        self._browsing = Browsing()
+        self._fresh = count(1)
+        self._errands = Errands()
+        link.on_message = self._from_server
+        link.on_closed = lambda source, last: self.on_closed(source, last)
+
+    def source_of(self, message: Message) -> Source:
+        return self._link.source_of(message)
+
+    async def locate(self, message: Message) -> Place | None:
+        return await self._link.locate(message)
+
+    def reissue(self, message: Message, round: dict[str, Any]) -> bool:
+        return False
+
+    async def aclose(self) -> None:
+        await self._errands.aclose()
+        await self._link.aclose()
+
+    def send(self, message: Message) -> None:
+        if self._handshake.hello is None:
+            self._handshake.wait(message)
+            return
+        match message.method:
+            case "server/discover":
+                self._answer(message, {"supportedVersions": [MODERN], **discovery(self._handshake.hello)})
+            case "subscriptions/listen":
+                self._listeners.listen(message)
+            case "notifications/cancelled":
+                self._cancel(message)
+            case None:
+                pass  # a client of 2026-07-28 is sent no requests
+            case _ if message.id is None:
+                self._link.send(message)
+            case _ if "requestState" in message.params:
+                self._take_turn(message)
+            case _:
+                self._handshake.set_level(message, self._new_key())
+                self._call(BridgedCall(message, message.id, [message]))
+
+    def _new_key(self) -> Id:
+        return f"handraise-m{next(self._fresh)}"
+
+    def _call(self, call: BridgedCall) -> None:
+        self._calls[call.key] = call
+        self._link.send(call.begin())
+
+    def _from_server(self, message: Message) -> None:
+        if message.is_request:
+            self._asked(message)
+        elif message.is_notice:
+            self._noticed(message)
+        elif self._handshake.is_answer(message):
+            self._handshake.end(message, self.send, self.on_message)
+        elif (call := self._calls.pop(known(message.id), None)) is not None:
+            self._finish(call, message)
+
+    def _finish(self, call: BridgedCall, message: Message) -> None:
+        if links := links_in(message):
+            self._require(call, links)
+        elif message.result is not None:
+            self._outcome(call, message.with_(result=stamped(call.first.method, message.result)))
+        else:
+            self._outcome(call, message)
+
+    def _answer(self, message: Message, result: Mapping[str, Any]) -> None:
+        answer = response(message.id, stamped(message.method, result))
+        answer.source = self.source_of(message)
+        self.on_message(answer)
+
+    def _outcome(self, call: BridgedCall, message: Message) -> None:
+        """How a call went on, for all who wait: a result, an error, or the next round."""
+        waiting, call.waiting = call.waiting, []
+        self._turns.went_on(call, message)
+        for each in waiting:
+            self.on_message(message.with_(id=each.id))
+
+    def _asked(self, message: Message) -> None:
+        """A request of the server's. On a shared pipe nothing says because of which call; the newest is told."""
+        if message.method == "ping":
+            self._link.send(response(message.id, {}))
+            return
+        if message.method not in _INPUTS:
+            self._link.send(fault(message.id, -32601, "Method not found"))
+            return
+        calls = [call for call in self._calls.values() if call.first.method in _ASKING]
+        call = self._calls.get(known(message.about)) or (calls[-1] if calls else None)
+        if call is None:
+            self._link.send(fault(message.id, -32600, "Nobody can be asked outside a call."))
+            return
+        if message.about is None and len(calls) > 1:
+            message.among = tuple(each.about for each in calls if each.about is not None)
+        call.questions.append(message)
+        self._tell(call)
+
+    def _tell(self, call: BridgedCall) -> None:
+        """End the client's round with what the server asks, if it is the client's turn to wait."""
+        if not call.questions or not call.waiting:
+            return
+        questions = {f"q{number}": each for number, each in enumerate(call.questions, 1)}
+        call.questions = []
+        self._end_round(call, Turn(call, questions))
+
+    def _end_round(self, call: BridgedCall, turn: Turn) -> None:
+        requests = {key: input_request(each) for key, each in turn.questions.items()}
+        asks = {
+            "resultType": "input_required",
+            "inputRequests": requests,
+            "requestState": self._turns.give(turn),
+        }
+        ended = response(call.about, asks)
+        asking = next((each.source for each in turn.questions.values() if each.source is not None), None)
+        ended.source, ended.bridged = asking or self._link.source_of(call.first), True
+        ended.among = next((each.among for each in turn.questions.values() if each.among), ())
+        self._outcome(call, ended)
+
+    def _take_turn(self, message: Message) -> None:
+        """A retry: its answers go to the server, once; the same retry again gets the same outcome again."""
+        turn = self._turns.taken_by(message)
+        given = message.params.get("inputResponses")
+        answers = given if isinstance(given, dict) else {}
+        canonical = json.dumps(answers, sort_keys=True)
+        if turn is None or turn.answers not in (None, canonical):
+            self.on_message(fault(message.id, -32602, "Invalid or expired requestState."))
+        elif turn.outcome is not None:
+            self.on_message(turn.outcome.with_(id=message.id))
+        elif turn.answers is not None:
+            turn.call.waiting.append(message)
+        else:
+            turn.answers = canonical
+            turn.call.waiting.append(message)
+            self._pass_on(turn, answers)
+
+    def _pass_on(self, turn: Turn, answers: Mapping[str, Any]) -> None:
+        call = turn.call
+        if turn.links:
+            self._errands.run(self._after_links(turn, answers))
+            return
+        for key, question in turn.questions.items():
+            if isinstance(answer := answers.get(key), dict):
+                self._link.send(response(question.id, answer))
+            else:
+                call.questions.append(question)  # not answered: it is asked again
+        self._tell(call)
+
+    def _require(self, call: BridgedCall, links: list[dict[str, Any]]) -> None:
+        """What has to be done in a browser first becomes a round; the call is made anew after it."""
+        ids = tuple(str(each.get("elicitationId")) for each in links)
+        self._browsing.expect(ids)
+        questions = {f"q{number}": request(0, ELICIT, each) for number, each in enumerate(links, 1)}
+        self._end_round(call, Turn(call, questions, ids))
+
+    async def _after_links(self, turn: Turn, answers: Mapping[str, Any]) -> None:
+        call = turn.call
+        if not all(_accepts(answers.get(key)) for key in turn.questions):
+            self._browsing.forget(turn.links)
+            text = "The user did not open what is needed first. Nothing was done."
+            self._outcome(call, fault(call.about, -32603, text))
+            return
+        await self._browsing.wait(turn.links)
+        again = BridgedCall(call.first, self._new_key(), call.waiting)
+        call.waiting = []
+        turn.call = again
+        self._call(again)
+
+    def _noticed(self, message: Message) -> None:
+        method = message.method or ""
+        if method == COMPLETE:
+            self._browsing.noticed(message)
+        elif method in CHANGES:
+            self._listeners.publish(message)
+        elif method == "notifications/progress":
+            self._progress(message)
+        elif method == "notifications/cancelled":
+            self._drop(message.params.get("requestId"))
+        elif method == "notifications/message" and not self._logs(message):
+            pass  # nobody asked for the log
+        else:
+            if (call := self._calls.get(known(message.about))) is not None:
+                message.about = call.about
+            self.on_message(message)
+
+    def _logs(self, message: Message) -> bool:
+        """Whether a call wants the log: the one that the message belongs to, or any where that is not known."""
+        call = self._calls.get(known(message.about))
+        return call.logs if call is not None else any(each.logs for each in self._calls.values())
+
+    def _drop(self, id: object) -> None:
+        """The server does not want an answer any more, and the client that was not told need not be."""
+        for call in self._calls.values():
+            call.questions = [each for each in call.questions if each.id != id]
+
+    def _progress(self, message: Message) -> None:
+        token = message.params.get("progressToken")
+        call = next((each for each in self._calls.values() if each.token == token), None)
+        if call is not None and (told := call.progressed(message)) is not None:
+            self.on_message(told)
+
+    def _cancel(self, message: Message) -> None:
+        wanted = message.params.get("requestId")
+        self._listeners.leave(wanted)
+        for call in list(self._calls.values()):
+            if any(each.id == wanted for each in call.waiting):
+                del self._calls[call.key]
+                self._link.send(message.with_(params={**message.params, "requestId": call.key}))
+
+
+def _accepts(answer: object) -> bool:
+    return isinstance(answer, dict) and answer.get("action") == "accept"

@@ -1,0 +1,145 @@
+"""A server of the other era than its client's: found out at the first message, and bridged from then on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final
+
+from handraise.gateway.accounts.challenge import ACCOUNT_NEEDED
+from handraise.gateway.bridges.as_legacy import AsLegacy
+from handraise.gateway.bridges.as_modern import AsModern
+from handraise.gateway.links import Link, Place
+from handraise.gateway.messages import Message, request
+from handraise.gateway.peers import MODERN, VERSION_KEY
+from handraise.gateway.upstreams import Source
+
+DISCOVER: Final = "server/discover"
+PATIENCE: Final = 15.0
+"""Seconds after which a server that does not answer `server/discover` is taken for one that does not know it."""
+_PROBE: Final = "handraise-probe"
+
+
+class EraLink:
+    """A link that speaks its client's era, whatever the server speaks.
+
+    The client's first message is tried on the server. A legacy client's `initialize` is its own probe; before a
+    modern client's first call the server is asked `server/discover`, because a call must not be made twice.
+    """
+
+    def __init__(self, link: Link) -> None:
+        self.on_message: Callable[[Message], None] = _ignore
+        self.on_closed: Callable[[Source, bool], None] = _nothing
+        self._link = link
+        self._to: Link | None = None
+        """Where messages go: the link itself, or a bridge over it. None until the server's era is known."""
+        self._first: Message | None = None
+        self._probe: Message | None = None
+        self._waiting: list[Message] = []
+        self._patience: asyncio.TimerHandle | None = None
+        link.on_message = self._probed
+        link.on_closed = lambda source, last: self.on_closed(source, last)
+
+    def source_of(self, message: Message) -> Source:
+        return self._link.source_of(message)
+
+    async def locate(self, message: Message) -> Place | None:
+        return await self._link.locate(message)
+
+    def send(self, message: Message) -> None:
+        if self._to is not None:
+            self._to.send(message)
+        elif message.method is None:
+            self._link.send(message)  # it answers the gateway, which asks for an account
+        elif self._first is not None:
+            self._waiting.append(message)
+        else:
+            self._begin(message)
+
+    def reissue(self, message: Message, round: dict[str, Any]) -> bool:
+        return self._to is not None and self._to.reissue(message, round)
+
+    async def aclose(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+        await (self._to or self._link).aclose()
+
+    def _begin(self, message: Message) -> None:
+        modern = is_modern(message)
+        if not modern and message.method != "initialize":
+            self._go_on(self._link, message)
+            return
+        self._first = self._probe = message
+        if modern and message.method != DISCOVER:
+            self._probe = request(_PROBE, DISCOVER, {"_meta": message.params["_meta"]})
+        if modern:
+            loop = asyncio.get_running_loop()
+            self._patience = loop.call_later(PATIENCE, lambda: self._bridge(AsModern(self._link)))
+        self._link.send(self._probe)
+
+    def _probed(self, message: Message) -> None:
+        probe, first = self._probe, self._first
+        if probe is None or first is None or message.id != probe.id or message.method is not None:
+            self.on_message(message)
+            return
+        if _wants_account(message):
+            self._begin_again(message)
+        elif not _fits(message, modern=is_modern(first)):
+            self._bridge(AsModern(self._link) if is_modern(first) else AsLegacy(self._link, message))
+        elif probe is first:
+            self._go_on(self._link)
+            self.on_message(message)
+        else:
+            self._go_on(self._link, first)
+
+    def _begin_again(self, message: Message) -> None:
+        """The server let nobody in, so that its era is not known yet: whoever waits is told, and the next one tries."""
+        waiting = [each for each in (self._first, *self._waiting) if each is not None and each.is_request]
+        if self._patience is not None:
+            self._patience.cancel()
+        self._waiting, self._first, self._probe = [], None, None
+        for each in waiting:
+            self.on_message(message.with_(id=each.id))
+
+    def _bridge(self, bridge: AsModern | AsLegacy) -> None:
+        assert self._first is not None
+        self._go_on(bridge, self._first)
+
+    def _go_on(self, to: Link, *messages: Message) -> None:
+        """The era is known: what waited may go."""
+        self._to = to
+        if self._patience is not None:
+            self._patience.cancel()
+        to.on_message = lambda message: self.on_message(message)
+        to.on_closed = lambda source, last: self.on_closed(source, last)
+        waiting, self._waiting, self._first, self._probe = self._waiting, [], None, None
+        for message in (*messages, *waiting):
+            to.send(message)
+
+
+def is_modern(message: Message) -> bool:
+    """Whether a message carries the envelope of 2026-07-28."""
+    meta = message.params.get("_meta")
+    return isinstance(meta, dict) and VERSION_KEY in meta
+
+
+def _fits(message: Message, *, modern: bool) -> bool:
+    """Whether the answer to the probe shows that the server speaks the client's era."""
+    result = message.result
+    if result is None:
+        return False
+    supported = result.get("supportedVersions")
+    return not modern or (isinstance(supported, list) and MODERN in supported)
+
+
+def _wants_account(message: Message) -> bool:
+    error = message.body.get("error") if message.result is None else None
+    return isinstance(error, dict) and error.get("code") == ACCOUNT_NEEDED
+
+
+def _ignore(message: Message) -> None:
+    pass
+
+
+def _nothing(source: Source, last: bool) -> None:
+    pass

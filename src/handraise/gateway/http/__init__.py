@@ -1,0 +1,1 @@
+"""Streamable HTTP: clients in front of the gateway, and servers behind it."""

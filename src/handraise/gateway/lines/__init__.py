@@ -1,0 +1,1 @@
+"""Processes and standard streams: one line for each message."""

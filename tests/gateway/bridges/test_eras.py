@@ -1,0 +1,91 @@
+"""Every revision in front, every revision behind: the same questions, the same outcomes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from tests.gateway.notes import make_notes
+from tests.gateway.peers import MemoryLink, gateway
+from tests.server.peers import CANCEL, DECLINE, REVISIONS, Person, accept, text_of
+
+from handraise.desks.scripted import Line
+from handraise.gateway.bridges.eras import EraLink
+from handraise.gateway.messages import Message, request
+from handraise.gateway.peers import CAPABILITIES_KEY, CLIENT_KEY, VERSION_KEY
+from handraise.revisions import Revision
+
+pytestmark = [pytest.mark.anyio, pytest.mark.shows("W1")]
+
+
+@pytest.fixture(params=REVISIONS, ids=lambda revision: f"client-{revision}")
+def front(request: pytest.FixtureRequest) -> Revision:
+    return Revision(request.param)
+
+
+@pytest.fixture(params=REVISIONS, ids=lambda revision: f"server-{revision}")
+def behind(request: pytest.FixtureRequest) -> Revision:
+    return Revision(request.param)
+
+
+async def test_a_form_is_asked_and_answered(front: Revision, behind: Revision) -> None:
+    person = Person(accept(answer="old"))
+    async with gateway(only=behind) as (_, connect), connect(front, person) as client:
+        assert text_of(await client.call_tool("echo", {"text": "plain"})) == "plain"
+        assert text_of(await client.call_tool("delete", {"title": "a"})) == "deleted a: old"
+    assert person.messages == ["Why delete a?"]
+
+
+async def test_two_rounds(front: Revision, behind: Revision) -> None:
+    person = Person(accept(answer="b"), accept(answer="short"))
+    async with gateway(only=behind) as (_, connect), connect(front, person) as client:
+        assert text_of(await client.call_tool("rename", {"title": "a"})) == "a is b because short"
+
+
+@pytest.mark.parametrize(
+    ("answer", "action"), [(DECLINE, "decline"), (CANCEL, "cancel")], ids=["declined", "cancelled"]
+)
+async def test_no_is_carried_as_it_was_meant(
+    front: Revision, behind: Revision, answer: Any, action: str
+) -> None:
+    async with gateway(only=behind) as (_, connect), connect(front, Person(answer)) as client:
+        assert text_of(await client.call_tool("delete", {"title": "a"})) == f"kept: {action}"
+
+
+async def test_a_link_is_consented_to(front: Revision, behind: Revision) -> None:
+    """A server of 2025-06-18 cannot ask for one, and a client of it is asked at our desk."""
+    person = Person(*([accept()] if front.url_mode else []))
+    script = [] if front.url_mode else [Line("accept")]
+    async with gateway(only=behind, script=script) as (_, connect), connect(front, person) as client:
+        result = await client.call_tool("connect", {"account": "a"})
+    if behind.url_mode:
+        assert text_of(result) == "connect: accept"
+    else:
+        assert result.is_error
+
+
+async def test_who_cannot_be_asked_answers_at_our_desk(front: Revision, behind: Revision) -> None:
+    script = [Line("accept", {"answer": "b"}), Line("accept", {"answer": "short"})]
+    async with gateway(only=behind, script=script) as (seen, connect), connect(front) as client:
+        assert text_of(await client.call_tool("rename", {"title": "a"})) == "a is b because short"
+    assert [waiting.origin.name for waiting in seen.desk.seen] == ["my notes", "my notes"]
+
+
+@pytest.mark.parametrize("only", [Revision.NOVEMBER_2025, Revision.JULY_2026], ids=str)
+async def test_zero_is_an_id_like_any_other(only: Revision) -> None:
+    """The TypeScript SDK counts its requests from there."""
+    link = MemoryLink(make_notes(), only)
+    await link.open()
+    bridged, told = EraLink(link), asyncio.Event()
+
+    def take(message: Message) -> None:
+        if message.id == 0 and message.result is not None:
+            told.set()
+
+    bridged.on_message = take
+    modern = {VERSION_KEY: "2026-07-28", CLIENT_KEY: {"name": "x", "version": "1"}, CAPABILITIES_KEY: {}}
+    bridged.send(request(0, "tools/list", {"_meta": modern}))
+    async with asyncio.timeout(10):
+        await told.wait()
+    await bridged.aclose()

@@ -1,0 +1,66 @@
+"""How a person hears that something waits: as their own rules say."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+from tests.gateway.sides import make_home
+
+from handraise.desks import Queue
+from handraise.desks.gate import PolicyGate
+from handraise.gateway.desk.reception import Reception, open_asking
+from handraise.gateway.options import Options
+from handraise.policy import Policy, Settings
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def reception(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Callable[[Options], Reception]]:
+    """Opens a reception on a machine with a screen; what its browser and its notices are told is written down."""
+    for name, value in make_home(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    for name in ("SSH_CONNECTION", "SSH_TTY"):
+        monkeypatch.delenv(name, raising=False)
+    async with AsyncExitStack() as opened:
+        yield lambda options: Reception(Queue(), PolicyGate(Policy(Settings())), options, opened, None)
+
+
+async def test_the_browser_opens_once_and_only_by_rule(
+    reception: Callable[[Options], Reception], tmp_path: Path
+) -> None:
+    await reception(Options()).call_person("notes")
+    assert not (tmp_path / "opened").exists()
+    willing = reception(Options(browser=True))
+    await willing.call_person("notes")
+    assert "/sign-in/" in (tmp_path / "opened").read_text()
+    (tmp_path / "opened").unlink()
+    await willing.call_person("notes")
+    assert not (tmp_path / "opened").exists()
+
+
+async def test_a_notice_names_the_server_and_can_be_switched_off(
+    reception: Callable[[Options], Reception], tmp_path: Path
+) -> None:
+    await reception(Options(notify=False)).call_person("notes")
+    assert not (tmp_path / "notices").exists()
+    await reception(Options()).call_person("notes")
+    assert (tmp_path / "notices").read_text() == "You are asked by notes. Open the desk with: handraise inbox"
+
+
+async def test_parked_calls_are_kept_in_the_store_that_was_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in make_home(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    asking = await open_asking(Options(store=str(tmp_path / "chosen.db")), shielded=False)
+    assert asking.keeper is not None
+    assert await asking.keeper.find("no such ticket", "nobody") is None
+    await asking.aclose()
+    assert (tmp_path / "chosen.db").exists()
+    assert not (tmp_path / "data/handraise/gateway.db").exists()

@@ -1,0 +1,278 @@
+"""A gateway that is gone: what it had parked goes on in another one where that is safe, and nothing is run again."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+from mcp import Client
+from tests.gateway.notes import DONE, make_notes
+from tests.gateway.parking.test_holding import LEAVE, QUICK, answer, ticket_in, waiting
+from tests.gateway.peers import Gateway, gateway
+from tests.server.peers import REVISIONS, text_of
+
+from handraise.gateway.parking.parked import KEPT, key_of
+from handraise.gateway.parking.taking_over import Keeper
+from handraise.gateway.upstreams import Upstream
+from handraise.revisions import Revision
+from handraise.stores import MemoryStore
+from handraise.stores.processes import _began, own_name
+
+pytestmark = [pytest.mark.anyio, pytest.mark.shows("W6")]
+
+GONE = "/".join((*own_name().split("/")[:2], "999999999", "1", "x"))
+JULY, NOVEMBER = Revision.JULY_2026, Revision.NOVEMBER_2025
+
+Begin = Callable[..., Awaitable[tuple[Gateway, Client]]]
+"""Opens the next gateway, and gives it and its client."""
+
+
+@pytest.fixture(params=REVISIONS, ids=lambda revision: f"client-{revision}")
+def revision(request: pytest.FixtureRequest) -> Revision:
+    return Revision(request.param)
+
+
+def keepers() -> tuple[Keeper, Keeper]:
+    """The keepers of two gateways with one store, of which the first is taken for gone."""
+    store = MemoryStore()
+    first, second = Keeper(store.tickets, store), Keeper(store.tickets, store)
+    first._name = GONE
+    return first, second
+
+
+@pytest.fixture
+async def begin(revision: Revision, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Begin]:
+    """Two gateways with one store in front of one server, opened one after the other; the first is taken for gone.
+
+    Unless `holder` is its process: "" is the one that really runs it.
+    """
+    DONE.clear()
+    monkeypatch.setattr("handraise.gateway.parking.taking_over._LOOK", 0.02)
+    store, server, holders = MemoryStore(), make_notes(), iter((GONE, ""))
+    async with AsyncExitStack() as stack:
+
+        async def opened(
+            only: Revision | None = JULY,
+            *,
+            client: Revision = revision,
+            holder: str | None = None,
+            **options: Any,
+        ) -> tuple[Gateway, Client]:
+            keeper, usual = Keeper(store.tickets, store), next(holders)
+            keeper._name = usual if holder is None else holder
+            seen, connect = await stack.enter_async_context(
+                gateway(server=server, only=only, options=QUICK, script=LEAVE, keeper=keeper, **options)
+            )
+            return seen, await stack.enter_async_context(connect(client))
+
+        yield opened
+
+
+async def parked(client: Client, tool: str = "delete") -> str:
+    """Have a call parked; its ticket."""
+    return ticket_in(await client.call_tool(tool, {"title": "plans"}))
+
+
+async def resumed(client: Client, ticket: str) -> Any:
+    return await client.call_tool("handraise_resume", {"ticket": ticket})
+
+
+def states(seen: Gateway) -> list[Any]:
+    """Every state that a server was given back."""
+    return [each.params["requestState"] for each in seen.link.sent if "requestState" in each.params]  # type: ignore[attr-defined]
+
+
+def asked(seen: Gateway) -> Any:
+    """The first round that a server ended with a question."""
+    return next(each.result for each in seen.link.received if each.asks)  # type: ignore[attr-defined]
+
+
+@pytest.mark.shows("W2")
+async def test_a_parked_question_of_a_modern_server_is_asked_again_by_another_process(begin: Begin) -> None:
+    one, client = await begin()
+    ticket = await parked(client)
+    other, later = await begin()
+    assert ticket_in(await resumed(later, ticket)) == ticket
+    answer(other, await waiting(other), answer="old")
+    assert text_of(await resumed(later, ticket)) == "deleted plans: old"
+    assert asked(one)["requestState"] in states(other)
+    assert DONE == {"looked plans": 1, "deleted plans": 1}
+
+
+async def test_a_live_call_of_an_older_server_ends_as_ambiguous(begin: Begin) -> None:
+    _, client = await begin(NOVEMBER)
+    ticket = await parked(client)
+    other, later = await begin(NOVEMBER)
+    for _ in range(2):
+        told = await resumed(later, ticket)
+        assert told.is_error
+        assert "Whether it had done anything" in text_of(told)
+    assert not other.queue.waiting()
+    assert DONE == {"looked plans": 1}
+
+
+async def test_a_call_that_another_process_holds_is_waited_for(begin: Begin) -> None:
+    one, client = await begin(None, holder="")
+    _, later = await begin(None)
+    ticket = await parked(client)
+    assert ticket_in(await resumed(later, ticket)) == ticket
+    answer(one, await waiting(one), answer="old")
+    await resumed(client, ticket)
+    assert text_of(await resumed(later, ticket)) == "deleted plans: old"
+
+
+@pytest.mark.shows("W2")
+async def test_the_same_call_in_another_process_waits_for_the_same_answer(begin: Begin) -> None:
+    _, client = await begin()
+    ticket = await parked(client)
+    other, later = await begin()
+    for _ in range(2):
+        assert await parked(later) == ticket
+    answer(other, await waiting(other), answer="old")
+    assert text_of(await resumed(later, ticket)) == "deleted plans: old"
+    assert DONE == {"looked plans": 1, "deleted plans": 1}
+    assert await parked(later) != ticket
+    assert DONE["looked plans"] == 2
+
+
+@pytest.mark.parametrize("before", [NOVEMBER, JULY], ids=lambda revision: f"before-{revision}")
+async def test_what_a_gateway_left_behind_waits_at_the_desk_of_the_next_one(
+    begin: Begin, before: Revision
+) -> None:
+    """Whatever the client spoke that made the call, and although the new one calls nothing."""
+    one, client = await begin(client=before)
+    ticket = await parked(client, "rename")
+    other, later = await begin()
+    await later.list_tools()
+    answer(other, await waiting(other), answer="ideas")
+    async for questions in other.queue.changes():
+        if questions and questions[0].question.message == "Why ideas?":
+            break
+    answer(other, questions[0].id, answer="short")
+    assert text_of(await resumed(later, ticket)) == "plans is ideas because short"
+    assert states(other)[0] == asked(one)["requestState"]
+    assert DONE == {"reserved ideas": 1}
+
+
+async def test_the_same_call_is_told_once_that_the_one_before_is_ambiguous(begin: Begin) -> None:
+    _, client = await begin(NOVEMBER)
+    await parked(client)
+    _, later = await begin(NOVEMBER)
+    told = await later.call_tool("delete", {"title": "plans"})
+    assert told.is_error
+    assert "Whether it had done anything" in text_of(told)
+    assert DONE == {"looked plans": 1}
+    await parked(later)
+    assert DONE == {"looked plans": 2}
+
+
+async def test_a_call_is_never_given_to_another_server_of_the_same_name(begin: Begin) -> None:
+    _, client = await begin()
+    ticket = await parked(client)
+    other, later = await begin(upstream=Upstream("my notes", ("python", "other.py")))
+    assert ticket_in(await resumed(later, ticket)) == ticket
+    assert not other.queue.waiting()
+    assert await parked(later) != ticket
+    assert not any(states(other))
+
+
+async def test_the_same_call_waits_for_one_that_a_living_process_holds(begin: Begin) -> None:
+    one, client = await begin(None, holder="")
+    other, later = await begin(None)
+    ticket = await parked(client)
+    assert await parked(later) == ticket
+    assert not other.queue.waiting()
+    answer(one, await waiting(one), answer="old")
+    await resumed(client, ticket)
+    assert DONE == {"looked plans": 1, "deleted plans": 1}
+
+
+async def test_an_answer_from_a_process_that_lost_the_call_goes_nowhere(begin: Begin) -> None:
+    """It was taken for gone while it lived: two people may answer, and the server hears one of them."""
+    one, client = await begin()
+    other, later = await begin()
+    ticket = await parked(client)
+    await resumed(later, ticket)
+    answer(one, await waiting(one), answer="first")
+    answer(other, await waiting(other), answer="second")
+    for each in (later, client):
+        assert await ending(each, ticket) == "deleted plans: second"
+    assert DONE == {"looked plans": 1, "deleted plans": 1}
+
+
+async def test_one_answer_of_a_round_with_several_goes_nowhere_before_the_others(begin: Begin) -> None:
+    """Its process is gone after the first: nothing was sent, and so everything is asked again."""
+    one, client = await begin()
+    ticket = await parked(client, "label")
+    answer(one, await waiting(one, 2), answer="large")
+    await waiting(one, 1)
+    other, later = await begin()
+    assert ticket_in(await resumed(later, ticket)) == ticket
+    await waiting(other, 2)
+    for each, text in zip(other.queue.waiting(), ("red", "small"), strict=True):
+        answer(other, each.id, answer=text)
+    assert await ending(later, ticket) == "plans: red small"
+    assert DONE == {"labelled plans": 1}
+
+
+async def test_a_call_comes_to_the_desk_of_another_gateway_when_its_own_is_gone(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("handraise.gateway.parking.reviving.LOOK_AGAIN", 0.02)
+    process = await asyncio.create_subprocess_exec("cat", stdin=asyncio.subprocess.PIPE)
+    holder = "/".join((*GONE.split("/")[:2], str(process.pid), _began(process.pid), "x"))
+    _, client = await begin(holder=holder)
+    other, later = await begin()
+    ticket = await parked(client)
+    assert ticket_in(await resumed(later, ticket)) == ticket
+    assert not other.queue.waiting()
+    process.kill()
+    await process.wait()
+    answer(other, await waiting(other), answer="old")
+    assert await ending(later, ticket) == "deleted plans: old"
+
+
+class Behind:
+    """The clock of a store on a machine that is a day behind this one."""
+
+    def __init__(self) -> None:
+        self._began = 0.0
+
+    async def open(self) -> None:
+        self._began = time.time() - 86_400
+
+    def now(self) -> float:
+        assert self._began, "nobody knows what time it is yet"
+        return self._began
+
+
+async def test_how_long_a_call_is_kept_goes_by_the_clock_of_the_store(revision: Revision) -> None:
+    """Another gateway, whose own clock is wrong, would forget it too early otherwise, or never."""
+    store, clock = MemoryStore(), Behind()
+    async with (
+        gateway(options=QUICK, script=LEAVE, keeper=Keeper(store.tickets, clock)) as (seen, connect),
+        connect(revision) as client,
+    ):
+        key = key_of(ticket_in(await client.call_tool("delete", {"title": "plans"})))
+        parked = await store.tickets.find(key)
+        assert parked is not None
+        assert parked.deadline == clock.now() + QUICK.wait
+        answer(seen, await waiting(seen), answer="old")
+        async with asyncio.timeout(5):
+            while (ended := await store.tickets.find(key)) is None or ended.outcome is None:  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+        assert ended.deadline == clock.now() + KEPT
+
+
+async def ending(client: Client, ticket: str) -> str:
+    """How a parked call ends, for a client that asks until it knows."""
+    async with asyncio.timeout(5):
+        while (told := text_of(await client.call_tool("handraise_resume", {"ticket": ticket}))).startswith(
+            "This call waits"
+        ):
+            pass
+    return told
