@@ -64,7 +64,7 @@ def test_a_store_that_cannot_be_reached_is_broken(monkeypatch: pytest.MonkeyPatc
 
 def test_a_store_that_is_named_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HANDRAISE_STORE", str(tmp_path / "notes.db"))
-    assert "0 questions wait" in examined()["store"]["said"]
+    assert "questions that wait: 0" in examined()["store"]["said"]
 
 
 def test_a_ledger_without_a_place_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

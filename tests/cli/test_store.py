@@ -37,10 +37,10 @@ def test_status_tells_what_waits_in_a_file(tmp_path: Path) -> None:
         await store.aclose()
 
     asyncio.run(fill())
-    assert "1 questions wait." in handraise("status", "--store", str(path)).output
+    assert "Questions that wait: 1\n" in handraise("status", "--store", str(path)).output
     told = json.loads(handraise("status", "--store", str(path), "--json").output)
     assert told == {"pending": 1, "events": 0, "placed": 0}
-    assert handraise("prune", "--store", str(path)).output == "1 records deleted.\n"
+    assert handraise("prune", "--store", str(path)).output == "Records deleted: 1\n"
 
 
 @pytest.mark.parametrize("command", ["status", "prune"])
@@ -59,8 +59,8 @@ def test_a_database_is_made_once_and_told_about(postgres: PostgresServer) -> Non
     url = postgres.new_database()
     for _ in range(2):
         assert handraise("migrate", "--store", url).output == "The store is up to date.\n"
-    assert "0 nodes live." in handraise("status", "--store", url).output
-    assert handraise("prune", "--store", url).output == "0 records deleted.\n"
+    assert "Nodes that live: 0\n" in handraise("status", "--store", url).output
+    assert handraise("prune", "--store", url).output == "Records deleted: 0\n"
 
 
 def test_a_database_without_keys_is_an_error_that_says_what_to_do() -> None:

@@ -112,7 +112,7 @@ def _store() -> Iterator[Finding]:
             await store.aclose()
 
     name = "PostgreSQL" if where.startswith("postgres") else where
-    yield Finding("store", "works", f"{name}, {asyncio.run(count())} questions wait")
+    yield Finding("store", "works", f"{name}, questions that wait: {asyncio.run(count())}")
 
 
 def _vault() -> Iterator[Finding]:

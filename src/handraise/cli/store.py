@@ -75,10 +75,10 @@ def status(store: Where = None, as_json: AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps(found))
         return
-    typer.echo(f"{found['pending']} questions wait.")
-    typer.echo(f"{found['events']} events in the ledger, {found['placed']} of them in the tree.")
+    typer.echo(f"Questions that wait: {found['pending']}")
+    typer.echo(f"Events in the ledger: {found['events']}, in its tree: {found['placed']}")
     if "nodes" in found:
-        typer.echo(f"{found['nodes']} nodes live.")
+        typer.echo(f"Nodes that live: {found['nodes']}")
 
 
 @app.command(epilog=_MIGRATE_EXAMPLES)
@@ -100,7 +100,7 @@ def prune(store: Where = None) -> None:
         await store.pending("nobody")  # sets the clock
         return await store.prune(store.now())
 
-    typer.echo(f"{_with(store, forget)} records deleted.")
+    typer.echo(f"Records deleted: {_with(store, forget)}")
 
 
 def _with(
@@ -119,7 +119,7 @@ def _with(
     try:
         return asyncio.run(run())
     except HandraiseError as error:
-        typer.echo(f"error: {error}", err=True)
+        typer.echo(f"handraise: {error}", err=True)
         raise typer.Exit(1) from error
 
 
