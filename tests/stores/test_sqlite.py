@@ -408,8 +408,9 @@ CONSUMER = """
         print("ready", flush=True)
         while not pathlib.Path(go).exists():
             time.sleep(0.001)
-        taken = [await consume(store, f"hr1.{at}", {"size": sys.argv[4]}) for at in range(int(count))]
-        print(json.dumps([consumption.verdict for consumption in taken]))
+        same = [await consume(store, f"hr1.same.{at}", {"size": 1}) for at in range(int(count))]
+        own = [await consume(store, f"hr1.own.{at}", {"size": sys.argv[4]}) for at in range(int(count))]
+        print(json.dumps([consumption.verdict for consumption in same + own]))
         await store.aclose()
 
     asyncio.run(main(*sys.argv[1:4]))
@@ -417,22 +418,20 @@ CONSUMER = """
 
 
 @pytest.mark.shows("C3", "X1")
-@pytest.mark.parametrize(("answers", "losers"), [(["same"] * 3, "again"), (["a", "b", "c"], "refused")])
-async def test_of_several_processes_one_consumes_each_round(
-    tmp_path: Path, answers: list[str], losers: str
-) -> None:
+async def test_of_several_processes_one_consumes_each_round(tmp_path: Path) -> None:
+    """The others with the same answers learn that they came before, those with answers of their own are refused."""
     path, go, count = tmp_path / "store.db", tmp_path / "go", 40
     store = SqliteStore(path)
-    for at in range(count):
-        await store.open_round(a_round(f"hr1.{at}", conversation=f"c{at}"))
-    consumers = [_start(CONSUMER, str(path), str(go), str(count), answer) for answer in answers]
+    for name in [f"{kind}.{at}" for kind in ("same", "own") for at in range(count)]:
+        await store.open_round(a_round(f"hr1.{name}", conversation=name))
+    consumers = [_start(CONSUMER, str(path), str(go), str(count), answer) for answer in "abc"]
     for consumer in consumers:
         assert consumer.stdout is not None
         assert consumer.stdout.readline() == "ready\n"
     go.touch()
     verdicts = [json.loads(consumer.communicate(timeout=60)[0]) for consumer in consumers]
-    for taken in zip(*verdicts, strict=True):
-        assert sorted(taken) == sorted(["first", losers, losers])
+    taken = [sorted(each) for each in zip(*verdicts, strict=True)]
+    assert taken == [["again", "again", "first"]] * count + [["first", "refused", "refused"]] * count
     await store.aclose()
 
 
