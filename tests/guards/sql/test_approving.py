@@ -290,6 +290,36 @@ async def test_a_comment_on_what_a_composite_has_inside_counts(pg: psycopg.Async
     await ask_about_guests(SqlGuard(engine, await engine.comments()), "SELECT (guest).n FROM stays")
 
 
+GENERATED = """
+CREATE TABLE visits(
+    id INT, "E Mail" TEXT, twice INT GENERATED ALWAYS AS (id * 2) {stored},
+    low TEXT GENERATED ALWAYS AS (lower("E Mail")) {stored}
+)
+"""
+
+
+async def ask_about_what_is_computed(guard: SqlGuard) -> None:
+    for statement in ("SELECT low FROM visits", "SELECT id FROM visits WHERE low = 'x'"):
+        columns = (await guard.judge(statement)).columns
+        assert ("low", ("contact",)) in [(name.rpartition(".")[2], tags) for name, tags in columns], statement
+    assert not (await guard.judge("SELECT id, twice FROM visits")).asks
+
+
+async def test_what_duckdb_computes_from_a_personal_column_is_personal(duck: Any) -> None:
+    duck.execute(GENERATED.format(stored=""))
+    catalogue = Catalogue({"visits": {"E Mail": ["contact"]}})
+    await ask_about_what_is_computed(SqlGuard(DuckDB(duck), catalogue))
+
+
+@pytest.mark.stranger
+async def test_what_postgres_computes_from_a_personal_column_is_personal(
+    pg: psycopg.AsyncConnection[Any],
+) -> None:
+    await pg.execute(GENERATED.format(stored="STORED").encode())
+    catalogue = Catalogue({"visits": {"E Mail": ["contact"]}})
+    await ask_about_what_is_computed(SqlGuard(Postgres(pg), catalogue))
+
+
 async def test_an_engine_that_is_gone_refuses_with_a_sentence(duck: Any, revision: Revision) -> None:
     closed = duckdb.connect()
     server = Server(SqlGuard(DuckDB(closed), CATALOGUE), duck)

@@ -78,3 +78,10 @@ def test_a_function_adds_to_what_is_listed() -> None:
 def test_a_partition_has_what_its_table_has() -> None:
     part = Relation(("crm", "people_2024"), ("id", "email"), part_of=(("crm", "people"),))
     assert Catalogue({"crm.people": {"email": []}}).personal(part) == {"email": ()}
+
+
+def test_what_is_computed_from_personal_columns_is_personal_whatever_the_order() -> None:
+    made = (("c", "lower(b)"), ("b", 'concat("a ""1""")'), ("d", "upper(e)"))
+    relation = Relation(("main", "t"), ('a "1"', "b", "c", "d", "e"), computed=made)
+    listed = Catalogue({"t": {'A "1"': ["x"], "c": ["own"]}})
+    assert listed.personal(relation) == {'a "1"': ("x",), "b": ("x",), "c": ("own",)}

@@ -69,7 +69,7 @@ class Catalogue:
         """The personal columns of a table by name, each with its tags.
 
         Those that are listed count even where the engine did not tell of such a column; and so does a column that
-        has something inside with the name of a personal one, of whichever table.
+        has something inside with the name of a personal one, of whichever table, or that is computed from one.
         """
         found: dict[str, tuple[str, ...]] = {}
         for path in (*relation.part_of, relation.path):
@@ -86,7 +86,7 @@ class Catalogue:
             if (kinds_inside := self._inside(field)) is not None:
                 column = fold(field.column)
                 inside[column] = tuple(dict.fromkeys((*inside.get(column, ()), *kinds_inside)))
-        return inside | found
+        return _with_computed(relation, inside | found)
 
     def _inside(self, field: Field) -> tuple[str, ...] | None:
         """The tags of what a column has inside; None when that is not personal."""
@@ -96,3 +96,13 @@ class Catalogue:
                 return columns[name]
         said = () if self._lookup is None else tuple(self._lookup(".".join(field.of), field.name))
         return said or None
+
+
+def _with_computed(relation: Relation, found: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Add those that are computed from one that was found. They may be computed from each other, in any order."""
+    for _ in relation.computed:
+        for column, expression in relation.computed:
+            text = fold(expression.replace('""', '"'))
+            for kinds in [kinds for name, kinds in found.items() if name in text]:
+                found.setdefault(fold(column), kinds)
+    return found

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _COLUMNS = (
-    "SELECT database_name, schema_name, table_name, list((column_name, data_type) ORDER BY column_index) "
+    "SELECT database_name, schema_name, table_name, "
+    "list((column_name, data_type, column_default) ORDER BY column_index) "
     "FROM duckdb_columns() WHERE NOT internal GROUP BY ALL"
 )
 _VIEWS = "SELECT database_name, schema_name, view_name, sql FROM duckdb_views() WHERE NOT internal"
@@ -59,10 +60,15 @@ class DuckDB:
         return parse_plan(row[1])
 
 
-def _relation(path: Path, columns: list[tuple[str, str]], view: str | None) -> Relation:
-    names = tuple(name for name, _ in columns)
-    fields = () if view is not None else fields_of(path, columns, DuckDB.dialect)
-    return Relation(path, names, view, fields=fields)
+def _relation(path: Path, columns: list[tuple[str, str, str | None]], view: str | None) -> Relation:
+    names = tuple(name for name, *_ in columns)
+    if view is not None:
+        return Relation(path, names, view)
+    fields = fields_of(path, ((name, kind) for name, kind, _ in columns), DuckDB.dialect)
+    # What DuckDB has as the default of a generated column is its expression.
+    return Relation(
+        path, names, fields=fields, computed=tuple((name, made) for name, _, made in columns if made)
+    )
 
 
 @contextmanager

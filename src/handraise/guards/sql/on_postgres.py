@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
 _RELATIONS = """
 SELECT n.nspname, c.relname, array_agg(a.attname::text ORDER BY a.attnum),
+       array_agg(pg_get_expr(d.adbin, d.adrelid) ORDER BY a.attnum),
        CASE WHEN c.relkind IN ('v', 'm') THEN pg_get_viewdef(c.oid) END
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum AND a.attgenerated <> ''
 WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
 GROUP BY n.nspname, c.relname, c.relkind, c.oid
 """
@@ -90,8 +92,15 @@ class Postgres:
         for schema, name, column, field, *of in inside:
             fields[schema, name].append(Field(column, field, tuple(of)))
         relations = (
-            Relation(path := (schema, name), tuple(columns), view, tuple(above[path]), tuple(fields[path]))
-            for schema, name, columns, view in found
+            Relation(
+                path := (schema, name),
+                tuple(columns),
+                view,
+                tuple(above[path]),
+                tuple(fields[path]),
+                tuple((column, made) for column, made in zip(columns, computed, strict=True) if made),
+            )
+            for schema, name, columns, computed, view in found
         )
         return Schema(tuple(relations), frozenset(name for (name,) in made))
 

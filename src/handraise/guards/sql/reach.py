@@ -12,7 +12,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from handraise.guards.sql.schema import Relation, Schema, fold
+from handraise.guards.sql.schema import Relation, Schema, exact, fold
 from handraise.guards.sql.scopes import SOURCES, Bound, Scopes, UnknownTable
 
 Reached = set[tuple[Relation, str]]
@@ -196,7 +196,7 @@ class Reach:
         for scope in self._scopes.of(node).chain():
             if qualifier in scope.tables:
                 for bound in scope.tables[qualifier]:
-                    self._add_all(node, bound.relation, except_)
+                    self._add_all(node, bound.relation, bound.left_out(except_))
                 return
         if not self._take_if_column(node, qualifier):
             self._take_everything(node)
@@ -204,7 +204,7 @@ class Reach:
     def _take_all(self, node: exp.Expr, except_: frozenset[str] = frozenset()) -> None:
         """All columns of all tables of the query around here."""
         for bound in self._scopes.of(node).bounds:
-            self._add_all(node, bound.relation, except_)
+            self._add_all(node, bound.relation, bound.left_out(except_))
 
     def _take_everything(self, node: exp.Expr) -> None:
         for bound in self._scopes.bounds:
@@ -259,7 +259,7 @@ class Reach:
 def _excepted(star: exp.Star) -> frozenset[str]:
     """What a star leaves out of every table; what is left out of one only may come from another."""
     left_out = (each for each in star.args.get("except_") or () if not getattr(each, "table", ""))
-    return frozenset(fold(each.name) for each in left_out)
+    return frozenset(exact(each.name) for each in left_out)
 
 
 def _is_new(node: exp.Expr) -> bool:

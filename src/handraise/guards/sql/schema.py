@@ -15,6 +15,11 @@ def fold(name: str) -> str:
     return name.lower() if name.isascii() else unicodedata.normalize("NFKC", name).casefold()
 
 
+def exact(name: str) -> str:
+    """One spelling for what every engine takes for the same name: less than one does, never more."""
+    return name.lower() if name.isascii() else name
+
+
 def fold_path(path: Iterable[str]) -> Path:
     """A qualified name in that spelling."""
     return tuple(fold(part) for part in path)
@@ -40,6 +45,8 @@ class Relation:
     part_of: tuple[Path, ...] = ()
     """The tables that it is a partition or a child of: what is personal there is personal here."""
     fields: tuple[Field, ...] = ()
+    computed: tuple[tuple[str, str], ...] = ()
+    """The columns that the engine computes, each with its expression: from what is personal comes what is."""
 
     def __hash__(self) -> int:
         return hash(self.path)  # not of its columns, too, of which a table may have many

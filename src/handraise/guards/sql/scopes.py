@@ -9,7 +9,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from handraise.guards.sql.schema import Relation, Schema, fold
+from handraise.guards.sql.schema import Relation, Schema, exact, fold
 
 _OWNERS: Final = (exp.Select, exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Copy, exp.Create)
 SOURCES: Final = (exp.Table, exp.Subquery, exp.Values, exp.Unnest, exp.Lateral)
@@ -32,6 +32,14 @@ class Bound:
         """The columns that a name means: by its new name, and by its own in case that still works."""
         own = [name] if name in self.relation.folded else []
         return [*self.renamed[name], *own] if name in self.renamed else own
+
+    def left_out(self, names: frozenset[str]) -> frozenset[str]:
+        """The columns that a star leaves out with these names. One of another column may leave out that one only."""
+        if not names or self.renamed:
+            return frozenset()
+        return self.relation.folded - {
+            fold(each) for each in self.relation.columns if exact(each) not in names
+        }
 
 
 @dataclass(slots=True)
