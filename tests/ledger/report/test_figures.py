@@ -68,6 +68,13 @@ def test_an_accept_is_joined_to_how_the_call_that_used_it_ended() -> None:
     assert figures_of([used]).uses == (("error", 1),)
 
 
+@pytest.mark.shows("G7")
+def test_an_accept_whose_call_was_lost_is_counted_as_that() -> None:
+    lost = one(*decided("q", "accept", 0), event("q", "ambiguous", 9_000, reasons=("gone",)))
+    assert lost.outcome == "accepted"
+    assert figures_of([lost]).uses == (("ambiguous", 1),)
+
+
 def test_only_people_count_for_how_long_people_took() -> None:
     by_rule = one(*decided("q", "cancel", 0, decided_by="policy"))
     figures = figures_of([by_rule, one(*decided("r", "accept", 0))])

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-from handraise.ledger.events import ENDINGS, About, Event, Kind, Link
+from handraise.ledger.events import ENDINGS, About, Ended, Event, Kind, Link
 
 Outcome = Literal["accepted", "declined", "cancelled", "expired", "refused", "unanswered", "waiting"]
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
@@ -39,8 +39,8 @@ class Case:
     shown: bool
     secrets: tuple[str, ...]
     link: Link | None
-    use: Literal["result", "error", "cancelled", "stopped"] | None
-    """How the call ended that used the answer."""
+    use: Ended | Literal["ambiguous"] | None
+    """How the call ended that used the answer; ambiguous: nobody knows."""
 
     @property
     def thought(self) -> int | None:
@@ -66,7 +66,6 @@ def cases_of(events: Iterable[Event]) -> list[Case]:
 def _case(events: list[Event]) -> Case:
     first = min(events, key=lambda event: event.time)
     ending = next((event for event in events if event.kind in ENDINGS), None)
-    uses = [event.used.ended for event in events if event.used is not None]
     named = [field.secret for event in events for field in event.fields] + [event.secret for event in events]
     return Case(
         question=first.question,
@@ -77,8 +76,15 @@ def _case(events: list[Event]) -> Case:
         shown=any(event.kind == "shown" for event in events),
         secrets=tuple(dict.fromkeys(secret for secret in named if secret)),
         link=next((event.link for event in events if event.link is not None), None),
-        use=uses[-1] if uses else None,
+        use=_use(events, ending),
     )
+
+
+def _use(events: list[Event], ending: Event | None) -> Ended | Literal["ambiguous"] | None:
+    if uses := [event.used.ended for event in events if event.used is not None]:
+        return uses[-1]
+    lost = any(event.kind == "ambiguous" and event is not ending for event in events)
+    return "ambiguous" if lost else None
 
 
 def _outcome(ending: Event | None) -> Outcome:

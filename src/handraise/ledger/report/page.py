@@ -41,6 +41,7 @@ _USES: Final = {
     "error": "the call went on and failed",
     "cancelled": "the call was cancelled afterwards",
     "stopped": "the person said no after all, and the call did nothing",
+    "ambiguous": "nobody knows how the call ended",
     "not used": "no call is recorded that used the answer",
 }
 _MODES: Final = {"form": "forms", "url": "links to a browser", "unknown": "of unknown kind"}
