@@ -399,21 +399,23 @@ def test_a_full_disk_is_a_store_error_and_what_was_kept_before_is_still_there(tm
 
 CONSUMER = """
     import asyncio, json, pathlib, sys, time
+    from handraise.conversation.records import Binding
     from handraise.stores import SqliteStore
-    from handraise.testing.stores import consume
 
-    async def main(path, go, count):
-        store = SqliteStore(path)
+    async def main(path, go, count, own, binding):
+        store, verdicts = SqliteStore(path), []
         await store.pending()
         print("ready", flush=True)
         while not pathlib.Path(go).exists():
             time.sleep(0.001)
-        same = [await consume(store, f"hr1.same.{at}", {"size": 1}) for at in range(int(count))]
-        own = [await consume(store, f"hr1.own.{at}", {"size": sys.argv[4]}) for at in range(int(count))]
-        print(json.dumps([consumption.verdict for consumption in same + own]))
+        for kind, size in (("same", "large"), ("own", own)):
+            for at in range(count):
+                said = {"binding": Binding(*binding), "answers": {"size": size}, "digest": size, "now": 0.0}
+                verdicts.append((await store.consume(f"hr1.{kind}.{at}", **said)).verdict)
+        print(json.dumps(verdicts))
         await store.aclose()
 
-    asyncio.run(main(*sys.argv[1:4]))
+    asyncio.run(main(*json.loads(sys.argv[1])))
 """
 
 
@@ -424,7 +426,7 @@ async def test_of_several_processes_one_consumes_each_round(tmp_path: Path) -> N
     store = SqliteStore(path)
     for name in [f"{kind}.{at}" for kind in ("same", "own") for at in range(count)]:
         await store.open_round(a_round(f"hr1.{name}", conversation=name))
-    consumers = [_start(CONSUMER, str(path), str(go), str(count), answer) for answer in "abc"]
+    consumers = [_start(CONSUMER, json.dumps([str(path), str(go), count, own, ALICE])) for own in "abc"]
     for consumer in consumers:
         assert consumer.stdout is not None
         assert consumer.stdout.readline() == "ready\n"
