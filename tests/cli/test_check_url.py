@@ -95,6 +95,7 @@ def test_nothing_of_the_link_reaches_the_terminal_raw() -> None:
         ['{"url": "https://example.com/", "context": {"transport": "pigeon"}}'],
         ['{"url": "https://example.com/", "context": {"transport": "http", "server_host": 5}}'],
         ["https://example.com/", "--transport", "pigeon"],
+        ["notaurl"],
     ],
 )
 def test_wrong_use_is_exit_status_two(arguments: list[str]) -> None:

@@ -21,7 +21,7 @@ def home(tmp_path: Path) -> dict[str, str]:
 def test_without_a_gateway_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     done = CliRunner().invoke(app, ["inbox"])
-    assert (done.exit_code, done.output) == (0, "No gateway waits for you.\n")
+    assert (done.exit_code, done.output.startswith("No gateway waits for you.")) == (0, True)
 
 
 def test_it_can_stay_at_a_terminal_where_nothing_waits_yet(home: dict[str, str]) -> None:

@@ -232,3 +232,15 @@ def test_the_help_of_every_command_teaches_by_example(command: str) -> None:
 )
 def test_show_says_what_became_of_the_call(ended: Any, words: str) -> None:
     assert how(an_event("used", used=Use(DELETE, ended))) == words
+
+
+@pytest.mark.parametrize("command", ["show", "verify", "checkpoint", "export"])
+def test_a_file_that_is_no_ledger_is_left_alone(command: str, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("Not a database at all.")
+    with closing(sqlite3.connect(tmp_path / "notes.db")) as db:
+        db.execute("CREATE TABLE notes (title TEXT)")
+    for file in (tmp_path / "notes.txt", tmp_path / "notes.db"):
+        before = file.read_bytes()
+        told = handraise(command, "--ledger", str(file))
+        assert (told.exit_code, file.read_bytes()) == (2, before)
+        assert "is no ledger; name another one with --ledger" in told.output

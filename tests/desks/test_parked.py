@@ -42,7 +42,8 @@ class Desk:
                 self.screen.append(text)
             return terminal
 
-        self.desk = ParkedDesk(self.queue, self.code, self.output, as_json=as_json, show=show)
+        advice = "Answer from a file: --desk script:FILE"
+        self.desk = ParkedDesk(self.queue, self.code, self.output, as_json=as_json, show=show, advice=advice)
 
     async def prints(self, fits: Callable[[str], bool]) -> str:
         async with asyncio.timeout(5):
@@ -95,6 +96,7 @@ async def test_without_a_terminal_it_says_that_nobody_can_answer_by_id() -> None
         asked = asyncio.create_task(desk.queue.put(waiting))
         printed = await desk.prints(lambda text: "no terminal to show the code on" in text)
         assert "ends unanswered at" in printed
+        assert (await desk.prints(lambda text: "script:FILE" in text)).count("script:FILE") == 1
         assert '"answerable": false' in printed
         assert "handraise answer" not in printed
         asked.cancel()

@@ -51,7 +51,8 @@ def said_to_install() -> set[tuple[str, ...]]:
     shown = {command for block in blocks_run_by(INSTALLING) for command, _ in commands(block)}
     words = [shlex.split(command) for command in named | shown]
     said = {tuple(each[2:]) for each in words if each[:2] == ["pip", "install"]}
-    return said | {(f"handraise[{extra}]",) for extra in USES}
+    assert ("handraise",) in said  # which the bare environment is made with
+    return said - {("handraise",)} | {(f"handraise[{extra}]",) for extra in USES}
 
 
 def install(wheel: Path, folder: Path) -> Path:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 DESKS = "terminal|web|parked|none|script:FILE"
 BOTH: tuple[DeskMode, ...] = ("form", "url")
+_WITHOUT_TERMINAL = "To be asked, run this in a terminal. To answer from a file: --desk script:FILE"
 
 
 @asynccontextmanager
@@ -64,7 +65,9 @@ async def _open_web(
     from handraise.desks.web import WebDesk
 
     if not sys.stderr.isatty():  # whoever reads our output could sign in with the link, a model for one
-        raise typer.BadParameter("the sign-in link of the web desk is shown on a terminal only")
+        raise typer.BadParameter(
+            "the sign-in link of the web desk is shown on a terminal only; run this in one"
+        )
     desk = await open_desks.enter_async_context(WebDesk(queue, gate=gate, code=code, earlier=earlier))
     typer.echo(f"Answer here: {desk.sign_in_url()}", err=True)
 
@@ -95,9 +98,11 @@ def _desk(
     if chosen == "terminal":
         desk = _terminal(queue, code)
         if desk is None:
-            raise typer.BadParameter("there is no terminal to answer at; choose another --desk")
+            raise typer.BadParameter(
+                "there is no terminal to answer at; run this in one, or answer from a file with --desk script:FILE"
+            )
         return desk
-    raise typer.BadParameter(f"the desk is {DESKS.replace('|', ', ')}")
+    raise typer.BadParameter(f"the desk is one of {DESKS.replace('|', ', ')}; it is not {chosen!r}")
 
 
 def _undecided(queue: Queue, gate: PolicyGate, code: Code, as_json: bool) -> Coroutine[Any, Any, None]:
@@ -108,7 +113,7 @@ def _undecided(queue: Queue, gate: PolicyGate, code: Code, as_json: bool) -> Cor
         return desk
     rule = gate.policy.settings.headless.decision()
     if isinstance(rule, Park):
-        return _parked(queue, code, as_json)
+        return _parked(queue, code, as_json, advice=_WITHOUT_TERMINAL)
     return HeadlessDesk(queue, rule, sys.stderr).run()
 
 
@@ -119,10 +124,10 @@ def _terminal(queue: Queue, code: Code) -> Coroutine[Any, Any, None] | None:
     return None if desk is None else desk.run()
 
 
-def _parked(queue: Queue, code: Code, as_json: bool) -> Coroutine[Any, Any, None]:
+def _parked(queue: Queue, code: Code, as_json: bool, advice: str = "") -> Coroutine[Any, Any, None]:
     from handraise.desks.parked import ParkedDesk
 
-    return ParkedDesk(queue, code, sys.stderr, as_json=as_json).run()
+    return ParkedDesk(queue, code, sys.stderr, as_json=as_json, advice=advice).run()
 
 
 @asynccontextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
@@ -73,8 +74,12 @@ def _links(source: str | None, as_lines: bool) -> Iterator[dict[str, Any]]:
         yield from map(_read_link, read_lines(source))
     elif source is not None and _URL.match(source):
         yield {"url": source}
-    else:
+    elif source is None or source == "-" or source.lstrip().startswith("{") or Path(source).is_file():
         yield _read_link(read_document(source))
+    else:
+        raise typer.BadParameter(
+            f"{source} is no file here, and no URL without a scheme: https://{source}, say"
+        )
 
 
 def _read_link(text: bytes) -> dict[str, Any]:
@@ -82,7 +87,8 @@ def _read_link(text: bytes) -> dict[str, Any]:
         link = json.loads(text)
     except ValueError:
         raise typer.BadParameter(
-            f"give a URL with its scheme, or JSON with one; this is neither: {text[:60]!r}"
+            "give a URL with its scheme, like https://example.com/, or JSON with one; "
+            + (f"this is neither: {text[:60].decode(errors='replace')!r}" if text.strip() else "nothing came")
         ) from None
     if not isinstance(link, dict) or not isinstance(link.get("url"), str):
         raise typer.BadParameter('JSON with a "url" is needed')

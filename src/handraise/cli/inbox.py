@@ -25,6 +25,8 @@ Exit status: 0 when a desk was opened or nothing waits, 1 when a desk could not 
 _LINGER: Final = 2.0
 """Seconds for which the terminal desk waits for a next question: the same call often asks again."""
 
+_NO_GATEWAY = "No gateway waits for you. `handraise gateway doctor` says which of your clients have one."
+
 
 def inbox(
     terminal: bool = typer.Option(
@@ -49,7 +51,7 @@ def inbox(
     wanted = [(door, seen) for door, seen in desks if everything or seen.get("waiting")]
     stays = terminal and everything
     if not wanted and not stays:
-        typer.echo("Nothing waits." if desks else "No gateway waits for you.")
+        typer.echo("Nothing waits." if desks else _NO_GATEWAY)
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise typer.BadParameter("this opens your desk, and needs you at a terminal")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -65,4 +66,16 @@ def _existing(where: str | None) -> Path | str:
     path = ledger_path() if where is None else Path(where).expanduser()
     if not path.is_file():
         raise typer.BadParameter(f"there is no ledger at {path}; name another one with --ledger")
+    if not _is_ledger(path):
+        raise typer.BadParameter(f"{path} is no ledger; name another one with --ledger")
     return path
+
+
+def _is_ledger(path: Path) -> bool:
+    """Whether a file is one. It is asked before it is opened for writing, which would make one of another database."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            found = db.execute("SELECT count(*) FROM sqlite_schema WHERE name IN ('events', 'leaves')")
+            return found.fetchone() == (2,)
+    except sqlite3.DatabaseError:
+        return False

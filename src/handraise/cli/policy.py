@@ -160,7 +160,7 @@ def undo(
     with telling():
         undone = rules_file().undo(server)
     if undone is None:
-        typer.echo("There is no rule of yours to take back.", err=True)
+        typer.echo("There is no rule of yours to take back; `handraise policy list` shows them.", err=True)
         raise typer.Exit(1)
     typer.echo(
         json.dumps({"undone": rule_as_json(undone)}) if as_json else f"Taken back: {rule_as_text(undone)}"

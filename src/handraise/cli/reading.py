@@ -38,4 +38,6 @@ def _opened(given: str | None) -> Iterator[BinaryIO]:
             with Path(given).open("rb") as stream:
                 yield stream
         except OSError as error:
-            raise typer.BadParameter(f"{given}: {error.strerror}") from None
+            raise typer.BadParameter(
+                f"{given} cannot be read: {error.strerror}. Give a file, the JSON itself, or - for standard input"
+            ) from None

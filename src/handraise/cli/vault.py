@@ -159,7 +159,10 @@ def make_key(
 
 def _in_vault(store: Path, work: Callable[[Vault], Awaitable[T]]) -> T:
     if not store.is_file():
-        raise typer.BadParameter(f"there is no store at {store}", param_hint="--store")
+        raise typer.BadParameter(
+            f"there is no store at {store}; name the file that the server has, as in Handraise(store=FILE)",
+            param_hint="--store",
+        )
     with _telling():
         return asyncio.run(_open(store, work))
 

@@ -114,7 +114,10 @@ def _module(place: str, folder: Path) -> ModuleType:
     try:
         return importlib.import_module(name)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - somebody's own code; whatever it raises is said
-        raise UsageError(f"{place} cannot be imported: {type(error).__name__}: {error}") from None
+        raise UsageError(
+            f"{place} cannot be imported: {type(error).__name__}: {error}. "
+            "Run this in the folder of your project, where its packages are, or name the file: src/server.py:tool"
+        ) from None
 
 
 def _first_line(function: Callable[..., object]) -> str:

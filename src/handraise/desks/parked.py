@@ -44,12 +44,15 @@ class ParkedDesk:
         *,
         as_json: bool = False,
         show: Callable[[str], bool] = show_at_terminal,
+        advice: str = "",
     ) -> None:
+        """`advice` is what to do instead, said where no code can be shown."""
         self._queue = queue
         self._code = code
         self._output = output
         self._as_json = as_json
         self._show = show
+        self._advice = advice
         self._answerable: bool | None = None
         self._told: dict[str, Waiting] = {}
 
@@ -78,6 +81,8 @@ class ParkedDesk:
             self._say(f"  handraise answer {waiting.id} --accept '{content}' | --decline | --cancel")
         else:
             self._say(f"handraise: there is no terminal to show the code on, {_in_vain(waiting)}")
+            if self._advice:
+                self._say(f"handraise: {self._advice}")
 
     def _tell_ending(self, waiting: Waiting) -> None:
         outcome = self._queue.outcome(waiting.id)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from handraise.desks.fill import edited
 from handraise.desks.queue import Queue
@@ -101,13 +101,20 @@ def _answer(line: Line, waiting: Waiting) -> DeskAnswer:
     return Accepted(content)
 
 
+_LIKE: Final = (
+    'One is a file like [{"action": "accept", "content": {"answer": "Ada"}}, {"action": "decline"}]'
+)
+
+
 def read_script(path: Path) -> list[Line]:
     """The lines of a JSON file: a list of objects with `action`, `content`, `message`, `fields`, `repeat`."""
     try:
         raw = json.loads(path.read_text())
         lines = [Line(**{**item, "fields": tuple(item.get("fields", ()))}) for item in raw]
-    except (OSError, ValueError, TypeError) as error:
-        raise UsageError(f"{path} is no script: {error}") from error
+    except OSError as error:
+        raise UsageError(f"the script {path} cannot be read: {error.strerror}. {_LIKE}") from error
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"{path} is no script: {error}. {_LIKE}") from error
     if wrong := [line.action for line in lines if line.action not in _ACTIONS]:
         raise UsageError(f"{path}: the action is {', '.join(_ACTIONS)}, not {wrong[0]!r}")
     return lines

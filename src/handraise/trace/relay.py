@@ -32,7 +32,10 @@ def relay(command: Sequence[str], trace: Trace, *, client: tuple[int, int] = (0,
     try:
         server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603 - the user's own
     except OSError as error:
-        raise SetupError(f"{command[0]} cannot be started: {error.strerror}") from error
+        raise SetupError(
+            f"{command[0]} cannot be started: {error.strerror}. "
+            "A server's command, as you would type it, stands behind `--`"
+        ) from error
     assert server.stdin is not None
     assert server.stdout is not None
     _pass_on_signals(server)
