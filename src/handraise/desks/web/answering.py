@@ -17,7 +17,7 @@ from handraise.desks.waiting import Decision, Waiting
 from handraise.desks.web.posted import read_entries
 from handraise.desks.web.reception import Ended, Reception
 from handraise.desks.web.sessions import Session
-from handraise.desks.web.sheets import DESK, Sheets, digest, form_of
+from handraise.desks.web.sheets import DESK, Sheets, as_sent, form_of, mark
 from handraise.questions import Accepted, Cancelled, Declined
 from handraise.site.posted import Posted, first
 
@@ -105,7 +105,7 @@ class Answering:
         form, filled = form_of(waiting), self._filled(waiting)
         if form is None or filled is None or not may_leave(filled):
             return self._check(session, waiting)
-        if first(posted, "seen") != digest(filled.content):
+        if first(posted, "seen") != mark(as_sent(filled.content)):
             return self._sheets.review(session, waiting, filled, 409, note=CHANGED)
         if filled.secrets and first(posted, "anyway") != "yes":
             return self._sheets.review(session, waiting, filled, 422, note=NOT_MEANT)

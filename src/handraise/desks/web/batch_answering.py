@@ -15,7 +15,7 @@ from handraise.desks.queue import Queue
 from handraise.desks.sheet import link_of
 from handraise.desks.waiting import Decision, Waiting
 from handraise.desks.web.answering import CHANGED, DANGER, NO_BLOCK, NOT_MEANT, TOO_SOON
-from handraise.desks.web.batch_sheets import BatchSheets, all_may_leave, digest
+from handraise.desks.web.batch_sheets import BatchSheets, all_may_leave, mark_all
 from handraise.desks.web.posted import read_entries
 from handraise.desks.web.reception import Batch, Reception
 from handraise.desks.web.sessions import Session
@@ -115,7 +115,7 @@ class BatchAnswering:
         filled = self._shown.filled(batch)
         if not all_may_leave(filled):
             return self._check(session, batch)
-        if first(posted, "seen") != digest(filled):
+        if first(posted, "seen") != mark_all(filled):
             return self._shown.review(session, batch, 409, note=CHANGED)
         if any(each.secrets for each in filled.values()) and first(posted, "anyway") != "yes":
             return self._shown.review(session, batch, 422, note=NOT_MEANT)

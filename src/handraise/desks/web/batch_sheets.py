@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from starlette.responses import Response
 
 from handraise.desks.fill import Filled, fill
-from handraise.desks.queue import ARMED_AFTER
 from handraise.desks.review import ReviewLine, may_leave, review
 from handraise.desks.sheet import Sheet, lay_out
 from handraise.desks.telling import tell
 from handraise.desks.waiting import Waiting
 from handraise.desks.web.fields import FieldView, view_fields
-from handraise.desks.web.pages import Pages
 from handraise.desks.web.reception import Batch, Reception
 from handraise.desks.web.sessions import Session
-from handraise.desks.web.sheets import Sheets, agreed_link, as_sent, form_of
+from handraise.desks.web.sheets import Sheets, agreed_link, as_sent, form_of, mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +50,9 @@ class Part:
 class BatchSheets:
     """Shows a batch."""
 
-    def __init__(
-        self, reception: Reception, sheets: Sheets, pages: Pages, *, now: Callable[[], float]
-    ) -> None:
+    def __init__(self, reception: Reception, sheets: Sheets, *, now: Callable[[], float]) -> None:
         self._reception = reception
         self._sheets = sheets
-        self._pages = pages
         self._now = now
 
     def ask(
@@ -96,22 +90,14 @@ class BatchSheets:
             parts=forms,
             links=len(parts) - len(forms),
             secrets=[found for part in forms if part.filled for found in part.filled.secrets],
-            seen=digest(self.filled(batch)),
+            seen=mark_all(self.filled(batch)),
             note=note,
             block_note="",
         )
 
     def over(self, session: Session, batch: Batch, status: int = 200) -> Response:
         """How all of it ended."""
-        rest = self._reception.waiting(session)
-        return self._pages.render(
-            "batch_ended.html",
-            status,
-            session=session,
-            count=len(rest),
-            ended=self._ended(batch),
-            next=self._reception.handle(rest[0]) if rest else None,
-        )
+        return self._sheets.close("batch_ended.html", status, session, ended=self._ended(batch))
 
     def filled(self, batch: Batch) -> dict[str, Filled]:
         """Every form as it stands, by the id of its question."""
@@ -146,18 +132,15 @@ class BatchSheets:
         ]
 
     def _show(self, template: str, status: int, session: Session, batch: Batch, **values: object) -> Response:
-        self._sheets.shown(*batch.waiting)
         handles = [self._reception.handle(waiting) for waiting in batch.waiting]
-        return self._pages.render(
+        return self._sheets.show(
             template,
             status,
-            session=session,
-            count=len(self._reception.waiting(session)),
+            session,
+            batch.waiting,
             handles=" ".join(handles),
             at=f"/{session.place}/b/{batch.handle}",
             ended=self._ended(batch),
-            left=self._sheets.time_left(*batch.waiting),
-            armed_after=round(ARMED_AFTER * 1000),
             **values,
         )
 
@@ -167,7 +150,6 @@ def all_may_leave(filled: Mapping[str, Filled]) -> bool:
     return bool(filled) and all(map(may_leave, filled.values()))
 
 
-def digest(filled: Mapping[str, Filled]) -> str:
-    """A mark for what a review showed: of which questions, and with what in them."""
-    told = "\n".join(f"{question_id} {as_sent(each.content)}" for question_id, each in filled.items())
-    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+def mark_all(filled: Mapping[str, Filled]) -> str:
+    """By which sending refers to what a review showed: of which questions, and with what in them."""
+    return mark("\n".join(f"{asked} {as_sent(each.content)}" for asked, each in filled.items()))

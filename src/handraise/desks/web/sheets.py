@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from starlette.responses import Response
@@ -59,11 +59,12 @@ class Sheets:
         """The question with its fields. `filled` is what was submitted and cannot go on like this."""
         form, sheet = form_of(waiting), lay_out(waiting)
         fields = () if form is None else view_fields(form, sheet.fields, self.entries(waiting, form), filled)
-        return self._show(
+        return self.show(
             "question.html",
             status,
             session,
-            waiting,
+            [waiting],
+            **self._place(session, waiting),
             sheet=sheet,
             fields=fields,
             submitted=filled,
@@ -81,15 +82,16 @@ class Sheets:
         """Exactly what will be sent, with the mark by which sending refers to it."""
         form, sheet = form_of(waiting), lay_out(waiting)
         assert form is not None
-        return self._show(
+        return self.show(
             "review.html",
             status,
             session,
-            waiting,
+            [waiting],
+            **self._place(session, waiting),
             sheet=sheet,
             lines=review(form, sheet, filled),
             whole_content=as_sent(filled.content),
-            seen=digest(filled.content),
+            seen=mark(as_sent(filled.content)),
             secrets=filled.secrets,
             note=note,
             block_note="",
@@ -97,17 +99,38 @@ class Sheets:
 
     def over(self, session: Session, ended: Ended, status: int = 200) -> Response:
         """How the question ended. Where the person agreed here to open a link, the link."""
-        rest = self._reception.waiting(session)
-        return self._pages.render(
+        return self.close(
             "ended.html",
             status,
-            session=session,
-            count=len(rest),
+            session,
             ending=tell(ended.decision, self._now(), browsing=ended.waiting.browsing),
             sheet=lay_out(ended.waiting),
             link=agreed_link(ended),
             blocked=ended.decision.block is not None,
-            next=self._reception.handle(rest[0]) if rest else None,
+        )
+
+    def show(
+        self, template: str, status: int, session: Session, shown: Sequence[Waiting], **values: object
+    ) -> Response:
+        """A page on which these questions can be seen from now on."""
+        self._shown(shown)
+        deadlines = [one.deadline for one in shown if one.deadline is not None]
+        return self._pages.render(
+            template,
+            status,
+            session=session,
+            count=len(self._reception.waiting(session)),
+            left=left(min(deadlines) - self._now()) if deadlines else None,
+            armed_after=round(ARMED_AFTER * 1000),
+            **values,
+        )
+
+    def close(self, template: str, status: int, session: Session, **values: object) -> Response:
+        """A page about what is over, which leads on to what still waits."""
+        rest = self._reception.waiting(session)
+        following = self._reception.handle(rest[0]) if rest else None
+        return self._pages.render(
+            template, status, session=session, count=len(rest), next=following, **values
         )
 
     def entries(self, waiting: Waiting, form: Form[Any]) -> Entries:
@@ -123,35 +146,17 @@ class Sheets:
         since = self._seen_since.get(waiting.id)
         return since is None or self._clock() - since < ARMED_AFTER
 
-    def shown(self, *shown: Waiting) -> None:
-        """These are on a page from now on."""
+    def _shown(self, shown: Sequence[Waiting]) -> None:
         here = {one.id for one in self._queue.waiting()}
         self._seen_since = {key: at for key, at in self._seen_since.items() if key in here}
         for waiting in shown:
             self._queue.show(waiting.id)
             self._seen_since[waiting.id] = self._clock()
 
-    def time_left(self, *waiting: Waiting) -> str | None:
-        """For how long the first of these can wait, in words."""
-        deadlines = [one.deadline for one in waiting if one.deadline is not None]
-        return left(min(deadlines) - self._now()) if deadlines else None
-
-    def _show(
-        self, template: str, status: int, session: Session, waiting: Waiting, **values: object
-    ) -> Response:
-        self.shown(waiting)
+    def _place(self, session: Session, waiting: Waiting) -> dict[str, object]:
+        """What a page about one question calls it, and where it is."""
         handle = self._reception.handle(waiting)
-        return self._pages.render(
-            template,
-            status,
-            session=session,
-            count=len(self._reception.waiting(session)),
-            handle=handle,
-            at=f"/{session.place}/q/{handle}",
-            left=self.time_left(waiting),
-            armed_after=round(ARMED_AFTER * 1000),
-            **values,
-        )
+        return {"handle": handle, "at": f"/{session.place}/q/{handle}"}
 
 
 def agreed_link(ended: Ended) -> Inspection | None:
@@ -165,11 +170,11 @@ def form_of(waiting: Waiting) -> Form[Any] | None:
     return waiting.question.form if isinstance(waiting.question, FormQuestion) else None
 
 
-def digest(content: Content) -> str:
-    """A mark for what a review showed."""
-    return hashlib.sha256(as_sent(content).encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def as_sent(content: Content) -> str:
     """An answer's content as it goes on the wire."""
     return json.dumps(content, ensure_ascii=False)
+
+
+def mark(shown: str) -> str:
+    """By which sending refers to what a review showed."""
+    return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()

@@ -67,7 +67,7 @@ class Site:
         self._reception = Reception(queue, sessions)
         self._closing = asyncio.Event()
         sheets = Sheets(queue, self._reception, self._pages, clock=clock, now=now)
-        together = BatchSheets(self._reception, sheets, self._pages, now=now)
+        together = BatchSheets(self._reception, sheets, now=now)
         rules = [] if gate is None else Servers(gate, self._reception, self._pages, now=now).routes
         self.app = Starlette(
             routes=[
