@@ -12,7 +12,7 @@ from handraise.gateway.accounts.challenge import Challenge, parse_challenge
 from handraise.gateway.accounts.entry import Entry
 from handraise.gateway.accounts.own import OwnAccount
 from handraise.gateway.http.headers import headers_for, mirrored_headers
-from handraise.gateway.http.sse import Event, Events
+from handraise.gateway.http.streams import Streams
 from handraise.gateway.http.wire import Broken, Reply, Wires
 from handraise.gateway.links import Place
 from handraise.gateway.messages import LONGEST, Id, Message, fault, known, read
@@ -21,8 +21,6 @@ from handraise.gateway.upstreams import Source
 logger = logging.getLogger(__name__)
 
 UNREACHABLE: Final = -32000
-_RETRY: Final = 1.0
-_RETRIES: Final = 30
 _WAYS_IN: Final = 3
 """How often a request that was refused is tried again: with a token of the vault's, a renewed one, a new one."""
 _ABOUT_US: Final = (401, 403, 407)
@@ -38,6 +36,7 @@ class HttpLink:
         self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
         self.source = source
         self._wires = Wires(source.upstream.url or "")
+        self._streams = Streams(self._wires, self._headers, self._deliver)
         self._entry = None if own is None else Entry(own, lambda message: self.on_message(message), self.send)
         self._session: str | None = None
         self._version: str | None = None
@@ -68,7 +67,7 @@ class HttpLink:
         if message.is_request and message.id is not None:
             self._posting[message.id] = task
         if message.method == "notifications/initialized":
-            self._run(self._follow())
+            self._run(self._streams.follow())
 
     def _cancel(self, message: Message) -> bool:
         """End a request; whether the server has to be told."""
@@ -163,7 +162,7 @@ class HttpLink:
             self._session = headers[b"mcp-session-id"]
         kind = headers.get(b"content-type", "")
         if kind.startswith("text/event-stream"):
-            return await self._take_stream(reply, message)
+            return await self._streams.take(reply, message)
         body = await _whole(reply)
         found = False
         for each in read(body) if body else ():
@@ -175,56 +174,6 @@ class HttpLink:
             told.status = _status(reply)
             self._deliver(told, message)
         return True
-
-    async def _take_stream(self, reply: Reply, message: Message) -> bool:
-        """Hand on the events of a stream; where a server ends one early, go on where it ended."""
-        events, last = Events(), Event(b"")
-        answered = False
-        async for chunk in reply.parts():
-            for event in events.feed(chunk):
-                last = Event(b"", event.id or last.id, event.retry or last.retry)
-                answered = self._take_event(event, message) or answered
-        for _ in range(_RETRIES):
-            if answered or last.id is None or not message.is_request:
-                break
-            await asyncio.sleep(last.retry or _RETRY)
-            last, answered = await self._go_on(last, message)
-        return answered
-
-    async def _go_on(self, last: Event, message: Message | None) -> tuple[Event, bool]:
-        """Take a stream up again behind its last event."""
-        headers = [*await self._headers(None), (b"accept", b"text/event-stream")]
-        if last.id is not None:
-            headers.append((b"last-event-id", last.id.encode()))
-        answered = False
-        async with self._wires.exchange("GET", headers) as reply:
-            if reply.status != 200:
-                return Event(b""), False
-            events = Events()
-            async for chunk in reply.parts():
-                for event in events.feed(chunk):
-                    last = Event(b"", event.id or last.id, event.retry or last.retry)
-                    answered = self._take_event(event, message) or answered
-        return Event(b"again", last.id, last.retry), answered
-
-    def _take_event(self, event: Event, message: Message | None) -> bool:
-        answered = False
-        for each in read(event.data) if event.data else ():
-            answered = answered or (message is not None and each.method is None and each.id == message.id)
-            self._deliver(each, message)
-        return answered
-
-    async def _follow(self) -> None:
-        """Hear what the server says by itself, where it offers that."""
-        last = Event(b"")
-        for _ in range(_RETRIES):
-            try:
-                last, _ = await self._go_on(last, None)
-            except Broken:
-                last = Event(b"again", last.id)
-            if not last.data:
-                return
-            await asyncio.sleep(last.retry or _RETRY)
 
     def _deliver(self, message: Message, about: Message | None) -> None:
         message.source = self.source

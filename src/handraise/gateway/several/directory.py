@@ -31,12 +31,13 @@ class Directory:
     def __init__(self) -> None:
         self._entries: dict[str, Entry] = {}
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._entries
-
     def find(self, name: str) -> Entry | None:
         """Where the thing of this name is."""
         return self._entries.get(name)
+
+    def server_of_uri(self, uri: str) -> str | None:
+        """The server with a template of which a URI may come."""
+        return next((each.server for each in self._entries.values() if template_fits(each.name, uri)), None)
 
     def known_as(self, server: str, name: str) -> str:
         """The name under which the client knows a server's thing."""

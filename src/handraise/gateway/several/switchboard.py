@@ -11,8 +11,9 @@ from handraise.gateway.links import Link, Place
 from handraise.gateway.messages import Id, Message, fault, known, request, response
 from handraise.gateway.peers import claimed_in, envelope_of
 from handraise.gateway.several.combined import combine_discovery, combine_hello
-from handraise.gateway.several.directory import LISTS, Directory, template_fits
-from handraise.gateway.several.named import BY_URI, KINDS, kind_of_reference, named
+from handraise.gateway.several.directory import LISTS
+from handraise.gateway.several.named import BY_URI, KINDS, kind_of_reference
+from handraise.gateway.several.whose import Whose
 from handraise.gateway.upstreams import Source
 
 _PAGES: Final = 100
@@ -27,7 +28,7 @@ class Switchboard:
         self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
         self._links = dict(links)
         self._sources = {name: link.source_of(_NOTHING) for name, link in links.items()}
-        self._directories = {method: Directory() for method in LISTS}
+        self._whose = Whose()
         self._envelope: dict[str, Any] = {}
         self._capabilities: dict[str, Mapping[str, Any]] = {}
         self._ours: dict[Id, asyncio.Future[Message]] = {}
@@ -44,7 +45,7 @@ class Switchboard:
 
     def reissue(self, message: Message, round: dict[str, Any]) -> bool:
         name = self._server_of(message)
-        return name is not None and self._links[name].reissue(self._with_own_name(message), round)
+        return name is not None and self._links[name].reissue(self._whose.with_own_name(message), round)
 
     async def aclose(self) -> None:
         for task in self._tasks:
@@ -101,11 +102,11 @@ class Switchboard:
 
     async def _listed(self, method: str) -> list[dict[str, Any]]:
         """What all servers list, every page of it."""
-        key, by = LISTS[method]
+        key, _ = LISTS[method]
         kind = method.partition("/")[0]
         able = [name for name in self._links if kind in self._capabilities.get(name, {kind: {}})]
         pages = await asyncio.gather(*(self._pages(name, method, key) for name in able))
-        return self._directories[method].fill(dict(zip(able, pages, strict=True)), by)
+        return self._whose.fill(method, dict(zip(able, pages, strict=True)))
 
     async def _pages(self, name: str, method: str, key: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
@@ -122,7 +123,7 @@ class Switchboard:
     async def locate(self, message: Message) -> Place | None:
         self._note_envelope(message)
         name = await self._found(message)
-        return None if name is None else Place(self._sources[name], self._with_own_name(message))
+        return None if name is None else Place(self._sources[name], self._whose.with_own_name(message))
 
     async def _found(self, message: Message) -> str | None:
         """The server that has what a message is about; all are asked what they have if that is not known yet."""
@@ -136,36 +137,13 @@ class Switchboard:
         """Send a request to the server that has what it is about."""
         name = await self._found(message)
         if name is not None:
-            self._send_to(name, self._with_own_name(message))
+            self._send_to(name, self._whose.with_own_name(message))
         elif message.is_request:
             self.on_message(fault(message.id, -32602, "None of the servers has this."))
 
     def _server_of(self, message: Message) -> str | None:
         """Whose a message is, as far as we know."""
-        for kind, name in named(message):
-            if (entry := self._directories[kind].find(name)) is not None:
-                return entry.server
-        if message.method in BY_URI:
-            uri = str(message.params.get("uri"))
-            templates = self._directories["resources/templates/list"]._entries.values()
-            return next((each.server for each in templates if template_fits(each.name, uri)), None)
-        return self._sent_to.get(message.id, None) if message.id is not None else None
-
-    def _with_own_name(self, message: Message) -> Message:
-        """The message with the name that the server itself uses."""
-        for kind, name in named(message):
-            entry = self._directories[kind].find(name)
-            if entry is None or entry.name == name:
-                continue
-            if message.method == "completion/complete":
-                reference = {
-                    **message.params["ref"],
-                    "uri" if "uri" in message.params["ref"] else "name": entry.name,
-                }
-                return message.with_(params={**message.params, "ref": reference})
-            key = "uri" if message.method in BY_URI else "name"
-            return message.with_(params={**message.params, key: entry.name})
-        return message
+        return self._whose.server_of(message) or self._sent_to.get(known(message.id))
 
     async def _tell_all(self, message: Message) -> None:
         if message.id is None:
@@ -221,15 +199,7 @@ class Switchboard:
             self._asked_by[told_as] = (name, message.id)
             self.on_message(message if told_as == message.id else message.with_(id=told_as))
         else:
-            self.on_message(self._shown(name, message))
-
-    def _shown(self, name: str, message: Message) -> Message:
-        """A notice about a resource, under the name that the client knows."""
-        if message.method != "notifications/resources/updated":
-            return message
-        uri = str(message.params.get("uri"))
-        known = self._directories["resources/list"].known_as(name, uri)
-        return message if known == uri else message.with_(params={**message.params, "uri": known})
+            self.on_message(self._whose.as_known(name, message))
 
     def _closing(self, name: str) -> Callable[[Source, bool], None]:
         return lambda source, last: self._closed(name, source)
