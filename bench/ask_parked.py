@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from bench.ask_http import LEGACY, REVISION, Wire, serving
 from bench.ask_servers import ANSWER, RETRY_WINDOW
 from bench.measure import OURS, Bench, Figure
+from bench.sizing import FASTMCP, MCP_SERVER, OVER_HTTP
 
 _CONNECTIONS = 16
 _WARM_UP = 200
@@ -64,14 +65,14 @@ async def measure_parked(bench: Bench, *, count: int, waiting_legacy: int) -> No
     bench.state(
         f"{count:,} questions parked over HTTP, {REVISION}",
         [
-            Figure("MCPServer, resident", _kib(parked.resident - before.resident, count), _EACH, at_most=12),
+            Figure(MCP_SERVER, _kib(parked.resident - before.resident, count), _EACH, at_most=12),
             Figure("MCPServer, traced", _kib(traced_parked.traced - traced_before.traced, count), _EACH),
-            Figure("FastMCP, resident", fastmcp, _EACH, at_most=40),
+            Figure(FASTMCP, fastmcp, _EACH, at_most=40),
             Figure("nobody came back: traced memory returned", back, "%", at_least=95),
             Figure("nobody came back: tasks left", traced_after.tasks - traced_before.tasks, at_most=0),
             Figure("a second wave adds to the resident size", growth, "%", at_most=2),
             Figure("answered while they wait: failed", failed, at_most=0),
-            Figure("answered while they wait", 1000 * each, "ms each"),
+            Figure(OVER_HTTP, 1000 * each, "ms each"),
         ],
     )
     bench.state(

@@ -10,6 +10,7 @@ from bench.ask_http import ROOT
 from bench.measure import OURS, OUT, Bench, Figures, Ratio, Table, readable
 from bench.parts import PARTS, Part
 from bench.ratio_chart import ratio_chart
+from bench.sizing import write_sizing
 from docs.make.markdown import table
 
 PAGE: Final = ROOT / "docs" / "benchmarks.md"
@@ -48,6 +49,7 @@ def write_page() -> None:
     if (OUT / "scale.svg").exists():
         (PICTURES / "bench-scale-sizes.svg").write_text((OUT / "scale.svg").read_text())
     PAGE.write_text(page(measured))
+    write_sizing({bench.part: bench for bench in measured})
 
 
 def page(measured: Sequence[Bench]) -> str:

@@ -56,7 +56,7 @@ PARTS: Final = {
         "a bare PostgreSQL",
         5,
         "Bare transactions write the rows and nothing else: nobody's right to answer is checked, nothing is sealed. A "
-        "bare NOTIFY ends where it is heard; ours goes on with a statement that claims the round and reads its answer.",
+        "bare NOTIFY ends where it is heard; ours brings the answer, sealed, which is opened before the body goes on.",
     ),
     "secrets": Part(
         "Secrets", "judging a form, scanning an answer; how right the judge is", "a fixed bar", 1

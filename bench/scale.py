@@ -17,6 +17,7 @@ from typing import Any
 from bench.ask_http import ROOT
 from bench.measure import OURS, OUT, Bench, Figure
 from bench.scale_chart import chart
+from bench.sizing import EVENT_ON_DISK, PROCESSOR, QUESTION_ON_DISK
 from tests.postgres import PostgresServer, running_postgres
 
 SIZES = (1_000, 10_000, 100_000)
@@ -109,7 +110,7 @@ def _pending(bench: Bench, postgres: PostgresServer, size: int) -> dict[str, flo
         f"{size:,} pending on two nodes",
         [
             Figure("memory of a pending question", row["bytes"] / 1024, "KiB"),
-            Figure("disk of a pending question", disk, "bytes"),
+            Figure(QUESTION_ON_DISK, disk, "bytes"),
             Figure("parking one", row["park"] * 1e6, "µs"),
             Figure("answer through the other node, p50", row["p50"] * 1e3, "ms"),
             Figure("answer through the other node, p99", row["p99"] * 1e3, "ms"),
@@ -136,8 +137,8 @@ def _throughput(bench: Bench, postgres: PostgresServer) -> None:
         [
             Figure("handraise", 1 / median(passed[OURS]), "a second"),
             Figure(BARE, 1 / median(passed[BARE]), "a second"),
-            Figure("processor time of the node for an answer", 1e6 * median(used), "µs"),
-            Figure("an event of 400 bytes on disk", disk, "bytes"),
+            Figure(PROCESSOR, 1e6 * median(used), "µs"),
+            Figure(EVENT_ON_DISK, disk, "bytes"),
         ],
     )
 
