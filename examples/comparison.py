@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -158,3 +159,9 @@ def _offering(revision: str) -> Iterator[None]:
     """The SDK's client always offers its newest legacy revision; let it offer this one."""
     with patch("mcp.client.session.LATEST_HANDSHAKE_VERSION", revision):
         yield
+
+
+if __name__ == "__main__":  # what the other file shows, whichever of the two is run
+    import transfer
+
+    asyncio.run(show(transfer.server, transfer.moved))
