@@ -76,6 +76,6 @@ def _is_ledger(path: Path) -> bool:
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
             found = db.execute("SELECT count(*) FROM sqlite_schema WHERE name IN ('events', 'leaves')")
-            return found.fetchone() == (2,)
+            return bool(found.fetchone() == (2,))
     except sqlite3.DatabaseError:
         return False
