@@ -72,8 +72,14 @@ async def test_an_accept_is_joined_to_what_became_of_the_call(
 @pytest.mark.parametrize(
     ("sql", "reasons"),
     [
-        ("SELECT 1 AS one", []),
-        ("SELECT name FROM people WHERE id < 2", ["- It reaches personal data: people.name (identity)."]),
+        ("SELECT 1 AS one", ["- It goes through about 1 row; you are asked above 1,000."]),
+        (
+            "SELECT name FROM people",
+            [
+                "- It reaches personal data: people.name (identity).",
+                "- It goes through about 50 rows; you are asked above 1,000.",
+            ],
+        ),
     ],
     ids=["harmless", "personal"],
 )

@@ -111,10 +111,11 @@ def reasons(verdict: Verdict) -> Iterator[str]:
     if verdict.functions:
         names = _listed([for_line(name, limit=60) for name in verdict.functions])
         yield f"It uses what may read files, the network or other tables: {names}."
-    if verdict.is_costly:
-        yield f"It goes through about {verdict.rows:,} rows; you are asked above {verdict.threshold:,}."
-    elif verdict.rows is None:
+    if verdict.rows is None:
         yield "What it costs cannot be estimated before it runs."
+    else:
+        rows = "1 row" if verdict.rows == 1 else f"{verdict.rows:,} rows"
+        yield f"It goes through about {rows}; you are asked above {verdict.threshold:,}."
 
 
 def _named(column: str, tags: tuple[str, ...]) -> str:
