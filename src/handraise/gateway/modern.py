@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from handraise.errors import HandraiseError
 from handraise.gateway.calls import Call
 from handraise.gateway.home import CANNOT_ASK
 from handraise.gateway.links import Port
@@ -23,9 +23,6 @@ from handraise.gateway.peers import (
 )
 from handraise.gateway.relay import ASKER_ENDED, Relay
 from handraise.gateway.upstreams import Source
-
-if TYPE_CHECKING:
-    from handraise.gateway.asking import Asking
 
 _MOST_ROUNDS: Final = 256
 _ROUNDS_A_CALL: Final = 20
@@ -127,7 +124,7 @@ class ModernRelay(Relay):
         later = {key: each for key, each in asked.items() if mixed and self._is_for_desk(call, each)}
         await self._keep(call, message, {"inputRequests": requests, "requestState": state})
         now = {key: each for key, each in asked.items() if key not in later}
-        round_ = await self._decide(call, message, now)
+        round_ = await self._decide(call, message, now) if now else Round(message.source)
         round_.later = later
         left = {key: each for key, each in requests.items() if key not in {**round_.decided, **later}}
         if left:
@@ -145,8 +142,6 @@ class ModernRelay(Relay):
 
     async def _decide(self, call: Call, message: Message, asked: Mapping[str, Any]) -> Round:
         """Have every question admitted or decided."""
-        from handraise.errors import HandraiseError
-
         round_ = Round(message.source)
         try:
             asking = await self.home.asking()
@@ -154,51 +149,13 @@ class ModernRelay(Relay):
             round_.decided = {key: {"action": "cancel"} for key in asked}
             round_.notes.append(CANNOT_ASK)
             return round_
-        from handraise.gateway.asking import begin_round
-
-        begin_round(call, len(asked))
-        await asyncio.gather(
-            *(self._decide_one(asking, call, message, key, request, round_) for key, request in asked.items())
-        )
-        return round_
-
-    async def _decide_one(
-        self,
-        asking: Asking,
-        call: Call,
-        message: Message,
-        key: str,
-        request: Mapping[str, Any],
-        round_: Round,
-    ) -> None:
-        from handraise.errors import WireError
-        from handraise.gateway.asking import Asker, dump, note_for_model, parse
-        from handraise.gateway.at_client import AtClient
+        from handraise.gateway.asking import Asker
+        from handraise.gateway.deciding import Deciding
 
         asker = Asker(message.source.upstream, message.source.claimed, self.person, call.peer)
-        try:
-            question, revision = parse(request["params"], MODERN)
-        except WireError as error:
-            await asking.refuse(error, MODERN, asker, [call])
-            round_.decided[key] = {"action": "cancel"}
-            round_.notes.append(
-                f"A question of the server was not shown to the user: {error.public} ({error.rule})"
-            )
-            return
-        calls = [self.calls[id] for id in message.among if id in self.calls] or [call]
-        if self.home.asks_here(call.peer, question.mode):
-            with self.holding.holding([call]):
-                decision = await asking.decide(question, revision, asker, calls)
-        else:
-            at_client = AtClient()
-            deciding = asyncio.ensure_future(asking.decide(question, revision, asker, calls, at_client))
-            if await at_client.is_shown(deciding):
-                round_.at_client[key] = (at_client, deciding)
-                return
-            decision = await deciding
-        round_.decided[key] = dump(decision)
-        if (note := note_for_model(decision, asker.upstream.name)) is not None:
-            round_.notes.append(note)
+        among = [self.calls[id] for id in message.among if id in self.calls] or [call]
+        await Deciding(self.home, self.holding, asking, asker, call, among, round_).decide(asked)
+        return round_
 
     async def _keep(self, call: Call, message: Message, round: dict[str, Any]) -> None:
         """Remember what was asked, so that another process could go on with it."""
