@@ -1,0 +1,75 @@
+"""A server that ends a stream early: it is taken up again behind its last event."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from tests.gateway.test_http import served
+
+from handraise.gateway.http.exchange import read_body, reply
+from handraise.gateway.http.link import HttpLink
+from handraise.gateway.messages import Message, notice, request, response
+from handraise.gateway.upstreams import Source, Upstream
+
+pytestmark = [pytest.mark.anyio, pytest.mark.shows("W3")]
+
+
+class Early:
+    """Ends every stream after one event, and notes behind which one it was taken up again."""
+
+    def __init__(self, *said: Message) -> None:
+        self._said = list(said)
+        self.taken_up: list[bytes | None] = []
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["method"] == "DELETE":
+            await reply(send, 200, b"", None)
+            return
+        if scope["method"] == "GET":
+            self.taken_up.append(dict(scope["headers"]).get(b"last-event-id"))
+            if not self._said:
+                await reply(send, 405, b"", None)
+                return
+        elif b'"id"' not in (await read_body(receive) or b""):
+            await reply(send, 202, b"", None)
+            return
+        event = b"id: e%d\nretry: 1\ndata: " % len(self._said)
+        event += (b"" if scope["method"] == "POST" else self._said.pop(0).raw) + b"\n\n"
+        await reply(send, 200, event, b"text/event-stream")
+
+
+async def heard(server: Early, sent: Message, number: int) -> list[Message]:
+    """So many messages that come back, and no more until the server offers no stream any more."""
+    got: list[Message] = []
+    enough = asyncio.Event()
+
+    def take(message: Message) -> None:
+        got.append(message)
+        if len(got) == number:
+            enough.set()
+
+    async with served(server, "off") as url:
+        link = HttpLink(Source(Upstream("early", url=url)))
+        link.on_message = take
+        link.send(sent)
+        async with asyncio.timeout(10):
+            await enough.wait()
+        await link.aclose()
+    return got
+
+
+async def test_an_answer_comes_on_the_stream_that_is_taken_up_again() -> None:
+    server = Early(notice("notifications/progress", {"progress": 1}), response(7, {"content": []}))
+    progress, answer = await heard(server, request(7, "tools/call", {"name": "slow"}), 2)
+    assert progress.method == "notifications/progress"
+    assert (progress.about, answer.about, answer.result) == (7, 7, {"content": []})
+    assert server.taken_up == [b"e2", b"e2"]
+
+
+async def test_what_a_server_says_by_itself_is_heard_beyond_the_end_of_a_stream() -> None:
+    server = Early(*(notice("notifications/tools/list_changed", {"n": n}) for n in range(2)))
+    told = await heard(server, notice("notifications/initialized", {}), 2)
+    assert [(each.params["n"], each.about) for each in told] == [(0, None), (1, None)]
+    assert server.taken_up[:2] == [None, b"e2"]
