@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, runtime_checkable
 
@@ -134,12 +134,16 @@ class Ledger:
             self._later.call()
         return settled
 
-    async def record(self, *records: Record) -> None:
-        """Write events. On return they are on disk."""
+    def record(self, *records: Record) -> Awaitable[None]:
+        """Write events. Once that has been awaited they are on disk."""
         if not self._started:
-            await self.start()
-        await self.tables.record(records)
+            return self._record_first(records)
         self._later.call()
+        return self.tables.record(records)
+
+    async def _record_first(self, records: Sequence[Record]) -> None:
+        await self.start()
+        await self.record(*records)
 
     def record_soon(self, *records: Record) -> asyncio.Future[None]:
         """Write events without waiting for it: for what nobody decides upon. Closing waits."""

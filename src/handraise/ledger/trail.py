@@ -71,6 +71,20 @@ class Trail:
     always the same, and is written once.
     """
 
+    __slots__ = (
+        "_about",
+        "_again",
+        "_clock",
+        "_keeping",
+        "_message",
+        "_named",
+        "_open",
+        "_shown",
+        "about",
+        "asked_at",
+        "question",
+    )
+
     def __init__(
         self,
         question: str,
