@@ -50,7 +50,8 @@ def said_to_install() -> set[tuple[str, ...]]:
     named = {command for page in pages() for command in named_commands(page)}
     shown = {command for block in blocks_run_by(INSTALLING) for command, _ in commands(block)}
     words = [shlex.split(command) for command in named | shown]
-    said = {tuple(each[2:]) for each in words if each[:2] == ["pip", "install"]}
+    installs = [each[2:] for each in words if each[:2] == ["pip", "install"]]
+    said = {(re.sub(r"^\.(?=\[|$)", "handraise", first), *others) for first, *others in installs}
     assert ("handraise",) in said  # which the bare environment is made with
     return said - {("handraise",)} | {(f"handraise[{extra}]",) for extra in USES}
 
