@@ -13,12 +13,13 @@ import pytest
 import uvicorn
 from tests.client.hosts import OpenGate
 from tests.gateway.notes import make_notes
+from tests.gateway.parking.test_holding import ticket_in
 from tests.gateway.peers import connect, opening
 from tests.gateway.test_stdio import ROOT
 from tests.server.peers import REVISIONS, Person, accept, free_port, text_of
 
 from handraise.client.gate import Gate
-from handraise.desks import Queue
+from handraise.desks import Decision, Queue
 from handraise.desks.scripted import Line, ScriptedDesk
 from handraise.gateway.asking import Asking
 from handraise.gateway.connect import open_link
@@ -26,6 +27,7 @@ from handraise.gateway.home import Home
 from handraise.gateway.http.server import HttpGateway
 from handraise.gateway.options import Options
 from handraise.gateway.upstreams import Upstream
+from handraise.questions import Accepted
 from handraise.revisions import Revision
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W1")]
@@ -162,3 +164,23 @@ async def test_a_server_that_ended_is_started_anew_for_whoever_comes_next(tmp_pa
         assert "ended while the user was being asked" in text_of(ended)
         assert text_of(await client.call_tool("pay", {"to": "ann"})) == "paid"
     assert (tmp_path / "book").read_text() == "looked\nlooked\npaid 7\n"
+
+
+@pytest.mark.shows("W2")
+async def test_a_parked_call_is_resumed_in_another_session_when_its_own_is_over(revision: Revision) -> None:
+    queue = Queue()
+    home = Home(Options(hold=0.05), opening(Asking(queue, OpenGate(), timeout=30)))
+    async with behind() as upstream:
+        app = HttpGateway(home, lambda person: open_link(upstream))
+        async with served(app, "off") as url:
+            async with connect(url, revision) as client:
+                ticket = ticket_in(await client.call_tool("delete", {"title": "plans"}))
+            (waiting,) = queue.waiting()
+            queue.decide(waiting.id, Decision(Accepted({"answer": "old"}), by="agent", desk="test"))
+            async with asyncio.timeout(10), connect(url, revision) as later:
+                while text_of(
+                    told := await later.call_tool("handraise_resume", {"ticket": ticket})
+                ).startswith("This call waits"):
+                    pass
+            assert text_of(told) == "deleted plans: old"
+            await app.aclose()
