@@ -17,6 +17,11 @@ def token_at_server(call: Call) -> Id | None:
     return call.token if call.key == call.message.id else call.key
 
 
+def with_id(calls: Mapping[Id, Call], id: object) -> Call | None:
+    """The call that its client knows by this id."""
+    return next((call for call in calls.values() if call.message.id == id), None)
+
+
 def concerned(calls: Mapping[Id, Call], message: Message) -> Call | None:
     """The call to which a notice of the server's belongs, where that can be told."""
     if message.about is not None:

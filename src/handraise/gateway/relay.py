@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-from handraise.gateway.addressing import addressed, annotated, concerned, renamed
+from handraise.gateway.addressing import addressed, annotated, concerned, renamed, with_id
 from handraise.gateway.calls import Call
 from handraise.gateway.entrance import Entrance
 from handraise.gateway.errands import Errands
@@ -188,10 +188,10 @@ class Relay:
 
     def _take_cancel(self, message: Message) -> None:
         wanted = message.params.get("requestId")
-        if (unsent := _with_id(self._entrance.calls, wanted)) is not None:
+        if (unsent := with_id(self._entrance.calls, wanted)) is not None:
             self.withdraw(unsent)
             return
-        call = _with_id(self.calls, wanted)
+        call = with_id(self.calls, wanted)
         if call is not None:
             del self.calls[call.key]
             call.withdraw()
@@ -257,8 +257,3 @@ class Relay:
                 call.end(None if calls is self.calls else "error")
         if last:
             self.home.on_lost(self)
-
-
-def _with_id(calls: Mapping[Id, Call], id: object) -> Call | None:
-    """The call that its client knows by this id."""
-    return next((call for call in calls.values() if call.message.id == id), None)
