@@ -29,10 +29,33 @@ def test_every_attack_names_a_requirement_and_a_test_that_shows_it() -> None:
     assert not wrong
 
 
-def test_a_rule_of_the_specification_is_cited_with_its_revision() -> None:
-    cited = re.findall(r"\[([^\]]+)\]\(https://modelcontextprotocol\.io/specification/([\d-]+)/", PAGE)
-    assert len(cited) > 10
-    assert all(words.startswith(revision) for words, revision in cited)
+RULES = {
+    "2025-06-18/client/elicitation#security-considerations": {"MUST NOT"},
+    "2025-11-25/client/elicitation#security-considerations": {"SHOULD limit the rate"},
+    "2026-07-28/basic/authorization/security-considerations#access-token-privilege-restriction": {"MUST NOT"},
+    "2026-07-28/basic/patterns/mrtr#server-requirements-basic-workflow": {
+        "MUST be enforced by the server",
+        "MUST for what is forged, SHOULD for the others",
+        "MUST NOT",
+    },
+    "2026-07-28/client/elicitation#form-mode-security": {"MUST NOT"},
+    "2026-07-28/client/elicitation#phishing": {"MUST"},
+    "2026-07-28/client/elicitation#safe-url-handling": {"MUST NOT", "SHOULD warn"},
+    "2026-07-28/client/elicitation#security-considerations": {"MUST"},
+    "2026-07-28/client/roots#security-considerations": {"SHOULD"},
+    "2026-07-28/server/tools#tool": {"MUST consider untrusted"},
+}
+"""The sections that are cited and what each of them says, as it was read in the specification's own repository."""
+
+
+def test_a_rule_of_the_specification_is_cited_with_its_revision_as_it_was_read() -> None:
+    cited = re.findall(
+        r"\[([\d-]+): ([^\]]+)\]\(https://modelcontextprotocol\.io/specification/([^)]+)\)", PAGE
+    )
+    assert len(cited) == PAGE.count("modelcontextprotocol.io/specification/") > 10
+    assert all(section.startswith(f"{revision}/") for revision, _, section in cited)
+    found = {section: {words for _, words, there in cited if there == section} for _, _, section in cited}
+    assert found == RULES
 
 
 RULE = re.compile(r"\b(MUST|SHOULD)\b|specification (says|wants|forbids)")
