@@ -32,8 +32,6 @@ _WHOLE_NAMES: Final = (exp.Column, exp.Table)
 """Their identifiers are looked at together."""
 _NEW_NAMES: Final[dict[type, tuple[str, ...]]] = {
     exp.Alias: ("alias",),
-    exp.Aliases: ("expressions",),
-    exp.CTE: ("alias",),
     exp.ColumnDef: ("this",),
     exp.Lambda: ("expressions",),
     exp.PropertyEQ: ("this",),
