@@ -68,6 +68,8 @@ def split(text: str, dialect: str) -> Words:
     """The words of a text. Raises `Unreadable`."""
     if len(text) > MAX_TEXT:
         raise Unreadable(f"It has more than {MAX_TEXT:,} characters.")
+    if "\0" in text:
+        raise Unreadable("It has a NUL character, at which some drivers end a text.")
     speaks = Dialect.get_or_raise(dialect)
     try:
         tokens = speaks.tokenize(text)
