@@ -93,6 +93,13 @@ def test_a_view_that_cannot_be_read_is_refused_and_those_beside_it_are_not() -> 
     assert reader.read("SELECT id FROM people").kinds == ("read",)
 
 
+def test_every_column_of_a_view_of_rows_reaches_what_any_row_does() -> None:
+    view = Relation(("main", "v"), ("a", "b"), "VALUES (1, (SELECT max(email) FROM people)), (2, 'x')")
+    reader = Reader("duckdb", Schema((PEOPLE, view)), EMAIL)
+    for column in view.columns:
+        assert [name for name, _ in reader.read(f"SELECT {column} FROM v").columns] == ["people.email"]
+
+
 def test_a_function_in_a_view_is_one_of_the_statement() -> None:
     view = Relation(("main", "v"), ("id",), "SELECT leak(id) AS id FROM people")
     reader = Reader("postgres", Schema((PEOPLE, view), frozenset({"leak"})), EMAIL)

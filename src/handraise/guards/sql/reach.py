@@ -84,7 +84,7 @@ class Reach:
         """The columns that matter and are reached. `new_tables`: the statement may name what it makes."""
         self._nodes = nodes
         self._statement = nodes[0]
-        self._has_places = is_view and isinstance(self._statement, exp.Select)
+        self._has_places = is_view
         self._scopes = Scopes(nodes, self._views.schema)
         for node in nodes:
             if isinstance(node, SOURCES):
