@@ -10,6 +10,7 @@ from docs.make.pages import PAGES
 from docs.make.requirements import shown_by
 from tests.docs.snippets import ROOT
 
+from handraise.gateway.clients.table import CLIENTS
 from handraise.revisions import Revision
 
 pytestmark = pytest.mark.shows("T1")
@@ -70,3 +71,22 @@ def test_a_sentence_about_the_specification_names_the_revision(path: Path) -> No
     text = re.sub(r"(?ms)^```.*?^```$", "", path.read_text(encoding="utf-8"))
     pieces = re.split(r"\n\n|\n(?=[|-] )", text)
     assert not [piece for piece in pieces if RULE.search(piece) and not REVISION.search(piece)]
+
+
+def test_the_clients_of_the_page_are_those_that_the_gateway_knows() -> None:
+    page = (ROOT / "docs" / "clients.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"(?m)^\| ([^|]+) \| `([a-z-]+)`[^|]* \| ([^|]+) \| ([^|]+) \| \[\w+\]\(([^)]+)\) \|$", page
+    )
+    served = {
+        "nothing": "held, parked, answered at the desk",
+        "forms": "its own dialog; links at the desk",
+        "forms and links": "its own dialog, with your rules and the ledger",
+    }
+    known = [
+        (client.title, name, client.asks, served[client.asks], client.source)
+        for name, client in CLIENTS.items()
+    ]
+    assert rows == known
+    [as_of] = {client.as_of for client in CLIENTS.values()}
+    assert f"asks (as of {as_of})" in page
