@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from handraise.cli.check import AsJson
+from handraise.cli.options import AsJson
 
 if TYPE_CHECKING:
     from handraise.desks.counter.visiting import Pending

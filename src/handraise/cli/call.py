@@ -12,16 +12,13 @@ import typer
 
 from handraise.cli.beside import Beside
 from handraise.cli.calling import Wanted, list_tools, make_call
+from handraise.cli.options import AsJson, Name, Url
 from handraise.cli.servers import chosen_server
 from handraise.errors import HandraiseError, Stopped
 
 if TYPE_CHECKING:
     from mcp import MCPError
 
-Url: TypeAlias = Annotated[str | None, typer.Option("--url", help="A server over streamable HTTP.")]
-Name: TypeAlias = Annotated[
-    str | None, typer.Option("--name", help="What you call the server; the desk shows it.")
-]
 Revision: TypeAlias = Annotated[
     str,
     typer.Option(
@@ -31,7 +28,6 @@ Revision: TypeAlias = Annotated[
         "other, since the SDK's client cannot offer it.",
     ),
 ]
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 EXAMPLES = """Examples:
 

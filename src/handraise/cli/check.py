@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from handraise.cli.options import AsJson
 from handraise.cli.reading import read_document, read_lines
 from handraise.revisions import Revision
 
@@ -25,7 +26,6 @@ Input: TypeAlias = Annotated[
     str | None,
     typer.Argument(metavar="FILE|JSON|-", help="A file or the JSON itself; else standard input."),
 ]
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 AsLines: TypeAlias = Annotated[
     bool, typer.Option("--jsonl", help="One JSON object per line, in and out, in the same order.")
 ]

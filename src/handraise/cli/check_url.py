@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from handraise.cli.check import AsJson, AsLines
+from handraise.cli.check import AsLines
+from handraise.cli.options import AsJson
 from handraise.cli.reading import read_document, read_lines
 
 if TYPE_CHECKING:

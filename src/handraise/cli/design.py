@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from handraise.cli.call import AsJson, Name, Revision, Url, run, spoken_revision
+from handraise.cli.call import Revision, run, spoken_revision
+from handraise.cli.options import AsJson, Name, Url
 from handraise.cli.servers import Server, chosen_server
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import typer
 
-from handraise.cli.check import AsJson
+from handraise.cli.options import AsJson
 
 EXAMPLES = """Examples:
 

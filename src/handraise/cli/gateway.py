@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from handraise.errors import HandraiseError
+from handraise.cli.options import Name, Url
+from handraise.cli.telling import telling
 
 if TYPE_CHECKING:
     from handraise.gateway.options import Options
@@ -43,13 +44,11 @@ Exit status: the server's own over stdio, 0 otherwise; 2 for wrong use or a serv
 @app.callback(invoke_without_command=True, epilog=EXAMPLES)
 def gateway(
     context: typer.Context,
-    url: Annotated[str | None, typer.Option("--url", help="A server over streamable HTTP.")] = None,
+    url: Url = None,
     config: Annotated[
         Path | None, typer.Option("--config", help="A file with `mcpServers`: several servers at once.")
     ] = None,
-    name: Annotated[
-        str | None, typer.Option("--name", help="What you call the server; the desk shows it.")
-    ] = None,
+    name: Name = None,
     client_id: Annotated[
         str | None,
         typer.Option(
@@ -133,14 +132,11 @@ def gateway(
     flags = {"desk": desk, "hold": hold, "wait": wait, "browser": browser, "notify": notify, "store": store}
     from handraise.gateway.choosing import choices, options_of
 
-    try:
+    with telling():
         chosen = choices(flags | {"http": "" if stdio else http}, os.environ)
         upstreams = _upstreams(context.obj or (), url, config, name, client_id)
         sharing = _sharing(people, issuer, desk_client, public_url, unsafe_network or [])
         status = _serve(upstreams, options_of(chosen), chosen["http"].value, sharing)
-    except HandraiseError as error:
-        typer.echo(f"handraise: {error}", err=True)
-        status = 2
     raise typer.Exit(status)
 
 

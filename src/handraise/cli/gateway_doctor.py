@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from handraise.cli.check import AsJson
+from handraise.cli.options import AsJson
+from handraise.cli.telling import telling
 from handraise.errors import HandraiseError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def doctor(
 
     if client is not None and client not in CLIENTS:
         raise typer.BadParameter(f"known are {', '.join(CLIENTS)}", param_hint="--client")
-    try:
+    with telling():
         options = own_options()
         found = [
             told
@@ -53,9 +54,6 @@ def doctor(
             if client in (None, name)
             for told in _examine_all(known, probe)
         ]
-    except HandraiseError as error:
-        typer.echo(f"handraise: {error}", err=True)
-        raise typer.Exit(2) from None
     report = {"options": options, "clients": found}
     typer.echo(json.dumps(report, indent=2, ensure_ascii=False) if as_json else as_text(report))
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated
 
 import typer
 
-from handraise.errors import HandraiseError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from handraise.cli.telling import telling
 
 EXAMPLES = """Examples:
 
@@ -36,7 +33,6 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-T = TypeVar("T")
 Name = Annotated[str, typer.Argument(help="What the person is called in the file.", show_default=False)]
 File = Annotated[Path, typer.Option("--file", help="The file of people.")]
 
@@ -46,7 +42,8 @@ def add(name: Name, file: File) -> None:
     """Give a person a token for their client. It is shown once; the file keeps only its hash."""
     from handraise.gateway.shared.people_file import PeopleFile
 
-    typer.echo(_try(lambda: PeopleFile(file).add(name)))
+    with telling():
+        typer.echo(PeopleFile(file).add(name))
 
 
 @app.command()
@@ -54,7 +51,8 @@ def remove(name: Name, file: File) -> None:
     """Let a person in no more."""
     from handraise.gateway.shared.people_file import PeopleFile
 
-    _try(lambda: PeopleFile(file).remove(name))
+    with telling():
+        PeopleFile(file).remove(name)
 
 
 @app.command()
@@ -71,17 +69,7 @@ def link(
     from handraise.gateway.shared.invitations import make_invitation
     from handraise.gateway.shared.people_file import PeopleFile
 
-    def made() -> str:
+    with telling():
         people = PeopleFile(file)
         people.require(name)
-        return f"{public_url.rstrip('/')}/enter/{make_invitation(people, name, time.time())}"
-
-    typer.echo(_try(made))
-
-
-def _try(work: Callable[[], T]) -> T:
-    try:
-        return work()
-    except HandraiseError as error:
-        typer.echo(f"handraise: {error}", err=True)
-        raise typer.Exit(2) from None
+        typer.echo(f"{public_url.rstrip('/')}/enter/{make_invitation(people, name, time.time())}")

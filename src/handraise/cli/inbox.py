@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import typer
 
-from handraise.cli.check import AsJson
+from handraise.cli.options import AsJson
 
 EXAMPLES = """Examples:
 

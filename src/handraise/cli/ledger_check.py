@@ -11,6 +11,7 @@ import typer
 
 from handraise.cli.ledger_file import Where, opened
 from handraise.cli.ledger_run import run
+from handraise.cli.options import AsJson
 
 if TYPE_CHECKING:
     from handraise.ledger.checkpoints import Note
@@ -40,7 +41,7 @@ def verify(
             "--checkpoint", metavar="FILE", help="Checkpoints that were kept elsewhere; may be repeated."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Find out whether the ledger was changed.
 

@@ -9,16 +9,14 @@ from typing import Any
 
 import typer
 
-from handraise.errors import HandraiseError
+from handraise.cli.telling import telling
 
 
 def run(work: Coroutine[Any, Any, int]) -> None:
     """Do the work of a command; its exit status, or 2 with one line that says what is wrong."""
     try:
-        status = asyncio.run(work)
-    except HandraiseError as error:
-        typer.echo(f"handraise: {error}", err=True)
-        status = 2
+        with telling():
+            status = asyncio.run(work)
     except KeyboardInterrupt:
         status = 130
     raise typer.Exit(status)

@@ -7,6 +7,8 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
+from handraise.cli.options import AsJson
+
 EXAMPLES = """Examples:
 
 \b
@@ -32,7 +34,6 @@ NotCodes: TypeAlias = Annotated[
 Format: TypeAlias = Annotated[
     Literal["text", "json", "sarif"], typer.Option("--format", help="How findings are printed.")
 ]
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 ShowRules: TypeAlias = Annotated[bool, typer.Option("--rules", help="List the rules.")]
 Explain: TypeAlias = Annotated[
     str | None, typer.Option("--explain", metavar="CODE", help="Teach one rule, with code that shows it.")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from handraise.cli.check import AsJson, Input, OnRevision
+from handraise.cli.check import Input, OnRevision
+from handraise.cli.options import AsJson
 from handraise.revisions import Revision
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
-from handraise.cli.check import AsJson
-from handraise.errors import HandraiseError, SetupError
+from handraise.cli.options import AsJson
+from handraise.cli.telling import telling
+from handraise.errors import SetupError
 
 if TYPE_CHECKING:
     from handraise.stores import SqliteStore
@@ -116,11 +117,8 @@ def _with(
         finally:
             await store.aclose()
 
-    try:
+    with telling(1):
         return asyncio.run(run())
-    except HandraiseError as error:
-        typer.echo(f"handraise: {error}", err=True)
-        raise typer.Exit(1) from error
 
 
 def _chosen(given: str | None, new: bool) -> str:

@@ -41,7 +41,7 @@ def trace(
     server, `←` comes from it. Of messages that have nothing to do with asking only the first line is shown.
     """
     from handraise.cli.beside import wants_colour
-    from handraise.errors import SetupError
+    from handraise.cli.telling import telling
     from handraise.trace import Trace
     from handraise.trace.relay import relay
 
@@ -57,10 +57,8 @@ def trace(
 
     tracing = Trace(write, as_json=as_json, colour=sink is None and wants_colour(), full=everything)
     try:
-        status = relay(command, tracing)
-    except SetupError as error:
-        typer.echo(f"handraise: {error}", err=True)
-        status = 3
+        with telling(3):
+            status = relay(command, tracing)
     finally:
         if sink is not None:
             sink.close()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
-from handraise.cli.check import AsJson
+from handraise.cli.options import AsJson
+from handraise.cli.telling import telling
 from handraise.display import for_line
 from handraise.errors import HandraiseError, SetupError
 
@@ -163,7 +163,7 @@ def _in_vault(store: Path, work: Callable[[Vault], Awaitable[T]]) -> T:
             f"there is no store at {store}; name the file that the server has, as in Handraise(store=FILE)",
             param_hint="--store",
         )
-    with _telling():
+    with telling():
         return asyncio.run(_open(store, work))
 
 
@@ -177,16 +177,6 @@ async def _open(path: Path, work: Callable[[Vault], Awaitable[T]]) -> T:
         return await work(Vault(store.secrets, usual_keys))
     finally:
         await store.aclose()
-
-
-@contextmanager
-def _telling() -> Iterator[None]:
-    """What goes wrong is told in plain words; then the command ends with status 2."""
-    try:
-        yield
-    except HandraiseError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(2) from None
 
 
 def _line(kept: Kept) -> str:
