@@ -81,8 +81,9 @@ class Home(NamedTuple):
     """The other node where a round is parked, which lives."""
 
     node: str
+    tenure: str
     brought: bytes = b""
-    """The answers, sealed for it as they are taken in its name; nothing when it has to take them up itself."""
+    """The answers that are taken in its name, sealed for it; nothing when it has to take them up itself."""
 
 
 class Rounds:
@@ -126,31 +127,30 @@ class Rounds:
         events: Sequence[Record],
     ) -> tuple[Consumption, Home | None]:
         """What the retry is told, and where the body is if that is elsewhere."""
-        sealer = self._database.sealer
-        use: dict[str, Any] | None = None
+        sealer, sealed = self._database.sealer, b""
         while True:
             row = await self._database.one(_JUDGED, (self._node, _text(token)))
-            if use is not None and row is not None and row[6] == use["digest"]:
-                taken = Consumption(
-                    "first", since=now
-                )  # written; the connection was lost before we heard of it
+            if (
+                row is not None and sealed and row[6] == sealed
+            ):  # by us; the connection was lost before we heard of it
+                taken = Consumption("first", since=now)
             else:
                 taken = rows.judge(sealer, token, row, binding, digest, now)
-            owner, tenure = (None, None) if row is None else row[10:]
-            home = None
-            if owner is not None and tenure is not None and taken.outcome is None:
-                taken, home = taken._replace(elsewhere=True), Home(owner)
-            if taken.verdict == "refused":
-                return taken, None
-            if taken.verdict == "again" or use is not None:
+            home = None if taken.verdict == "refused" or taken.outcome is not None else _home(row)
+            taken = taken._replace(elsewhere=home is not None)
+            if taken.verdict != "first" or sealed:
                 return taken, home
-            if home is not None and tenure:
-                brought = rows.dump_brought(sealer, token, tenure, Brought(answers, now))
-                home = home._replace(brought=brought)
+            home = home and self._bringing(home, token, Brought(answers, now))
             sealed, given = rows.dump_use(sealer, token, digest, answers)
             use = {"digest": sealed, "answers": given, "now": now, "token": token}
             if await self._along.write(_USE, use, events):
                 return taken, home
+
+    def _bringing(self, home: Home, token: str, brought: Brought) -> Home:
+        """What to bring, sealed before the answers are kept: from then on they are waited for."""
+        if not home.tenure:  # a node of an earlier version, which takes them up itself
+            return home
+        return home._replace(brought=rows.dump_brought(self._database.sealer, token, home.tenure, brought))
 
     async def hold(self, token: str, since: float, now: float) -> bool:
         params = {"token": _text(token), "since": since, "now": now, "node": self._node}
@@ -244,6 +244,11 @@ class Rounds:
         """Those of the rounds that did not go on, and whose node lives."""
         query = f"SELECT token FROM rounds WHERE token = ANY(%s) AND outcome IS NULL AND {LIVES}"  # noqa: S608
         return {token for (token,) in await self._database.all(query, (list(tokens),))}
+
+
+def _home(row: Sequence[Any] | None) -> Home | None:
+    owner, tenure = (None, None) if row is None else row[10:]
+    return None if owner is None or tenure is None else Home(owner, tenure)
 
 
 def _text(token: str) -> str:

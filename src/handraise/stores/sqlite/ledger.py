@@ -56,17 +56,22 @@ class SqliteLedger:
         last = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'events'").fetchone()
         number = 0 if last is None else last[0]
         events: list[tuple[Any, ...]] = []
-        contents: list[tuple[Any, ...]] = []
+        contents: list[tuple[str, int, bytes, bytes | None]] = []
         for question, body, is_open, kept, once in records:
             if once and not _is_new(db, once, number + 1):
                 continue
             number += 1
             events.append((number, body, question, is_open, writer))
             for ref, key, content in kept:
-                contents.append((ref, number, sealer.seal(key, f"contents/{ref}"), content))
+                contents.append((ref, number, key, content))
             (self._open.add if is_open else self._open.discard)(question)
+        sealed = sealer.seal_all([(key, f"contents/{ref}") for ref, _, key, _ in contents])
         insert(db, "events", events)
-        insert(db, "contents", contents)
+        insert(
+            db,
+            "contents",
+            [(ref, at, key, body) for (ref, at, _, body), key in zip(contents, sealed, strict=True)],
+        )
 
     def record(self, records: Sequence[Record]) -> Awaitable[None]:
         return self._together.write(records)
