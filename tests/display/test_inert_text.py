@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import unicodedata
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import example, given
@@ -162,9 +162,9 @@ def test_no_single_character_comes_out_dangerous() -> None:
 def test_it_takes_linear_time(unit: str) -> None:
     def seconds(times: int) -> float:
         text = unit * times
-        started = perf_counter()
+        started = process_time()
         inert(text, limit=10**9)
-        return perf_counter() - started
+        return process_time() - started
 
     seconds(1000)
     assert seconds(40_000) < 40 * max(seconds(4_000), 0.001)

@@ -112,6 +112,6 @@ def test_nothing_is_run(tmp_path: Path) -> None:
 def test_a_long_file_takes_no_long_time() -> None:
     tool = "@server.tool()\nasync def t{0}(a):\n    b = (await ask.text(f'Name {{a}}?')).or_stop()\n    return b\n"
     text = "\n".join(tool.format(number) for number in range(150))
-    before = time.perf_counter()
+    before = time.process_time()
     assert lint_text(text) == []
-    assert time.perf_counter() - before < 5
+    assert time.process_time() - before < 5

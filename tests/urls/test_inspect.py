@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -139,11 +139,11 @@ def test_an_honest_link_with_a_hidden_character_in_it_is_honest_no_more(link: La
     "flood", ["a" * 500_000, "a." * 100_000, "%20" * 100_000, "?a=1&" * 50_000, "é" * 50_000]
 )
 def test_a_very_long_link_takes_no_long_time(flood: str) -> None:
-    started = perf_counter()
+    started = process_time()
     inspect_url("https://example.com/" + flood)
     inspect_url("https://example.com/?next=" + flood)
     inspect_url("https://" + flood)
-    assert perf_counter() - started < 5
+    assert process_time() - started < 5
 
 
 def test_the_lists_are_read_at_first_use_and_not_on_import() -> None:
