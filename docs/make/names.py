@@ -54,13 +54,18 @@ WITHOUT_EXAMPLE: Final = {"client", "guards"}
 """Parts whose every name is used by the examples on their own pages."""
 
 PARTS: Final = {
+    "server": "asking.md",
+    "stores": "words/store.md",
+    "stores.postgres": "deployment.md",
     "forms": "forms.md",
     "pages": "pages.md",
+    "pages.oauth": "connect.md",
     "vault": "vault.md",
     "client": "hosts.md",
     "desks": "words/desk.md",
     "policy": "policy.md",
     "guards": "guards.md",
+    "guards.sql": "guards.md",
     "ledger": "ledger.md",
     "trace": "trace.md",
     "urls": "security.md",
@@ -96,8 +101,8 @@ def _page() -> Iterator[str]:
         yield table(("name", ""), _rows(module))
         yield f"More: [{page.removesuffix('.md').rpartition('/')[2]}](../{page})."
         if part not in WITHOUT_EXAMPLE:
-            yield block("python", source_of(f"parts/{part}"))
-            yield block("text", printed_by(f"parts/{part}"), "prints")
+            yield block("python", source_of(example_of(part)))
+            yield block("text", printed_by(example_of(part)), "prints")
 
 
 def resolve(name: str) -> Any:
@@ -106,6 +111,11 @@ def resolve(name: str) -> Any:
     for word in name.split("."):
         thing = getattr(thing, word)
     return thing
+
+
+def example_of(part: str) -> str:
+    """The example that shows the names of a part."""
+    return f"parts/{part.replace('.', '_')}"
 
 
 def source_of(example: str) -> str:

@@ -10,10 +10,20 @@ from importlib import import_module
 import pytest
 from docs.make.configuration import VARIABLES, option_meanings, variables_in_source
 from docs.make.errors import NEXT, error_classes
-from docs.make.names import ELSEWHERE, PARTS, SECTIONS, WITHOUT_EXAMPLE, resolve, source_of, words_for
+from docs.make.names import (
+    ELSEWHERE,
+    PARTS,
+    SECTIONS,
+    WITHOUT_EXAMPLE,
+    example_of,
+    resolve,
+    source_of,
+    words_for,
+)
 from docs.make.pages import PAGES, ROOT
 from docs.make.wire import constant
 from tests.docs.snippets import pages
+from tests.packaging.test_api import MODULES
 
 import handraise
 from handraise import Handraise, ask
@@ -64,12 +74,16 @@ def test_an_example_shows_every_name_of_its_section(title: str) -> None:
     assert not _unseen(names, source_of(example))
 
 
+def test_every_module_that_users_import_from_is_a_part() -> None:
+    assert {module.removeprefix("handraise.") for module in MODULES} - {"handraise"} <= PARTS.keys()
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_an_example_shows_every_name_of_a_part(part: str) -> None:
     [page] = [page for page in pages() if page.name == f"docs/{PARTS[part]}"]
     seen = "".join(block.text for block in page.blocks if block.language == "python" and page.runs(block))
     if part not in WITHOUT_EXAMPLE:
-        seen += source_of(f"parts/{part}")
+        seen += source_of(example_of(part))
     assert not _unseen(import_module(f"handraise.{part}").__all__, seen)
 
 
