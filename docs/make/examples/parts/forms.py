@@ -15,6 +15,7 @@ from handraise.forms import (
     parse_form,
     read_answer,
     require_bounded,
+    write_json,
 )
 from handraise.revisions import Revision
 
@@ -31,7 +32,7 @@ for problem in problems:
 raw = load_json('{"type": "object", "properties": {"size": {"type": "object"}}}', DEFAULT_LIMITS)
 print(check_form(raw, Revision.JULY_2026)[0].message)
 read: Form[dict[str, Value]] = parse_form({"type": "object", "properties": {}}, Revision.JULY_2026)
-print(len(read.fields), measure({"a": "b"}))
+print(len(read.fields), measure({"a": "b"}), write_json({"b": 1, "a": 2}))
 try:
     require_bounded({"a": "b" * 100}, Limits(bytes=50))
 except WireError as error:
