@@ -62,6 +62,7 @@ def place(request: pytest.FixtureRequest, revision: Revision) -> Place:
         server = make_kitchen()
         return Place(transport, revision, lambda: server)
     if transport == "stdio":
-        return Place(transport, revision, stdio_kitchen)
+        programs = request.getfixturevalue("programs")
+        return Place(transport, revision, lambda: stdio_kitchen(programs))
     url = request.getfixturevalue("kitchen_url")
     return Place(transport, revision, lambda: url)

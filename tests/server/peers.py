@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,6 @@ from handraise.revisions import Revision
 
 ROOT = Path(__file__).parents[2]
 REVISIONS = list(Revision)
-
-Answerer = Callable[[types.ElicitRequestParams], Any]
 
 
 def accept(**content: Any) -> types.ElicitResult:
@@ -94,12 +92,13 @@ def text_of(result: Any) -> str:
     return "".join(block.text for block in result.content)
 
 
-def stdio_kitchen() -> StdioServerParameters:
+def stdio_kitchen(programs: Path) -> StdioServerParameters:
+    """A kitchen in a process of its own, with the `python` of a folder."""
     return StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "tests.server.kitchen", "stdio"],
+        command=str(programs / "python"),
+        args=["tests/server/kitchen.py", "stdio"],
         cwd=ROOT,
-        env={"PYTHONPATH": str(ROOT), "FASTMCP_LOG_LEVEL": "CRITICAL"},
+        env={"FASTMCP_LOG_LEVEL": "CRITICAL"},
     )
 
 
