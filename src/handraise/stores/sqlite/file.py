@@ -13,12 +13,12 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from handraise.errors import StoreError
 from handraise.stores.seal import Sealer, key_beside, make_private
+from handraise.stores.sqlite.worker import Worker
 
 T = TypeVar("T")
 
@@ -46,7 +46,7 @@ class SqliteFile:
         self.path: Path = Path(path)
         self._schemas = tuple(schemas)
         self._keys = keys
-        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="handraise-store")
+        self._worker = Worker("handraise-store")
         self._waiting: list[_Unit] = []
         self._lock = threading.Lock()
         self._opened: tuple[sqlite3.Connection, Sealer] | None = None
@@ -55,9 +55,12 @@ class SqliteFile:
         """What the work returns. It sees everything that was written before the call, and changes nothing."""
         return self._take(_Unit(work, writes=False))
 
-    def write(self, work: Work[T]) -> asyncio.Future[T]:
-        """What the work returns, once all it changed is on disk. When it fails nothing that it changed is."""
-        return self._take(_Unit(work, writes=True))
+    def write(self, work: Work[T], *, gathered: bool = False) -> asyncio.Future[T]:
+        """What the work returns, once all it changed is on disk. When it fails nothing that it changed is.
+
+        `gathered`: it is the work of many already, and waits for no more.
+        """
+        return self._take(_Unit(work, writes=True), gathered=gathered)
 
     async def flush(self) -> None:
         """Take what was overwritten or deleted out of the write-ahead log too."""
@@ -65,21 +68,26 @@ class SqliteFile:
 
     async def aclose(self) -> None:
         """Let go of the file. It is opened again when it is used again."""
+        unit = _Unit(lambda db, _: db.close(), writes=False)
 
         def close() -> None:
             if self._opened is not None:
-                db, self._opened = self._opened[0], None
-                db.close()
+                opened, self._opened = self._opened, None
+                unit.run(*opened)
+            _tell([unit])
 
-        await asyncio.get_running_loop().run_in_executor(self._worker, close)
+        self._worker.do(close)
+        await unit.done
 
-    def _take(self, unit: _Unit) -> asyncio.Future[Any]:
+    def _take(self, unit: _Unit, *, gathered: bool = False) -> asyncio.Future[Any]:
         with self._lock:
             waiting = self._waiting
             first = not waiting or waiting[0].loop is not unit.loop
             waiting.append(unit)
-        if first:  # soon, not now: whoever is about to write in this turn of the loop comes along
-            unit.loop.call_soon(self._worker.submit, self._run_waiting)
+        if first and gathered:
+            self._worker.do(self._run_waiting)
+        elif first:  # soon, not now: whoever is about to write in this turn of the loop comes along
+            unit.loop.call_soon(self._worker.do, self._run_waiting)
         return unit.done
 
     def _run_waiting(self) -> None:

@@ -39,7 +39,7 @@ class Together(Generic[T]):
     def _send(self, callers: Callers[T]) -> None:
         self._gathering = None
         items = [item for done, given in callers if not done.done() for item in given]
-        written = self._file.write(lambda db, sealer: self._work(db, sealer, items))
+        written = self._file.write(lambda db, sealer: self._work(db, sealer, items), gathered=True)
         written.add_done_callback(partial(self._tell, callers))
 
     def _tell(self, callers: Callers[T], written: asyncio.Future[None]) -> None:
