@@ -93,11 +93,45 @@ def test_a_view_that_cannot_be_read_is_refused_and_those_beside_it_are_not() -> 
     assert reader.read("SELECT id FROM people").kinds == ("read",)
 
 
-def test_every_column_of_a_view_of_rows_reaches_what_any_row_does() -> None:
-    view = Relation(("main", "v"), ("a", "b"), "VALUES (1, (SELECT max(email) FROM people)), (2, 'x')")
-    reader = Reader("duckdb", Schema((PEOPLE, view)), EMAIL)
-    for column in view.columns:
+@pytest.mark.parametrize(
+    ("columns", "definition"),
+    [
+        (("a", "b"), "VALUES (1, (SELECT max(email) FROM people)), (2, 'x')"),
+        (("a", "b", "email"), "SELECT id, unnest(people) FROM people"),
+        (("id", "email"), "SELECT p.*, n.* FROM people p, nothing n"),
+    ],
+    ids=["rows", "a row taken apart", "stars"],
+)
+def test_a_view_whose_columns_cannot_be_told_apart_reaches_by_each_what_all_do(
+    columns: tuple[str, ...], definition: str
+) -> None:
+    view, nothing = Relation(("main", "v"), columns, definition), Relation(("main", "nothing"), ())
+    reader = Reader("duckdb", Schema((PEOPLE, nothing, view)), EMAIL)
+    for column in columns:
         assert [name for name, _ in reader.read(f"SELECT {column} FROM v").columns] == ["people.email"]
+
+
+def test_a_listed_column_is_reached_by_its_name_though_the_engine_did_not_tell_of_it() -> None:
+    listed = Catalogue({"people": {"phone": [], "fax": []}, "v": {"fax": []}})
+    view = Relation(("main", "v"), ("id",), "SELECT id FROM people")
+    reader = Reader("duckdb", Schema((PEOPLE, view)), listed)
+    for text in ("SELECT phone FROM people", "SELECT p.phone FROM people p"):
+        assert [name for name, _ in reader.read(text).columns] == ["people.phone"]
+    assert [name for name, _ in reader.read("SELECT * FROM v").columns] == ["v.fax"]
+
+
+def test_what_a_view_joins_by_is_reached_by_each_of_its_columns() -> None:
+    notes = Relation(("main", "notes"), ("id", "sender"))
+    joined = "SELECT p.id, n.id AS note FROM people p JOIN notes n ON n.sender = p.email"
+    view = Relation(("main", "v"), ("id", "note"), joined)
+    reader = Reader("duckdb", Schema((PEOPLE, notes, view)), EMAIL)
+    assert [name for name, _ in reader.read("SELECT note FROM v").columns] == ["people.email"]
+
+
+def test_a_star_behind_a_column_brings_what_is_inside_of_that_one_only() -> None:
+    people = Relation(("main", "people"), ("id", "email", "place"))
+    reader = Reader("duckdb", Schema((people,)), EMAIL)
+    assert not reader.read("SELECT place.* FROM people").columns
 
 
 def test_a_function_in_a_view_is_one_of_the_statement() -> None:

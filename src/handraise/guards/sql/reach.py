@@ -163,7 +163,7 @@ class Reach:
         """A name alone: of the innermost query that has such a column; or of any, or a whole row."""
         chain = [*self._scopes.of(node).chain()]
         at = self._take_if_column(node, name)
-        if at and any(self._meant(bound, name) for bound in chain[0].bounds):
+        if any(self._meant(bound, name) for bound in chain[0].bounds):
             return
         rows = [bound for scope in chain for bound in scope.tables.get(name, ())]
         for bound in rows:
@@ -212,7 +212,6 @@ class Reach:
         """Whether the statement gives this name to something: by itself, or as functions do."""
         if self._labels is None:
             self._labels = {fold(each.name) for each in self._nodes if _is_new(each)} | _OF_THE_SYSTEM
-            self._labels |= {key for scope in self._scopes for key in scope.tables}
             for node in self._nodes:
                 if isinstance(node, exp.Anonymous):
                     self._labels.add(fold(node.name))

@@ -72,21 +72,17 @@ class Scopes:
         self._schema = schema
         self._named: set[str] = set()
         self._bounds: dict[tuple[Relation, tuple[str, ...]], Bound] = {}
-        self._all = [Scope()]
-        self._inside = {id(nodes[0].parent): self._all[0], id(nodes[0]): self._all[0]}
+        outermost = Scope()
+        self._inside = {id(nodes[0].parent): outermost, id(nodes[0]): outermost}
         self.has_named_joins = False
         """Whether a join in parentheses has a name: its columns are then those of all tables in it."""
         for node in nodes[1:]:
             around = self.of(node)
             if isinstance(node, _OWNERS):
                 around = Scope(outer=around)
-                self._all.append(around)
             elif isinstance(node, exp.CTE):
                 self._named.add(fold(node.alias))
             self._inside[id(node)] = around
-
-    def __iter__(self) -> Iterator[Scope]:
-        return iter(self._all)
 
     @property
     def bounds(self) -> Iterable[Bound]:
