@@ -18,16 +18,16 @@ from typing import Any
 
 import httpx2 as httpx
 import pytest
+from tests.cli.conftest import ROOT, around
 from typer.testing import CliRunner
 
 from handraise.cli.app import app
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="there are no ptys")]
 
-ROOT = Path(__file__).parents[2]
 HANDRAISE = [sys.executable, "-c", "from handraise.cli import main; main()"]
 CALL = ["call", "structured", '{"run": "x"}']
-KITCHEN = ["--", sys.executable, "-m", "tests.server.kitchen", "stdio"]
+KITCHEN = ["--", "python", "tests/server/kitchen.py", "stdio"]
 OWN_TERMINAL = (
     "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(int(sys.argv[1]), termios.TIOCSCTTY, 0); "
 )
@@ -64,10 +64,10 @@ class Shell:
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> Shell:
+def shell(programs: Path, tmp_path: Path) -> Shell:
     (tmp_path / "run").mkdir(mode=0o700)
     home = {"XDG_RUNTIME_DIR": str(tmp_path / "run"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
-    return Shell({**os.environ, **home, "XDG_DATA_HOME": str(tmp_path / "data"), "PYTHONPATH": str(ROOT)})
+    return Shell({**around(programs), **home, "XDG_DATA_HOME": str(tmp_path / "data")})
 
 
 class Screen:
@@ -182,7 +182,7 @@ def test_a_call_without_a_terminal_cancels_with_the_reason_that_the_policy_gives
     shell.env["HANDRAISE_CONFIG"] = str(tmp_path / "own.toml")
     called = shell.run(*CALL, *KITCHEN)
     assert called.returncode == 1
-    assert "a question of tests.server.kitchen was cancelled: It is night." in called.stderr
+    assert "a question of kitchen.py was cancelled: It is night." in called.stderr
 
 
 @pytest.mark.shows("D9")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,6 +21,8 @@ SCENARIOS = [
 
 @pytest.mark.shows("N1", "F4")
 @pytest.mark.parametrize(("revision", "scenario"), SCENARIOS)
-def test_the_suite_is_content_with_a_client_of_ours(revision: str, scenario: str, tmp_path: Path) -> None:
-    command = f"{sys.executable} {HERE / 'client.py'}"
+def test_the_suite_is_content_with_a_client_of_ours(
+    revision: str, scenario: str, programs: Path, tmp_path: Path
+) -> None:
+    command = f"{programs / 'python'} {HERE / 'client.py'}"
     require_success(["client", "--command", command, "--timeout", "60000"], revision, scenario, tmp_path)
