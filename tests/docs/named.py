@@ -11,7 +11,7 @@ from typing import Any
 from tests.docs.snippets import ROOT, Block, Page
 
 PROGRAM = r"(?:handraise|make|pip install|python|mcpdo)"
-_IN_A_SENTENCE = re.compile(r"`((?:handraise|make|pip install) [^`]+)`")
+_IN_A_SENTENCE = re.compile(r"`((?:handraise|make|pip install|python -m|mcpdo|np[mx]|uvx?|docker) [^`]+)`")
 _TYPED = re.compile(rf"(?:export )?(?:[A-Z_]+=\S+ |[A-Z_]+=\"[^\"]*\" |[A-Z_]+=\$\()?{PROGRAM} ")
 
 

@@ -6,6 +6,7 @@ import os
 import pty
 import select
 import signal
+import socket
 import subprocess
 import sysconfig
 import time
@@ -126,3 +127,10 @@ class Terminal:
             return False
         self.shown += chunk.decode(errors="replace").replace("\r\n", "\n")
         return bool(chunk)
+
+
+def free_port() -> int:
+    """A port that nobody uses now, for a program that takes only a number."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port: int = listening.getsockname()[1]
+        return port

@@ -36,6 +36,7 @@ VARIES = (r"(?<= in )\d+\.\d+s$", r"(?<=the ticket ')[\w-]+(?=')", r" +$")
 """pytest's time, the gateway's tickets, blanks at the ends of lines."""
 
 _FENCE = re.compile(r"```(?P<language>[\w-]*)$")
+_HIDDEN = re.compile(r"(?: {4,}|\t|~~~)\s*(?:\$ |(?:handraise|make|pip|python|npm|npx) )|~~~")
 _MARK = re.compile(
     r"<!-- snippet: (continues|prints|file (?P<file>[\w.-]+)|exit (?P<exit>\d+)"
     r"|run by (?P<test>test_\w+)|not run: .+) -->"
@@ -130,6 +131,8 @@ def _blocks(name: str, lines: list[str]) -> Iterator[Block]:
             mark = _MARK.fullmatch(line)
             if mark is None:
                 raise BadPage(f"{name}:{position}: nobody knows this mark, or it has no reason")
+        elif _HIDDEN.match(line):
+            raise BadPage(f"{name}:{position}: a command stands in a block, where it is found")
         elif line and mark is not None:
             raise BadPage(f"{name}:{position}: the block that the mark before it is about does not follow")
 

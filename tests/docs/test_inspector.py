@@ -1,55 +1,71 @@
-"""The walkthrough with the Inspector's command line goes as its page says."""
+"""The Inspector does what its page says: its command line goes through the walk, and its web page starts."""
 
 from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
-import sysconfig
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
-from tests.docs.snippets import commands, pages, same_output
-from tests.strangers.programs import environment
+from tests.docs.named import named_commands
+from tests.docs.shell import Shell, free_port
+from tests.docs.snippets import blocks_run_by, commands, pages, same_output
+from tests.strangers.programs import PACKAGES
 
-pytestmark = [pytest.mark.stranger, pytest.mark.slow, pytest.mark.shows("T1")]
+pytestmark = [
+    pytest.mark.stranger,
+    pytest.mark.slow,
+    pytest.mark.shows("T1"),
+    pytest.mark.xdist_group("documents"),
+]
 
 [PAGE] = [page for page in pages() if page.name == "docs/inspector.md"]
-[WALK] = [block for block in PAGE.blocks if "$ mcpdo" in block.text]
 ID = re.compile(r"elicitation-[0-9a-f-]{36}")
 
 
-class Shell:
-    """Runs commands in a folder of its own, with a short name for sockets, in which the page's server is."""
-
-    def __init__(self, folder: Path) -> None:
-        for name, text in PAGE.files.items():
-            (folder / name).write_text(text, encoding="utf-8")
-        self._folder = folder
-        self._known = environment(str(folder))
-        self._known["PATH"] = f"{sysconfig.get_path('scripts')}{os.pathsep}{self._known['PATH']}"
-
-    def run(self, command: str) -> str:
-        done = subprocess.run(
-            command, shell=True, cwd=self._folder, env=self._known, capture_output=True, text=True, timeout=60
-        )
-        return re.sub(r"(?m)^Server: .*python", "Server: python", done.stdout)
-
-
 @pytest.fixture
-def shell() -> Iterator[Shell]:
-    with tempfile.TemporaryDirectory(prefix="hr", dir="/tmp") as folder:
-        shell = Shell(Path(folder))
-        yield shell
-        shell.run("mcpdo daemon stop")
+def inspector(shell: Shell) -> Iterator[Shell]:
+    """A home with the page's server, where the packages from npm are installed."""
+    shell.add_files(PAGE.files)
+    (shell.folder / "node_modules").symlink_to(PACKAGES)
+    shell.environment["PATH"] += f"{os.pathsep}{PACKAGES / '.bin'}"
+    shell.environment["NODE_COMPILE_CACHE"] = str(PACKAGES / ".cache")
+    yield shell
+    shell.run("mcpdo daemon stop")
 
 
-def test_mcpdo_goes_through_the_walk(shell: Shell) -> None:
-    [named, *_] = ID.findall(WALK.text)
+def test_mcpdo_goes_through_the_walk(inspector: Shell) -> None:
+    [walk] = blocks_run_by("test_mcpdo_goes_through_the_walk")
+    [named, *_] = ID.findall(walk.text)
     asked = named
-    for command, expected in commands(WALK):
-        shown = shell.run(command.replace(named, asked))
+    for command, expected in commands(walk):
+        shown = inspector.run(command.replace(named, asked)).stdout
         asked = next(iter(ID.findall(shown)), asked)
-        assert same_output(shown.replace(asked, named), expected), f"{command} prints:\n{shown}"
+        told = re.sub(r"(?m)^Server: .*python", "Server: python", shown.replace(asked, named))
+        assert same_output(told, expected), f"{command} prints:\n{shown}"
+
+
+def test_the_web_page_of_the_inspector_starts(inspector: Shell) -> None:
+    [command] = [each for each in named_commands(PAGE) if each.startswith("npx")]
+    inspector.environment |= {"CLIENT_PORT": str(free_port()), "npm_config_update_notifier": "false"}
+    with subprocess.Popen(
+        command.split(),
+        cwd=inspector.folder,
+        env=inspector.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,  # npx starts others, which end with it
+    ) as started:
+        assert started.stdout is not None
+        try:
+            address = next(
+                found[0] for line in started.stdout if (found := re.findall(r"http://\S+TOKEN=\w+", line))
+            )
+            with urlopen(address, timeout=20) as page:
+                assert page.status == 200
+        finally:
+            os.killpg(started.pid, signal.SIGTERM)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.docs.named import named_commands
-from tests.docs.shell import Shell
+from tests.docs.shell import Shell, free_port
 from tests.docs.snippets import Block, blocks_run_by, commands, pages
 from tests.docs.stage import CLIENT, SERVER
 from tests.ledger.examples import ABOUT, a_trail
@@ -261,12 +261,6 @@ def _answers(port: int) -> bool:
         return visitor.connect_ex(("127.0.0.1", port)) == 0
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
-        return port
-
-
 def test_a_gateway_serves_people_over_http(shell: Shell) -> None:
     add, serve, link = only(blocks_run_by("test_a_gateway_serves_people_over_http"))
     examples = named_commands(PAGES["docs/reference/commands.md"])
@@ -276,7 +270,7 @@ def test_a_gateway_serves_people_over_http(shell: Shell) -> None:
     token = shell.run(add[0]).stdout
     assert token not in (shell.folder / "people.json").read_text()
     for command in (serve[0], *others):
-        port = _free_port()
+        port = free_port()
         with serving(shell, command.replace("8765", str(port)), port):
             pass
     made = shell.run(link[0])

@@ -130,6 +130,8 @@ def test_dots_stand_for_any_lines() -> None:
         pytest.param("<!-- snippet: prints -->\nSome text.\n", id="a mark that is about nothing"),
         pytest.param("```console\n$ npm test\n```\n", id="a command that nothing runs"),
         pytest.param("```text\n$ handraise demo\n```\n", id="a command where none is looked for"),
+        pytest.param("Try:\n\n    handraise demo\n", id="a command without a block"),
+        pytest.param("~~~console\n$ handraise demo\n~~~\n", id="a block of another kind"),
     ],
 )
 def test_a_page_that_could_hide_a_snippet_is_refused(text: str) -> None:
