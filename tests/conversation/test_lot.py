@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from tests.conversation.parking import (
     ALICE,
     MALLORY,
+    Again,
     Log,
     Parking,
+    Unsteady,
     ask,
     one_question,
     two_questions,
@@ -19,7 +22,7 @@ from tests.conversation.parking import (
     within,
 )
 
-from handraise.conversation import TOKEN_PREFIX, Conversation, SettledError, Store
+from handraise.conversation import TOKEN_PREFIX, Conversation, RoundRecord, SettledError, Store
 from handraise.conversation.rounds import Asked
 from handraise.errors import ConversationError, StateRefused, Withdrawn
 from handraise.stores import MemoryStore
@@ -306,3 +309,28 @@ async def test_nothing_is_left_when_the_window_is_over(store: Store, log: Log) -
         assert not store._rows
         assert not store._tokens
         assert not store._journals
+
+
+@pytest.mark.shows("C3", "G5")
+async def test_while_the_end_of_a_body_is_written_the_events_of_its_answer_are_made_from_its_round() -> None:
+    store, made_from = Unsteady(), list[type]()
+
+    class Told(Again):
+        def tell_taken(self, of: object, answers: Mapping[str, Any]) -> tuple[()]:
+            made_from.append(type(of))
+            return ()
+
+    parking = Parking(one_question(Log()), store)
+    first = await parking.call()
+
+    def retry() -> asyncio.Future[Any]:
+        told = Told(parking, first["requestState"], ALICE, {"name": "Ada"})
+        return asyncio.ensure_future(parking.lot.resume(told))
+
+    async with store.held_before("settle") as gate:
+        one = retry()
+        await within(gate.reached.wait())
+        two = retry()
+        await until(lambda: len(made_from) == 2)
+    assert await within(one) == await within(two) == "Ada"
+    assert made_from == [Conversation, RoundRecord]

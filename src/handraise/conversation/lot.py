@@ -70,7 +70,10 @@ class Lot:
             raise StateRefused("no token of ours")
         live = self.live.get(token)
         of: Conversation | RoundRecord
-        of, shown = (live[0], live[1].shown) if live is not None else await self._find_shown(token)
+        if live is not None and live[0].state != "over":
+            of, shown = live[0], live[1].shown
+        else:  # it is gone, or its end is being written
+            of, shown = await self._find_shown(token)
         answers = {key: responses[key] for key in shown if key in responses}
         if shown and not answers:
             return await self._show_again(token, retry.binding)
