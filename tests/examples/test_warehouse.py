@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from mcp import StdioServerParameters
-from tests.gateway.peers import gateway
 from tests.gateway.parking.test_holding import LEAVE, QUICK, ticket_in, waiting
+from tests.gateway.peers import gateway
 from tests.server.peers import DECLINE, REVISIONS, Person, accept, connect, free_port, text_of
 
 from handraise.desks import Decision
