@@ -11,7 +11,8 @@ from sqlglot import exp
 
 from handraise.guards.sql.schema import Relation, Schema, exact, fold
 
-_OWNERS: Final = (exp.Select, exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Copy, exp.Create)
+_OWNERS: Final = (exp.Select, exp.Insert, exp.Update, exp.Delete)
+"""What has tables of its own within a statement; the statement itself has in any case."""
 SOURCES: Final = (exp.Table, exp.Subquery, exp.Values, exp.Unnest, exp.Lateral)
 """What can be selected from."""
 _AS_IT_IS: Final[Mapping[str, list[str]]] = MappingProxyType({})
