@@ -150,6 +150,21 @@ def test_tags_of_a_view_count_beside_those_behind_it() -> None:
     assert reader.read("SELECT mail FROM v").columns == (("people.email", ()), ("v.mail", ("x",)))
 
 
+@pytest.mark.parametrize(
+    ("text", "can"),
+    [
+        ("SELECT id FROM orders", True),
+        ("DELETE FROM orders", True),
+        ("SELECT 1; SELECT id FROM orders", False),
+        ("DROP TABLE orders", False),
+        ("COPY orders TO 'x.csv'", False),
+        ("SELECT leak(id) FROM orders", False),
+    ],
+)
+def test_only_what_planning_cannot_run_is_planned(text: str, can: bool) -> None:
+    assert read(text, "duckdb", SCHEMA, CATALOGUE).can_be_estimated is can
+
+
 def test_several_statements_are_asked_about_however_harmless_each_is() -> None:
     reading = read("SELECT 1; SELECT id FROM orders", "duckdb", SCHEMA, CATALOGUE)
     assert (reading.kinds, reading.columns, reading.functions) == (("read", "read"), (), ())
