@@ -12,7 +12,7 @@ import pytest
 from handraise.errors import SetupError
 from handraise.gateway.choosing import OPTIONS, choose_options, may_serve_http
 from handraise.gateway.options import Options
-from handraise.policy.serving import GatewaySettings
+from handraise.policy.tables import GatewaySettings
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import pytest
 from handraise.ledger.elsewhere import ToCommand, ToFile
 from handraise.ledger.home import ledger_path, ledger_place, own_ledger, places, policy_version
 from handraise.policy import Settings
-from handraise.policy.settings import LedgerSettings
+from handraise.policy.tables import LedgerSettings
 
 
 def test_it_is_in_the_data_directory_or_where_the_environment_says() -> None:

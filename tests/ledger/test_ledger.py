@@ -20,7 +20,7 @@ from handraise.ledger.audit import verify
 from handraise.ledger.checkpoints import Keys, parse_notes
 from handraise.ledger.elsewhere import ToCommand, ToFile
 from handraise.ledger.sequencer import Later
-from handraise.policy.settings import LedgerSettings
+from handraise.policy.tables import LedgerSettings
 from handraise.stores import MemoryStore
 
 

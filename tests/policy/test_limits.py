@@ -14,7 +14,7 @@ from tests.policy.asked import form, link
 from handraise.forms import Text
 from handraise.policy import Admission, Admitted, Ask, Folded, Limits, Settings, TooMuch, sameness_of
 from handraise.policy.limits import HOUR, MINUTE, Tally, admit, settle
-from handraise.policy.settings import LimitSettings, ServerSettings
+from handraise.policy.tables import LimitSettings, ServerSettings
 from handraise.questions import Action, Question, UrlQuestion
 
 _IDS = counting()

@@ -7,7 +7,7 @@ from tests.policy.asked import NOTES, facts, form, link
 
 from handraise.forms import Choice, Field, Text
 from handraise.policy import Facts, Policy, Ruling, Settings
-from handraise.policy.settings import FormSettings, LinkSettings
+from handraise.policy.tables import FormSettings, LinkSettings
 from handraise.questions import Origin, Question, UrlQuestion
 
 STRICT = Settings(preset="strict")

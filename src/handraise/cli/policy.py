@@ -13,7 +13,7 @@ from handraise.cli.options import AsJson
 from handraise.revisions import Revision
 
 if TYPE_CHECKING:
-    from handraise.policy.settings import Asking
+    from handraise.policy.tables import Asking
 
 app = typer.Typer(
     help="Say which questions may reach you. Show the settings, ask why, and make your own rules about servers.\n\n"

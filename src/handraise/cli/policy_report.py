@@ -21,7 +21,8 @@ from handraise.policy import OwnRule, Policy, Ruling, Settings, load_policy, loa
 from handraise.policy.files import RULES_NAME, RulesFile
 from handraise.policy.places import ConfigFile, data_directory, find_config
 from handraise.policy.rulebook import MAY, SESSION
-from handraise.policy.settings import SETTINGS, Asking, GuardSettings, LimitSettings, ServerSettings, value_of
+from handraise.policy.settings import SETTINGS, value_of
+from handraise.policy.tables import Asking, GuardSettings, LimitSettings, ServerSettings
 from handraise.questions import Origin
 from handraise.revisions import Revision
 from handraise.wire import parse_question

@@ -17,7 +17,7 @@ from handraise.questions import Accepted, Cancelled, Declined, FormQuestion, wit
 
 if TYPE_CHECKING:
     from handraise.desks import Decision
-    from handraise.policy.settings import GuardSettings
+    from handraise.policy.tables import GuardSettings
 
 
 @dataclass(frozen=True, slots=True)

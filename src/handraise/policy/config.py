@@ -16,15 +16,8 @@ from handraise.display import for_line
 from handraise.errors import SetupError
 from handraise.policy.lines import Path, lines_of_keys
 from handraise.policy.setting import Setting
-from handraise.policy.settings import (
-    FORMS_BY_PRESET,
-    GROUPS,
-    SETTINGS,
-    GuardSettings,
-    LimitSettings,
-    ServerSettings,
-    Settings,
-)
+from handraise.policy.settings import FORMS_BY_PRESET, GROUPS, SETTINGS, Settings
+from handraise.policy.tables import GuardSettings, LimitSettings, ServerSettings
 
 MAX_BYTES: Final = 256 * 1024
 _KNOWN: Final[Mapping[str, Setting]] = {setting.key: setting for setting in SETTINGS}

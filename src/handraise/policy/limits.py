@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from handraise.policy.facts import Counts
-from handraise.policy.settings import LimitSettings, Settings
+from handraise.policy.settings import Settings
+from handraise.policy.tables import LimitSettings
 from handraise.questions import Action, FormQuestion, Question
 from handraise.revisions import Revision
 from handraise.wire import dump_question

@@ -12,8 +12,9 @@ from handraise.policy.rulebook import OwnRule, OwnRules, RulesInMemory
 from handraise.policy.rules import Rule, all_of
 from handraise.policy.rulings import ALLOW, Ruling, worst_of
 from handraise.policy.secrets import judge_form
-from handraise.policy.settings import Asking, Settings
+from handraise.policy.settings import Settings
 from handraise.policy.standard import standard_rules
+from handraise.policy.tables import Asking
 from handraise.questions import FormQuestion, Origin, Question
 from handraise.urls import inspect_url
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeAlias, get_args
 
 from handraise.errors import SetupError
-from handraise.policy.settings import Asking
+from handraise.policy.tables import Asking
 from handraise.questions import Origin
 
 SESSION: Final = 12 * 3600.0

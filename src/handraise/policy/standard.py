@@ -11,7 +11,8 @@ from handraise.forms import Choice, Choices
 from handraise.policy.facts import Facts
 from handraise.policy.rules import Rule
 from handraise.policy.rulings import ALLOW, Ruling
-from handraise.policy.settings import FormSettings, LinkSettings, Settings
+from handraise.policy.settings import Settings
+from handraise.policy.tables import FormSettings, LinkSettings
 from handraise.questions import FormQuestion
 from handraise.urls import REASONS
 

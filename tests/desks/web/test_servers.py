@@ -16,7 +16,7 @@ from handraise.desks.counter import Code
 from handraise.desks.gate import PolicyGate
 from handraise.policy import OwnRule, Policy, Settings
 from handraise.policy.files import RulesFile
-from handraise.policy.settings import LimitSettings, ServerSettings
+from handraise.policy.tables import LimitSettings, ServerSettings
 from handraise.questions import Declined
 
 SETTINGS = Settings(

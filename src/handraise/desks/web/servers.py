@@ -19,7 +19,7 @@ from handraise.desks.web.sessions import Session
 from handraise.policy import Counts, OwnRule
 from handraise.policy.policy import Standing
 from handraise.policy.rulebook import MAY
-from handraise.policy.settings import Asking, LimitSettings
+from handraise.policy.tables import Asking, LimitSettings
 from handraise.questions import Origin
 from handraise.site.posted import Posted, first
 

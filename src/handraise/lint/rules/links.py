@@ -15,8 +15,8 @@ from handraise.lint.source import Source
 from handraise.lint.texts import written_text
 from handraise.lint.written_forms import WrittenForm, written_form
 from handraise.policy.facts import Facts
-from handraise.policy.settings import FormSettings
 from handraise.policy.standard import urls_in_text
+from handraise.policy.tables import FormSettings
 from handraise.questions import FormQuestion, Origin
 from handraise.urls import REASONS, require_safe_url
 

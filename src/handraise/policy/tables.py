@@ -1,0 +1,227 @@
+"""The tables of the configuration file: what can be set, what it accepts, its default and what it means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from handraise.policy.accepts import (
+    Address,
+    ArgumentName,
+    ArgumentPatterns,
+    Choice,
+    Command,
+    Domains,
+    FileName,
+    Folders,
+    Patterns,
+    Seconds,
+    Sentence,
+    StorePlace,
+    Switch,
+    Whole,
+)
+from handraise.policy.headless import CancelIt, Headless, Park, RunHook
+from handraise.policy.setting import setting, unsafe_switch
+
+Asking = Literal["allow", "mute", "block"]
+_MONTH = 30 * 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class FormSettings:
+    """What a form may ask for. Credentials and payment data are always refused."""
+
+    national_ids: Literal["warn", "refuse"] = setting(
+        "warn", Choice("warn", "refuse"), "A form that asks for a national id number."
+    )
+    personal_data: Literal["allow", "warn", "refuse"] = setting(
+        "allow",
+        Choice("allow", "warn", "refuse"),
+        "A form that asks for contact data: e-mail, telephone, address, date of birth, full name.",
+    )
+    urls_in_text: Literal["warn", "refuse"] = setting(
+        "warn",
+        Choice("warn", "refuse"),
+        "A form whose message, titles, descriptions or options contain a URL.",
+    )
+    unsafe_credentials: bool = unsafe_switch(
+        "Show forms that ask for credentials or payment data, with a warning, instead of refusing them."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSettings:
+    """Which links may be offered. Dangerous ones are always refused."""
+
+    doubtful: Literal["warn", "refuse"] = setting(
+        "warn", Choice("warn", "refuse"), "A link that has something odd about it, though it may be honest."
+    )
+    only: tuple[str, ...] = setting(
+        (), Domains(), "Refuse links to any other domain than these and their subdomains; empty: any domain."
+    )
+    brands: tuple[str, ...] = setting(
+        (), Domains(), "Domains of your own to protect against imitation, beside the well-known ones."
+    )
+    unsafe_dangerous: bool = unsafe_switch("Show dangerous links, with a warning, instead of refusing them.")
+
+
+@dataclass(frozen=True, slots=True)
+class LimitSettings:
+    """How much one server may ask one person."""
+
+    per_call: int = setting(10, Whole(1, 1000), "Questions in one call, over all its rounds.")
+    per_round: int = setting(5, Whole(1, 64), "Questions of one call that wait at the same time.")
+    per_minute: int = setting(10, Whole(1, 1000), "Questions within any sixty seconds.")
+    per_hour: int = setting(60, Whole(1, 10_000), "Questions within any sixty minutes.")
+    quiet_after_decline: float = setting(
+        5.0,
+        Seconds(0, 3600),
+        "Seconds for which a server may not ask after a decline; doubled with each further decline in a row, "
+        "up to an hour.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class HeadlessSettings:
+    """What happens when nobody sits at a desk."""
+
+    rule: Literal["park", "hook", "cancel"] = setting(
+        "park",
+        Choice("park", "hook", "cancel"),
+        "Keep the question under an id for a later answer, let a command answer it, or cancel it.",
+    )
+    hook: tuple[str, ...] = setting(
+        (),
+        Command(),
+        "The command that answers: program and arguments, run without a shell.",
+        own_file_only=True,
+    )
+    hook_timeout: float = setting(30.0, Seconds(0.1, 3600), "Seconds after which the command is stopped.")
+    reason: str = setting("Nobody is here to answer.", Sentence(), "What is recorded when it is cancelled.")
+
+    def decision(self) -> Headless:
+        """The rule as a value to act on."""
+        match self.rule:
+            case "park":
+                return Park()
+            case "hook":
+                return RunHook(self.hook, self.hook_timeout)
+            case "cancel":
+                return CancelIt(self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerSettings:
+    """How the record of what was asked and decided is kept. That there is one goes without saying."""
+
+    keep: Literal["none", "message", "fields", "all"] = setting(
+        "none",
+        Choice("none", "message", "fields", "all"),
+        "Which contents are kept, encrypted and erasable: none, what people were asked, what they answered, or both.",
+        own_file_only=True,
+    )
+    checkpoint_file: str = setting(
+        "",
+        FileName(),
+        "A file, best on another disk or machine, to which every signed checkpoint is appended too.",
+        own_file_only=True,
+    )
+    checkpoint_command: tuple[str, ...] = setting(
+        (),
+        Command(),
+        "A command that gets every signed checkpoint on standard input, run without a shell.",
+        own_file_only=True,
+    )
+    unsafe_no_ledger: bool = unsafe_switch("Keep no record of what is asked and decided.")
+
+
+@dataclass(frozen=True, slots=True)
+class GatewaySettings:
+    """How `handraise gateway` serves its client."""
+
+    desk: Literal["fallback", "always", "none"] = setting(
+        "fallback",
+        Choice("fallback", "always", "none"),
+        "Who is asked at our desk: those whose client cannot ask, everybody, or nobody.",
+        own_file_only=True,
+    )
+    hold: float = setting(45.0, Seconds(0, 3600), "Seconds for which a call is held before it is parked.")
+    wait: float = setting(86400.0, Seconds(0, _MONTH), "Seconds for which a question waits for you.")
+    browser: bool = setting(False, Switch(), "Open the desk in your browser when the first question comes.")
+    notify: bool = setting(
+        True, Switch(), "Have the system show a notice that names the server when a question comes."
+    )
+    http: str = setting(
+        "",
+        Address(),
+        "Serve clients over streamable HTTP here, at /mcp. For a gateway that runs by itself: one that a client "
+        "starts needs `--stdio` then.",
+        own_file_only=True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSettings:
+    """Where what waits is kept."""
+
+    url: str = setting(
+        "",
+        StorePlace(),
+        "The store of the gateway and of `handraise store`; empty: a file in your data directory.",
+        own_file_only=True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """What one server may do."""
+
+    asking: Asking | None = setting(  # noqa: RUF009
+        None,
+        Choice("allow", "mute", "block"),
+        "Whether this server may ask; without it, `default` says so.",
+    )
+    roots: tuple[str, ...] = setting(
+        (), Folders(), "The folders that `handraise call` lets this server know.", own_file_only=True
+    )
+    limits: LimitSettings = field(default_factory=LimitSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class GuardSettings:
+    """A question in front of the tools of servers behind the gateway."""
+
+    tools: tuple[str, ...] = setting(("*",), Patterns(), "Which tools, by name or pattern.")
+    servers: tuple[str, ...] = setting((), Patterns(), "Of which servers, by configured name; empty: of all.")
+    hint: Literal["destructive", "writes", "any"] = setting(
+        "destructive",
+        Choice("destructive", "writes", "any"),
+        "Which of them, by what they say about themselves: all but those that say that they destroy nothing, all but "
+        "those that say that they only read, or all. A tool that says nothing counts as destructive.",
+    )
+    arguments: tuple[str, ...] = setting(
+        (), ArgumentPatterns(), "Only calls with arguments that match all of these."
+    )
+    message: str = setting(
+        "The model wants to call this tool.", Sentence(), "What you are asked; {count} is filled in."
+    )
+    count: str = setting(
+        "",
+        ArgumentName(),
+        "The argument that says how much a call is about: how many elements a list has, or a number. "
+        "Where it does not say, you are asked all the same.",
+    )
+    above: int | None = setting(
+        None, Whole(0, 1_000_000_000), "Ask only when the count is above this; without it, always."
+    )
+    typed: str = setting(
+        "",
+        ArgumentName(),
+        'What has to be typed for a yes: "count", or the value of the argument of this name. Empty: nothing.',
+    )
+    cooldown: float = setting(
+        0.0,
+        Seconds(0, 86_400),
+        "Seconds for which a tool that you declined is refused without asking you again.",
+    )
