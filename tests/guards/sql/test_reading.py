@@ -28,6 +28,14 @@ def test_what_was_read_is_kept_for_texts_of_the_same_shape_only() -> None:
     assert not reader.read("SELECT id FROM people WHERE id > 3").columns
 
 
+def test_what_was_read_is_not_kept_for_ever() -> None:
+    reader = Reader("duckdb", SCHEMA, CATALOGUE)
+    first = reader.read("SELECT id FROM people")
+    for at in range(500):
+        reader.read(f"SELECT 1 AS x{at}")
+    assert reader.read("SELECT id FROM people") is not first
+
+
 def test_views_of_views_are_looked_at_once_however_many_there_are() -> None:
     names = [f"c{at}" for at in range(20)]
     people = Relation(("main", "people"), (*names, "email"))
