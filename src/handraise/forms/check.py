@@ -55,10 +55,9 @@ def _broken_rules(form: Form[Any], content: object) -> tuple[Problem, ...]:
             if not rule[0](value, rule):
                 break
         else:
-            for name in form.required:
-                content[name]
-            return ()
-    except KeyError:  # a field that is unknown, or required and missing
+            if all(map(content.__contains__, form.required)):
+                return ()
+    except KeyError:  # a field that is unknown
         pass
     return tuple(_explain(form, content))
 

@@ -27,7 +27,7 @@ class Form(Generic[T_co]):
     a function and `by_hand` from fields; `parse_form` makes one from the wire.
     """
 
-    __slots__ = ("_fields", "dumps", "required", "result", "rules", "top")
+    __slots__ = ("_fields", "_whole", "dumps", "required", "result", "rules", "top")
 
     def __init__(
         self,
@@ -42,6 +42,7 @@ class Form(Generic[T_co]):
         self.required: tuple[str, ...] = tuple(top.get("required", ()))
         self.dumps: dict[Revision, dict[str, Any]] | None = None
         self._fields = fields
+        self._whole: tuple[str, ...] | None = None
         self.result: Callable[[Mapping[str, Value]], T_co] | None = read
 
     @overload
@@ -117,12 +118,14 @@ class Form(Generic[T_co]):
 
     def _result(self, content: Mapping[str, Value]) -> T_co:
         """JSON knows one 2: a 2.0 that answers an integer field becomes the int it is."""
-        answers = {
-            name: int(content[name]) if rule[0] is fits_integer else content[name]  # type: ignore[arg-type]
-            for name, rule in self.rules.items()
-            if name in content
-        }
-        return answers if self.result is None else self.result(answers)  # type: ignore[return-value]
+        if self._whole is None:
+            self._whole = tuple(name for name, rule in self.rules.items() if rule[0] is fits_integer)
+        for name in self._whole:
+            if type(number := content.get(name)) is float:
+                content = {**content, name: int(number)}
+        if self.result is not None:
+            return self.result(content)
+        return {name: content[name] for name in self.rules if name in content}  # type: ignore[return-value]
 
     def __eq__(self, other: object) -> bool:
         return self.fields == other.fields if isinstance(other, Form) else NotImplemented

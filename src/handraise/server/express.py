@@ -22,18 +22,23 @@ from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT, ErrorData, JSONRPCRequ
 from opentelemetry.trace import get_current_span
 
 from handraise.conversation.deadlines import Deadlines
+from handraise.conversation.eagerness import run_now
 from handraise.server.progress import Meter
 
 
 class _Waiter:
-    """What the dispatcher finds under the id of our request: it puts the answer into a future."""
+    """What the dispatcher finds under the id of our request: it puts the answer into a future.
 
-    __slots__ = ("_answer",)
+    The body runs at once then, a turn of the event loop sooner than by itself.
+    """
+
+    __slots__ = ("_answer", "_body")
 
     on_progress = None
 
     def __init__(self, answer: asyncio.Future[dict[str, Any] | ErrorData]) -> None:
         self._answer = answer
+        self._body = asyncio.current_task()
 
     @property
     def send(self) -> _Waiter:
@@ -44,6 +49,8 @@ class _Waiter:
         """The dispatcher's side."""
         if not self._answer.done():
             self._answer.set_result(outcome)
+            if self._body is not None:
+                run_now(self._body)
 
 
 async def send_request(

@@ -85,10 +85,9 @@ class Runtime:
         return PageHost(self.hosting, self.flows, self.recorder)
 
     def _round(self, questions: Mapping[str, Any], token: str) -> dict[str, Any]:
-        return {
-            **dump_input_required(questions, token),
-            "_meta": {SERVER_INFO_META_KEY: dict(self._stamp)},
-        }
+        result = dump_input_required(questions, token)
+        result["_meta"] = {SERVER_INFO_META_KEY: dict(self._stamp)}
+        return result
 
     def stamped(self, result: dict[str, Any], revision: Revision) -> dict[str, Any]:
         """A result that did not pass the SDK's own serializer, with what that would have added."""
