@@ -75,9 +75,9 @@ class Database:
 
     def _begin(self, work: Work[T]) -> asyncio.Task[T]:
         trying = asyncio.create_task(self._try(work))
+        run_now(trying)  # its statement is on its way before anything else is done
         self._trying.add(trying)
         trying.add_done_callback(self._trying.discard)
-        run_now(trying)
         return trying
 
     async def _try(self, work: Work[T]) -> T:
