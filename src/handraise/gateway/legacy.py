@@ -51,7 +51,8 @@ class LegacyRelay(Relay):
 
     def _prepared(self, call: Call) -> Message:
         message = self._offered(call)
-        message.opens_links = not self.home.asks_here(self.peer, "url")
+        if message.method != "initialize":  # before it has its answer, a client need not take requests
+            message.opens_links = not self.home.asks_here(self.peer, "url")
         return message
 
     def _offered(self, call: Call) -> Message:

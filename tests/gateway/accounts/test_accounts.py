@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -166,61 +166,61 @@ class AtClient:
         return self._answer
 
 
-async def test_a_client_that_opens_links_has_its_person_asked_there_before_any_call() -> None:
-    """At the handshake, and when the account is gone by the time that it lists tools."""
+async def list_without_account(here: Alone, person: Any, at_desk: int = 1) -> None:
+    """Connect at the desk, as every handshake does; then the account is gone when the client lists tools."""
+
+    async def keep_desk() -> None:
+        for _ in range(at_desk):
+            await here.connect()
+
+    async with asyncio.TaskGroup() as both, AsyncExitStack() as stack:
+        both.create_task(keep_desk())
+        client = await stack.enter_async_context(connect(here.url, Revision.NOVEMBER_2025, person))
+        here.diary.provider.end_all()
+        here.diary.provider.refreshing.clear()
+        await client.list_tools()
+
+
+async def test_a_client_that_opens_links_has_its_person_asked_there_for_what_is_no_call() -> None:
     person = AtClient()
-
-    async def story(here: Alone) -> str:
-        async with connect(here.url, Revision.NOVEMBER_2025, person) as client:
-            here.diary.provider.end_all()
-            here.diary.provider.refreshing.clear()
-            await client.list_tools()
-            return text_of(await client.call_tool("write", {"text": "x"}))
-
     async with open_diary() as diary, alone(diary) as here:
         async with asyncio.timeout(20), asyncio.TaskGroup() as both:
-            told = both.create_task(story(here))
-            for _ in ("initialize", "tools/list"):
-                async with Browser() as browser:
-                    await browser.connect(await person.links.get(), diary, "me@diary")
-        assert told.result() == "me@diary wrote x"
+            both.create_task(list_without_account(here, person))
+            async with Browser() as browser:
+                await browser.connect(await person.links.get(), diary, "me@diary")
         assert not here.queue.waiting()
+    assert len(here.seen) == 1, "a client takes no requests before its handshake is over"
 
 
-async def test_a_rule_for_the_desk_holds_for_a_handshake_too() -> None:
+async def test_a_rule_for_the_desk_holds_for_what_is_no_call_too() -> None:
     person = AtClient()
     async with open_diary() as diary, alone(diary, desk="always") as here:
-        async with asyncio.TaskGroup() as both:
-            both.create_task(here.connect())
-            wrote = both.create_task(write(here, Revision.NOVEMBER_2025, "x", person))
-        assert wrote.result() == "me@diary wrote x"
+        await list_without_account(here, person, at_desk=2)
     assert person.links.empty()
-    assert len(here.seen) == 1
+    assert len(here.seen) == 2
 
 
 async def test_a_client_that_fails_to_ask_leaves_it_to_the_desk() -> None:
     person = AtClient(ErrorData(code=-32603, message="no window"))
     async with open_diary() as diary, alone(diary) as here:
-        async with asyncio.TaskGroup() as both:
-            both.create_task(here.connect())
-            wrote = both.create_task(write(here, Revision.NOVEMBER_2025, "x", person))
-        assert wrote.result() == "me@diary wrote x"
+        await list_without_account(here, person, at_desk=2)
     assert person.links.qsize() == 1
+    assert len(here.seen) == 2
 
 
 @pytest.mark.parametrize(
     ("answer", "told"),
     [("decline", "does not want to connect an account"), ("cancel", "have not connected one yet")],
 )
-async def test_a_no_to_a_handshake_is_told_as_its_error(answer: Any, told: str) -> None:
+async def test_a_no_is_told_as_the_error_of_what_is_no_call(answer: Any, told: str) -> None:
     person = AtClient(ElicitResult(action=answer))
     async with open_diary() as diary, alone(diary) as here:
         with pytest.RaisesGroup(pytest.RaisesExc(MCPError, match=told), flatten_subgroups=True):
-            await write(here, Revision.NOVEMBER_2025, "x", person)
+            await list_without_account(here, person)
         assert not here.queue.waiting()
 
 
-async def test_a_client_is_not_kept_waiting_for_its_handshake_without_end() -> None:
+async def test_a_client_is_not_kept_waiting_without_end_for_what_is_no_call() -> None:
     asked = asyncio.Event()
 
     async def nobody(context: Any, params: Any) -> ElicitResult:
@@ -228,10 +228,10 @@ async def test_a_client_is_not_kept_waiting_for_its_handshake_without_end() -> N
         await asyncio.Event().wait()
         raise AssertionError
 
-    async with open_diary() as diary, alone(diary, hold=0.2) as here:
+    async with open_diary() as diary, alone(diary, hold=2) as here:
         told = pytest.RaisesExc(MCPError, match="whoever tries again asks them again")
         with pytest.RaisesGroup(told, flatten_subgroups=True):
-            await write(here, Revision.NOVEMBER_2025, "x", nobody)
+            await list_without_account(here, nobody)
     assert asked.is_set()
 
 

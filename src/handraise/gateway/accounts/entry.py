@@ -1,8 +1,8 @@
 """Gets a person into a server that refuses their request: with a token of theirs, or by asking them to connect one.
 
 A question that comes because of a call takes the call's own way: to the client's dialog, or to our desk, where the
-call is held and parked. Whatever else is refused, as a handshake is, waits for a client that can be sent a request and
-opens links; on 2026-07-28 there are no such requests, and so our desk asks.
+call is held and parked. Whatever else is refused waits for a client that can be sent a request and opens links. It
+cannot before its handshake is over, nor on 2026-07-28: then our desk asks.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Entry:
         return True
 
     async def _action(self, message: Message, invitation: Invitation) -> str:
-        """What the person says: to a call whenever they do, to a handshake while a client is patient."""
+        """What the person says: to a call whenever they do, to the rest while a client is patient."""
         id = f"{_STATE}{next(self._fresh)}"
         self._asked[id] = asyncio.get_running_loop().create_future()
         self._deliver_about(message, request(id, "elicitation/create", _params(invitation, with_id=True)))

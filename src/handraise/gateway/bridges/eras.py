@@ -49,8 +49,6 @@ class EraLink:
     def send(self, message: Message) -> None:
         if self._to is not None:
             self._to.send(message)
-        elif message.method is None:
-            self._link.send(message)  # it answers the gateway, which asks for an account
         elif self._first is not None:
             self._waiting.append(message)
         else:
