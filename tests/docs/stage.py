@@ -87,6 +87,22 @@ class Stage(Shell):
 
     url = ""
 
+    def prepare(self, command: str) -> None:
+        """Have all as the command wants it, whatever ran before: examples run in any order."""
+        if " vault " in command:
+            self.keep_secrets()
+        if " policy " in command:
+            self.require("handraise policy block notes")
+        if " people " in command:
+            (self.folder / "people.json").unlink(missing_ok=True)
+            if " add " not in command:
+                self.require("handraise gateway people add alice --file people.json")
+
+    def require(self, command: str) -> None:
+        """Run what has to succeed before anything is tried."""
+        done = self.run(command)
+        assert done.returncode == 0, done.stderr
+
     def keep_secrets(self) -> None:
         """A vault in which somebody has a secret, whatever an example did to the one before."""
         store, keys, old = self.folder / "notes.db", KeyFile(self.folder / "key"), new_key()
@@ -109,7 +125,7 @@ class Stage(Shell):
         }
         for pattern, meant in replaced.items():
             command = re.sub(pattern, meant.replace("\\", r"\\"), command)
-        return command
+        return f"HANDRAISE_STORE=notes.db {command}" if " vault " in command else command
 
 
 @contextmanager
@@ -123,9 +139,7 @@ def set_up(folder: Path, programs: Path) -> Iterator[Stage]:
     }
     stage.keep_secrets()
     asyncio.run(_record(folder / ".local" / "share" / "handraise" / "ledger.db"))
-    for command in ("handraise ledger checkpoint > mail.txt", "handraise policy block notes"):
-        done = stage.run(command)
-        assert done.returncode == 0, done.stderr
+    stage.require("handraise ledger checkpoint > mail.txt")
     (folder / "mail").mkdir()
     (folder / "mail.txt").rename(folder / "mail" / "checkpoint.txt")
     serving = subprocess.Popen(

@@ -106,9 +106,7 @@ def stage(programs: Path) -> Iterator[Stage]:
 @pytest.mark.parametrize("command", list(staged()))
 def test_a_command_that_a_page_names_runs(stage: Stage, command: str) -> None:
     real = stage.real(command)
-    if " vault " in command:
-        stage.keep_secrets()
-        real = f"HANDRAISE_STORE=notes.db {real}"
+    stage.prepare(command)
     if (typed := fitting(TYPED, command)) is not None:
         with stage.at_a_terminal(real) as terminal:
             for prompt, words in TYPED[typed]:
