@@ -48,6 +48,8 @@ def test_all_others_have_shapes_of_their_own(dialect: str, other: str) -> None:
         ("x" * (MAX_TEXT + 1), "more than 20,000 characters"),
         ("SELECT " + "(" * 101 + "1" + ")" * 101, "more than 100 brackets"),
         ("SELECT 1 FROM " + "(" * 5000 + "orders" + ")" * 5000, "more than 100 brackets"),
+        ("SELECT " + "[" * 101 + "1" + "]" * 101, "more than 100 brackets"),
+        ("SELECT " + "{'a': " * 101 + "1" + "}" * 101, "more than 100 brackets"),
         ("-- nothing", "no statement"),
         (";;", "no statement"),
     ],
@@ -55,3 +57,8 @@ def test_all_others_have_shapes_of_their_own(dialect: str, other: str) -> None:
 def test_what_is_doubtful_is_refused_with_a_sentence(dialect: str, text: str, told: str) -> None:
     with pytest.raises(Unreadable, match=told):
         parse(split(text, dialect))
+
+
+@pytest.mark.parametrize("value", ["(1)", "[1]", "{'a': 1}"])
+def test_brackets_beside_each_other_may_be_many(value: str) -> None:
+    assert len(parse(split(f"SELECT {', '.join([value] * 101)}", "duckdb")).statements) == 1
