@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -14,6 +15,12 @@ from tests import summary
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser
+
+
+# What tests start does not take after whoever started the tests: a shell in the background ignores Ctrl+C, and make
+# tells its parallel jobs to the makes below it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+os.environ.pop("MAKEFLAGS", None)
 
 
 @pytest.fixture(scope="session")

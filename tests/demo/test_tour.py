@@ -61,8 +61,6 @@ def test_an_interrupt_while_the_tour_waits_for_enter_ends_it_at_once() -> None:
         stdin=theirs,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        # Whoever was started in the background ignores interrupts, and so would its children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as waiting:
         try:
             assert waiting.stdout is not None

@@ -14,8 +14,10 @@ from tests.server.rounds import by_hand, sign_in
 
 from handraise import Handraise, SqliteStore, UrlQuestion, ask, complete
 from handraise import Person as Somebody
-from handraise.errors import CompletionRefused, NotSupported, UnsafeUrl
+from handraise.errors import CompletionRefused, NotSupported, StoreError, UnsafeUrl
 from handraise.revisions import Revision
+from handraise.server.flows import Flows
+from handraise.stores.postgres import PostgresStore
 
 URL = "https://mcp.example.com/connect?e=Zk3q"
 WITH_URL = [Revision.NOVEMBER_2025, Revision.JULY_2026]
@@ -282,6 +284,19 @@ async def test_a_flow_can_be_finished_through_the_store_by_another_process(tmp_p
                 )
         assert last["content"][0]["text"] == "accept"
         await other_process.aclose()
+
+
+@pytest.mark.shows("L2")
+async def test_a_store_that_is_away_keeps_no_other_servers_flow_from_being_finished(tmp_path: Any) -> None:
+    away = Flows(PostgresStore("postgresql://127.0.0.1:1/nobody", keys=[bytes(32)], patience=0.1))
+    server = bank()
+    async with by_hand(server) as rounds:
+        await rounds.call("link", {"flow": "here"})
+        person = server.people["here"]  # type: ignore[attr-defined]
+        await complete("here", person=person)
+        with pytest.raises(StoreError):
+            await complete("nowhere", person=person)
+    del away
 
 
 @pytest.mark.shows("L6")

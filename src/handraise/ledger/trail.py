@@ -96,8 +96,8 @@ class Trail:
         until: Literal["decided", "used"] = "decided",
         again: bool = False,
     ) -> None:
-        self.question = question
-        self.about = about
+        self.question: str = question
+        self.about: About = about
         self._shown = shown
         self._clock = clock
         self._keeping = keeping

@@ -20,6 +20,8 @@ from handraise.revisions import Revision
 from handraise.server.endings import as_protocol_error, as_tool_error, error_result, escaped
 
 if TYPE_CHECKING:
+    from mcp_types import RequestId
+
     from handraise.ledger.trail import Trail
     from handraise.server.observing import Recording
     from handraise.server.runtime import Runtime
@@ -34,7 +36,7 @@ class Call:
     # Most calls never ask: what only a question changes has its beginning here, for all of them.
     journal: Journal | None = None
     replayable: bool = False
-    is_open = True
+    is_open: bool = True
     """Whether its body still runs."""
     ending: HandraiseError | MCPError | None = None
     """The error that was raised to end the call, in case the framework hides it."""
@@ -56,7 +58,7 @@ class Call:
         self.runtime = runtime
         self.ctx = ctx
         self.revision = revision
-        self.request_id = ctx.request_id
+        self.request_id: RequestId | None = ctx.request_id
         """Of the request that began it."""
 
     async def serve(self, call_next: CallNext) -> HandlerResult:

@@ -49,7 +49,8 @@ class _Waiter:
         """The dispatcher's side."""
         if not self._answer.done():
             self._answer.set_result(outcome)
-            if self._body is not None:
+            # Not after an error: the dispatcher tells of a connection's end while it goes through what is pending.
+            if self._body is not None and isinstance(outcome, dict):
                 run_now(self._body)
 
 

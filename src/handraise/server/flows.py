@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Awaitable, Callable, Iterable
 
 from handraise.conversation import Flow, Store
-from handraise.errors import CompletionRefused
+from handraise.errors import CompletionRefused, StoreError
 from handraise.questions import Person
 
 Notice = Callable[[], Awaitable[None]]
@@ -92,8 +92,14 @@ async def complete(elicitation_id: str, *, person: Person, store: Store | None =
     if store is not None:
         await store.open()
     known: Iterable[Flows] = tuple(_KNOWN) if store is None else (Flows(store),)
-    if not any([await flows.complete(elicitation_id, person) for flows in known]):
-        raise CompletionRefused("this person has no open question with that id")
+    done, away = False, None
+    for flows in known:
+        try:
+            done |= await flows.complete(elicitation_id, person)
+        except StoreError as error:  # another server's in this process, as far as anybody knows
+            away = error
+    if not done:
+        raise away or CompletionRefused("this person has no open question with that id")
 
 
 async def _set_within(event: asyncio.Event, seconds: float) -> None:
