@@ -8,6 +8,8 @@ from math import ceil, floor, log10
 from bench.svg import line, picture, text
 
 _WIDTH, _HEIGHT, _EDGE, _LABELS = 760, 380, 60, 170
+_BESIDE = 30
+"""The room for a number beside its point."""
 _TALL = 24
 """What a number above its point takes: one that has not as much stands beside it."""
 _LINES: tuple[tuple[str, str, Callable[[Mapping[str, float]], float]], ...] = (
@@ -25,9 +27,9 @@ def chart(rows: Sequence[Mapping[str, float]]) -> str:
     low, high = floor(min(values)), ceil(max(values))
 
     def at(x: float, y: float) -> tuple[float, float]:
-        across = (x - sizes[0]) / (sizes[-1] - sizes[0] or 1) * (_WIDTH - 2 * _EDGE - _LABELS)
+        across = (x - sizes[0]) / (sizes[-1] - sizes[0] or 1) * (_WIDTH - 2 * _EDGE - _BESIDE - _LABELS)
         up = (y - low) / (high - low or 1) * (_HEIGHT - 2 * _EDGE)
-        return _EDGE + across, _HEIGHT - _EDGE - up
+        return _EDGE + _BESIDE + across, _HEIGHT - _EDGE - up
 
     parts = [text(8, 18, "Pending questions on two nodes: what all of them cost, and what an answer takes")]
     for power in range(low, high + 1):

@@ -116,5 +116,7 @@ async def test_the_commands_read_a_ledger_in_a_database(
 
     shown = await asyncio.to_thread(handraise, "show", "--json")
     assert [json.loads(line)["number"] for line in shown.splitlines()] == [1, 2, 3, 4]
-    assert (await asyncio.to_thread(handraise, "verify")).startswith("Sound: 4 records, 1 signed checkpoints")
+    assert (await asyncio.to_thread(handraise, "verify")).startswith(
+        "Sound: 4 records, 1 signed checkpoint agrees"
+    )
     assert len((await asyncio.to_thread(handraise, "export", "--format", "csv")).splitlines()) == 5

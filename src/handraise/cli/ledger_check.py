@@ -91,7 +91,11 @@ def _read(file: Path) -> list[Note]:
 
 
 def _lines(report: Report, *, given: bool) -> list[str]:
-    about = f"{report.records:,} records, {report.checkpoints} signed checkpoints agree"
+    records = "1 record" if report.records == 1 else f"{report.records:,} records"
+    notes = report.checkpoints
+    about = (
+        f"{records}, {'1 signed checkpoint agrees' if notes == 1 else f'{notes} signed checkpoints agree'}"
+    )
     extra = []
     if report.removed:
         extra.append(
