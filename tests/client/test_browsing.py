@@ -52,6 +52,20 @@ async def connector() -> Connector:
     return Connector()
 
 
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[None]:
+    """Grows whenever the call is sent to the server: at first, and with each retry."""
+    counted: list[None] = []
+    send = ClientSession.call_tool
+
+    async def counting(*args: Any, **options: Any) -> Any:
+        counted.append(None)
+        return await send(*args, **options)
+
+    monkeypatch.setattr(ClientSession, "call_tool", counting)
+    return counted
+
+
 async def browsing(here: Host) -> str:
     """The id of the question that waits for the browser, once a desk has it."""
     queue = here.queue
@@ -82,7 +96,9 @@ async def test_the_call_goes_on_by_itself_and_the_desk_is_empty_again(connector:
 
 
 @pytest.mark.shows("L4")
-async def test_done_sends_the_retry_again_and_the_body_runs_once(connector: Connector) -> None:
+async def test_done_sends_the_retry_again_and_the_body_runs_once(
+    connector: Connector, sent: list[None]
+) -> None:
     async with host(connector.server, MODERN, SCRIPT) as here, anyio.create_task_group() as tasks:
 
         async def finish() -> None:
@@ -94,10 +110,11 @@ async def test_done_sends_the_retry_again_and_the_body_runs_once(connector: Conn
         tasks.start_soon(finish)
         assert text_of(await here.client.call_tool("connect")) == "connected"
         assert connector.steps == ["began", "connected", "ended"]
+        assert len(sent) == 3
 
 
 @pytest.mark.shows("L4")
-async def test_done_sends_the_retry_again_over_http_too(connector: Connector) -> None:
+async def test_done_sends_the_retry_again_over_http_too(connector: Connector, sent: list[None]) -> None:
     """There the retry that is no longer waited for is a broken connection to the server."""
     async with (
         over_http(connector.server.streamable_http_app()) as url,
@@ -116,6 +133,7 @@ async def test_done_sends_the_retry_again_over_http_too(connector: Connector) ->
         tasks.start_soon(finish)
         assert text_of(await here.client.call_tool("connect")) == "connected"
         assert connector.steps == ["began", "connected", "ended"]
+        assert len(sent) == 3
 
 
 @pytest.mark.shows("L4")
@@ -145,16 +163,8 @@ async def test_a_call_that_is_cancelled_leaves_nothing_at_the_desk(connector: Co
 @pytest.mark.slow
 @pytest.mark.shows("L4")
 async def test_done_sends_a_few_retries_and_then_the_call_just_waits(
-    connector: Connector, monkeypatch: pytest.MonkeyPatch
+    connector: Connector, sent: list[None]
 ) -> None:
-    sent: list[None] = []
-    retry = ClientSession.call_tool
-
-    async def counted(*args: Any, **options: Any) -> Any:
-        sent.append(None)
-        return await retry(*args, **options)
-
-    monkeypatch.setattr(ClientSession, "call_tool", counted)
     async with host(connector.server, MODERN, SCRIPT) as here, anyio.create_task_group() as tasks:
 
         async def never_tire() -> None:

@@ -81,7 +81,9 @@ def other_app(kit: Handraise) -> tuple[Any, Starlette]:
 async def test_pages_are_part_of_the_servers_application_and_of_one_person(
     app_of: Callable[[Handraise], tuple[Any, Starlette]],
 ) -> None:
-    kit = Handraise(public_url=PUBLIC + "/", pages=Pages(sign_in=OwnSessions(signed_in)))
+    told: list[tuple[str, str]] = []
+    pages = Pages(sign_in=OwnSessions(signed_in), record=lambda what, _, why: told.append((what, why)))
+    kit = Handraise(public_url=PUBLIC + "/", pages=pages)
     server, app = app_of(kit)
     web = httpx.ASGITransport(app=app)
     enter = {"do": "enter", "s0": SECRET}
@@ -92,6 +94,7 @@ async def test_pages_are_part_of_the_servers_application_and_of_one_person(
             assert link.startswith(f"{PUBLIC}/handraise/")
             assert await fill(link, enter, web) == 401
             assert await fill(link, enter, web, "user=mallory") == 403
+            assert told == [("refused", "another person")]
             assert await fill(link, enter, web, "user=ada") == 303
             assert (await rounds.call("issue", {}, **retry))["content"][0]["text"] == SECRET
             again = await rounds.call("issue", {})
@@ -166,7 +169,9 @@ def test_pages_are_not_mounted_where_nobody_can_reach_them() -> None:
 
 @pytest.mark.shows("L10")
 async def test_the_listener_of_a_local_server_is_there_while_a_page_waits_and_goes_when_none_does() -> None:
-    server = with_tool(Handraise(pages=Pages(idle=0.05)).install(MCPServer("notes")))
+    told: list[str] = []
+    pages = Pages(idle=0.05, record=lambda what, *_: told.append(what))
+    server = with_tool(Handraise(pages=pages).install(MCPServer("notes")))
     person = AtTheBrowser()
     async with connect(server, Revision.JULY_2026, person) as client:
         runtime = RUNTIMES[server._lowlevel_server]
@@ -179,6 +184,7 @@ async def test_the_listener_of_a_local_server_is_there_while_a_page_waits_and_go
         await asyncio.wait_for(loopback[0]._watch, 5)
         assert not loopback[0].listener.is_running
         assert not runtime.pages.visits.wait_for("system")
+    assert told == ["opened", "completed"]
 
 
 @pytest.mark.shows("L10")
