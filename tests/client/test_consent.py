@@ -16,7 +16,7 @@ from mcp.shared.exceptions import MCPError
 from tests.client.hosts import ADA, NOTES, OpenGate, Ruled, host
 from tests.server.peers import REVISIONS, text_of
 
-from handraise import Handraise, NotSupported, UrlQuestion, ask, complete
+from handraise import Handraise, UrlQuestion, ask, complete
 from handraise.client import Consent
 from handraise.client.calls import CALL, Call
 from handraise.desks import Decision, Queue
@@ -27,6 +27,7 @@ from handraise.forms import Flag, Form, Text
 from handraise.policy import Policy
 from handraise.questions import Accepted, Cancelled, FormQuestion
 from handraise.revisions import Revision
+from handraise.server.calls import current_call
 from handraise.this_user import local_person
 
 URL = "https://mcp.example.com/connect?e=Zk3q"
@@ -47,11 +48,8 @@ def server() -> MCPServer:
 
     @made.tool()
     async def what_you_can() -> str:
-        try:
-            await ask.open("Look", URL, wait=False)
-        except NotSupported:
-            return "forms only"
-        return "links too"
+        can = current_call().can
+        return " ".join(name for name, declared in (("form", can("form")), ("url", can("url"))) if declared)
 
     @made.tool()
     async def files() -> str:
@@ -143,11 +141,10 @@ async def test_where_the_host_cannot_tell_which_call_asks_it_says_so() -> None:
 
 @pytest.mark.shows("N1", "N4")
 async def test_exactly_the_modes_of_the_desk_are_declared(revision: Revision) -> None:
-    async with host(server(), revision, modes=("form",)) as here:
-        assert text_of(await here.client.call_tool("what_you_can")) == "forms only"
-    async with host(server(), revision, [Line("accept")]) as here:
-        expected = "links too" if revision.url_mode else "forms only"
-        assert text_of(await here.client.call_tool("what_you_can")) == expected
+    for modes in (("form",), ("url",), ("form", "url")):
+        expected = [mode for mode in modes if mode == "form" or revision.url_mode]
+        async with host(server(), revision, modes=modes) as here:
+            assert text_of(await here.client.call_tool("what_you_can")).split() == expected
 
 
 @pytest.mark.shows("N4")
