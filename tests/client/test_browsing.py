@@ -11,8 +11,8 @@ import pytest
 from mcp import ClientSession
 from mcp.server.mcpserver import MCPServer
 from tests.client.hosts import Host, host, over_http
-from tests.client.test_consent import until
 from tests.server.peers import text_of
+from tests.waiting import until
 
 from handraise import Handraise, ask, complete
 from handraise.client.browsing import MAX_RETRIES

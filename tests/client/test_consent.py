@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +14,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.shared.exceptions import MCPError
 from tests.client.hosts import ADA, NOTES, OpenGate, Ruled, host
 from tests.server.peers import REVISIONS, text_of
+from tests.waiting import until
 
 from handraise import Handraise, UrlQuestion, ask, complete
 from handraise.client import Consent
@@ -279,13 +279,6 @@ async def test_a_gate_that_breaks_is_a_cancel_and_the_host_lives(revision: Revis
 
     async with host(server(), revision, gate=Broken()) as here:
         assert text_of(await here.client.call_tool("greet")).startswith("The person dismissed")
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait for something to become true, not longer than a few seconds."""
-    with anyio.fail_after(5):
-        while not condition():  # noqa: ASYNC110 - what is waited for has no event of its own
-            await anyio.sleep(0.01)
 
 
 @pytest.mark.shows("O7")

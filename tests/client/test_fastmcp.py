@@ -13,7 +13,8 @@ import pytest
 from fastmcp import Client, FastMCP
 from mcp.shared.exceptions import MCPError
 from tests.client.hosts import ADA, NOTES, OpenGate, over_http
-from tests.client.test_consent import URL, asks_itself, until
+from tests.client.test_consent import URL, asks_itself
+from tests.waiting import until
 
 from handraise import Handraise, UrlQuestion, ask, complete
 from handraise.client import Consent, Roots

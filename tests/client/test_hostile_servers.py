@@ -13,8 +13,9 @@ from mcp import InputRequiredRoundsExceededError
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import Context, MCPServer
 from tests.client.hosts import OpenGate, host
-from tests.client.test_consent import server, until
+from tests.client.test_consent import server
 from tests.server.peers import REVISIONS, text_of
+from tests.waiting import until
 
 from handraise.desks import Decision
 from handraise.desks.gate import PolicyGate

@@ -14,8 +14,8 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from pydantic import FileUrl
 from tests.client.hosts import ADA, NOTES, OpenGate, Ruled, host
-from tests.client.test_consent import until
 from tests.server.peers import REVISIONS, connect, text_of
+from tests.waiting import until
 
 from handraise import Handraise, NotSupported, ask
 from handraise.client import Consent, Roots

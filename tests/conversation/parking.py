@@ -29,13 +29,6 @@ async def within(work: Awaitable[T], seconds: float = _LIMIT) -> T:
     return await asyncio.wait_for(work, seconds)
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait until something is true that has no event of its own."""
-    async with asyncio.timeout(_LIMIT):
-        while not condition():  # noqa: ASYNC110
-            await asyncio.sleep(0.005)
-
-
 async def breathe(times: int = 10) -> None:
     """Let every task that can go on go on."""
     for _ in range(times):

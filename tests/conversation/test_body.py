@@ -21,9 +21,9 @@ from tests.conversation.parking import (
     breathe,
     leave,
     one_question,
-    until,
     within,
 )
+from tests.waiting import until
 
 from handraise.conversation import Conversation, Outcome, RoundRecord, SettledError, Store
 from handraise.conversation.recorded import Record

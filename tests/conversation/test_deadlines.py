@@ -6,7 +6,7 @@ import asyncio
 from functools import partial
 from typing import Any
 
-from tests.conversation.parking import until
+from tests.waiting import until
 
 from handraise.conversation.deadlines import Deadlines
 

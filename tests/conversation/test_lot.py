@@ -18,9 +18,9 @@ from tests.conversation.parking import (
     ask,
     one_question,
     two_questions,
-    until,
     within,
 )
+from tests.waiting import until
 
 from handraise.conversation import TOKEN_PREFIX, Conversation, RoundRecord, SettledError, Store
 from handraise.conversation.rounds import Asked

@@ -17,9 +17,9 @@ from tests.conversation.parking import (
     once,
     one_question,
     two_questions,
-    until,
     within,
 )
+from tests.waiting import until
 
 from handraise.conversation import Conversation, SettledError, Store
 from handraise.errors import Expired, NotReplayable, StateRefused

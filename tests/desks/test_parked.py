@@ -46,7 +46,7 @@ class Desk:
         self.desk = ParkedDesk(self.queue, self.code, self.output, as_json=as_json, show=show, advice=advice)
 
     async def prints(self, fits: Callable[[str], bool]) -> str:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while not fits(self.output.getvalue()):
                 self.output.flushed.clear()
                 await self.output.flushed.wait()

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from tests.gateway.test_passing import CALL, FORM, either_client, either_server
-from tests.gateway.wire import WireClient, until
+from tests.gateway.wire import WireClient
+from tests.waiting import until
 
 from handraise.client import recording
 from handraise.gateway import relay
@@ -28,7 +29,7 @@ async def ledger(tmp_path: Path) -> AsyncIterator[Ledger]:
 
 async def ending(ledger: Ledger) -> str:
     """How the question ended, as soon as the ledger knows."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while True:
             await ledger.finish()
             kinds = [event.kind async for _, event in ledger.events()]

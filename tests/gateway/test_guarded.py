@@ -13,8 +13,9 @@ from tests.gateway.parking.test_taking_over import keepers
 from tests.gateway.peers import gateway
 from tests.gateway.several.test_switchboard import two_shops
 from tests.gateway.test_guarding import DESTRUCTIVE, files, rules
-from tests.gateway.wire import WireClient, until
+from tests.gateway.wire import WireClient
 from tests.server.peers import REVISIONS, Person, text_of
+from tests.waiting import until
 
 from handraise.desks import Decision
 from handraise.desks.scripted import Line

@@ -7,8 +7,9 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
-from tests.gateway.wire import WireClient, until
+from tests.gateway.wire import WireClient
 from tests.gateway.wire_http import over_http
+from tests.waiting import until
 
 from handraise.desks import Decision
 from handraise.gateway.messages import made, notice, request, response

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from tests.gateway.parking.test_taking_over import keepers
 from tests.gateway.test_passing import CALL, FORM, SAMPLED, SAMPLING, either_client
-from tests.gateway.wire import WireClient, until
+from tests.gateway.wire import WireClient
+from tests.waiting import until
 
 from handraise.desks import Decision
 from handraise.gateway.messages import Message, fault, response

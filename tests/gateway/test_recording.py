@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from tests.gateway.peers import gateway
 from tests.gateway.test_passing import CALL, FORM, either_client, either_server
-from tests.gateway.wire import WireClient, WireServer, until
+from tests.gateway.wire import WireClient, WireServer
 from tests.server.peers import REVISIONS, Person, accept, text_of
+from tests.waiting import until
 
 from handraise.desks import Decision
 from handraise.desks.scripted import Line
@@ -105,7 +106,7 @@ async def answered(client: WireClient, able: bool) -> Message:
 
 async def ending(ledger: Ledger) -> Event:
     """What the ledger says last, once the question is over."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while True:
             await ledger.finish()
             events = [event async for _, event in ledger.events()]

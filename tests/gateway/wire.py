@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.client.hosts import OpenGate
 from tests.gateway.peers import NOTES, opening
+from tests.waiting import until
 
 from handraise.desks import Queue
 from handraise.gateway.asking import Asking
@@ -166,13 +167,6 @@ class WireClient:
         """The next message of this kind, when it comes."""
         await until(lambda: any(each.method == method for each in self.got))
         return self.take(method)
-
-
-async def until(holds: Callable[[], object]) -> None:
-    """Wait until something holds, bounded."""
-    async with asyncio.timeout(5):
-        while not holds():  # noqa: ASYNC110 - there is no event: what is waited for is any state
-            await asyncio.sleep(0.001)
 
 
 def again(message: Message, **changes: Any) -> Message:

@@ -61,7 +61,7 @@ async def test_two_posts_at_once_are_one_answer(house: House) -> None:
     page: SecretPage[Secret] = SecretPage("Key", (SecretField(ONE),), check=slow)
     visit, browser = house.ask(page), house.browser()
     await browser.open(visit)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         first, second = await asyncio.gather(browser.enter(visit, "one"), browser.enter(visit, "two"))
     assert sorted([first.status_code, second.status_code]) == [303, 409]
     assert len(house.settled) == 1

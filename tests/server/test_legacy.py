@@ -57,7 +57,7 @@ async def test_calls_that_name_their_questions_alike_get_their_own_answers(
         await both_asked.wait()
         return accept(answer=params.message.rstrip("?").split()[-1])
 
-    async with connect(make_server(), revision, person) as client, asyncio.timeout(5):
+    async with connect(make_server(), revision, person) as client, asyncio.timeout(30):
         results = await asyncio.gather(*(client.call_tool(tool, {"who": who}) for who in ("ann", "bob")))
     assert [text_of(result) for result in results] == ["ann", "bob"]
 

@@ -19,6 +19,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from tests.server.rounds import Rounds, accepted, by_hand, sign_in
 from tests.server.shop import Effects, make_shop
+from tests.waiting import until
 
 from handraise import Accepted, Handraise, SqliteStore, ask, once, replayable
 from handraise.conversation import Lot
@@ -68,13 +69,6 @@ async def is_refused(work: Any) -> str:
     assert refused.value.error.code == -32602
     assert refused.value.error.data == {"reason": "invalid_request_state"}
     return refused.value.error.message
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait for something to become true, not longer than a few seconds."""
-    with anyio.fail_after(5):
-        while not condition():  # noqa: ASYNC110
-            await anyio.sleep(0.01)
 
 
 def lot_of(server: MCPServer) -> Lot:
@@ -514,7 +508,7 @@ async def test_nothing_of_a_call_is_left_in_the_file_after_its_window(path: Path
             second = await go_on(rounds, "order", first, answer=answer)
             await go_on(rounds, "order", second, confirm=True)
         store = SqliteStore(path)
-        with anyio.fail_after(5):
+        with anyio.fail_after(30):
             while await store.find_round(second["requestState"]) is not None:  # noqa: ASYNC110
                 await anyio.sleep(0.02)
         assert await store.prune(float("inf")) == 0

@@ -149,7 +149,7 @@ async def begin(http: httpx2.AsyncClient, node: Node) -> str:
 
 async def arrival(peer: Peer, body: str) -> None:
     """Wait until a request with this body came."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while await peer.came.get() != body:
             pass
 

@@ -88,7 +88,7 @@ class Wire:
         await self.send_stream.send(SessionMessage(parsed))
 
     async def receive(self) -> dict[str, Any]:
-        with anyio.fail_after(5):
+        with anyio.fail_after(30):
             got = await self.receive_stream.receive()
         dumped: dict[str, Any] = got.message.model_dump(by_alias=True, exclude_none=True)
         return dumped

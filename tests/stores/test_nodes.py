@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from mcp.server.mcpserver import MCPServer
-from tests.conversation.parking import Log, Parking, ask, one_question, two_questions, until, within
+from tests.conversation.parking import Log, Parking, ask, one_question, two_questions, within
 from tests.postgres import PostgresServer
 from tests.stores.conftest import Nodes
+from tests.waiting import until
 
 from handraise import Handraise
 from handraise.conversation import Conversation

@@ -8,8 +8,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from tests.conversation.parking import Log, Parking, breathe, one_question, until, within
+from tests.conversation.parking import Log, Parking, breathe, one_question, within
 from tests.stores.conftest import Nodes
+from tests.waiting import until
 
 from handraise.stores.postgres import PostgresStore
 

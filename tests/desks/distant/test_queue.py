@@ -54,7 +54,7 @@ async def followed(other: Other) -> AsyncIterator[DistantQueue]:
 
 async def seen(queue: Queue, *waiting: Waiting) -> None:
     """Until just these wait there."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         async for now in queue.changes():
             if now == waiting:
                 return
@@ -129,7 +129,7 @@ async def test_a_draft_goes_there_and_comes_from_there() -> None:
 
 
 async def test_following_ends_when_nothing_waits_any_more() -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await DistantQueue(lambda: [DOOR], Other().ask).follow(0.1)
 
 

@@ -108,7 +108,7 @@ class Office:
 
     async def decided(self, at: int = 0) -> Decision:
         """How a question ended."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             return await self.asked[at]
 
     def wait(self, seconds: float = 1.0) -> None:
