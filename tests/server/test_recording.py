@@ -128,6 +128,34 @@ async def test_a_call_that_failed_with_the_answer_is_recorded_so(revision: Revis
     assert last.used.ended == "error"
 
 
+async def refuse(handraise: Handraise, writing: bool) -> None:
+    """The disk of the ledger takes nothing any more, or again."""
+    assert handraise._ledger is not None
+    store = handraise._ledger.store
+    assert isinstance(store, SqliteStore)
+    await store._file.read(lambda db, _: db.execute(f"PRAGMA query_only = {writing}").fetchall())
+
+
+@pytest.mark.shows("G5")
+@pytest.mark.parametrize("shared", [False, True], ids=["in a file of its own", "in the store"])
+async def test_a_question_that_cannot_be_recorded_reaches_nobody(
+    revision: Revision, tmp_path: Path, shared: bool
+) -> None:
+    handraise = Handraise(store=tmp_path / "store.db", ledger=True if shared else tmp_path / "ledger.db")
+    made = handraise.install(MCPServer("notes"))
+
+    @made.tool()
+    async def greet() -> str:
+        return str(await ask.text("Who are you?"))
+
+    async with host(made, revision, [Line("accept", {"answer": "Ada"})]) as here:
+        await refuse(handraise, True)
+        with suppress(MCPError):
+            assert (await here.client.call_tool("greet")).is_error
+        await refuse(handraise, False)
+        assert here.gate.seen == []
+
+
 @pytest.mark.shows("G5")
 @pytest.mark.parametrize("shared", [False, True], ids=["in a file of its own", "in the store"])
 async def test_an_answer_that_cannot_be_recorded_does_not_reach_the_body(
@@ -142,24 +170,17 @@ async def test_an_answer_that_cannot_be_recorded_does_not_reach_the_body(
         given.append(await ask.text("Who are you?"))
         return "Hello"
 
-    async def refuse(writing: bool) -> None:
-        """The disk takes nothing any more, or again."""
-        assert handraise._ledger is not None
-        store = handraise._ledger.store
-        assert isinstance(store, SqliteStore)
-        await store._file.read(lambda db, _: db.execute(f"PRAGMA query_only = {writing}").fetchall())
-
     async with host(made, revision, [Line("accept", {"answer": "Ada"})]) as here:
         decide = here.consent._decide
 
         async def decided(waiting: Any, recording: Any) -> Any:
-            await refuse(True)
+            await refuse(handraise, True)
             return await decide(waiting, recording)
 
         here.consent._decide = decided  # type: ignore[method-assign]
         with suppress(MCPError):
             assert (await here.client.call_tool("greet")).is_error
-        await refuse(False)
+        await refuse(handraise, False)
     assert given == []
 
 
