@@ -160,6 +160,16 @@ async def test_a_state_that_is_no_text_at_all_is_refused_like_any_other(
             await within(parking.retry(state, {"name": "Eve"}))
 
 
+@pytest.mark.shows("C2")
+async def test_a_state_that_is_longer_than_any_of_ours_never_reaches_the_store(log: Log) -> None:
+    store = Unsteady()
+    store.failing = {"find_round", "consume"}
+    parking = Parking(one_question(log), store)
+    for length in (64, 1_000_000):
+        with pytest.raises(StateRefused):
+            await within(parking.retry(TOKEN_PREFIX + "0" * length, {"name": "Eve"}))
+
+
 @pytest.mark.shows("C3")
 async def test_the_round_of_one_conversation_says_nothing_to_another(store: Store, log: Log) -> None:
     parking = Parking(two_questions(log), store)

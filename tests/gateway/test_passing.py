@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
-from tests.gateway.wire import WireClient
+from tests.gateway.wire import WireClient, spelled
 from tests.gateway.wire_http import over_http
 from tests.waiting import until
 
@@ -53,8 +53,10 @@ async def test_what_nobody_knows_passes_byte_for_byte_within_an_era(begun: Begin
     sent = client.ask(7, "vendor/odd", {"deep": [{"é": None}]}, **{"vendor/x": 1})
     assert (await client.server.taken("vendor/odd")).raw == sent.raw
     for odd in (
-        made({"jsonrpc": "2.0", "method": "notifications/vendor/odd", "params": {"a": 1}, "extra": 2}),
-        made({"jsonrpc": "2.0", "id": 7, "result": {"odd": 1.50}, "extra": []}),
+        spelled(
+            made({"jsonrpc": "2.0", "method": "notifications/vendor/odd", "params": {"a": 1}, "extra": 2})
+        ),
+        spelled(made({"jsonrpc": "2.0", "id": 7, "result": {"odd": "é"}, "extra": []})),
     ):
         client.server.say(odd)
         assert (await client.taken(odd.method)).raw == odd.raw
@@ -238,6 +240,7 @@ async def test_a_modern_server_gets_sampling_roots_and_a_question_in_one_round(
     assert (await client.taken()).id == (2 if modern else 1)
 
 
+@pytest.mark.shows("W1")
 @either_client
 @either_server
 async def test_a_cancelled_call_is_cancelled_at_its_server(begun: Begin, modern: bool, behind: bool) -> None:
@@ -272,6 +275,7 @@ async def test_a_round_that_the_client_did_not_hear_of_is_not_asked_once_its_ser
     }
 
 
+@pytest.mark.shows("W1")
 async def test_a_legacy_server_takes_its_question_back(begun: Begin) -> None:
     client = await begun(modern=False, behind=False, able={})
     client.ask(1, "tools/call", CALL)
@@ -282,6 +286,7 @@ async def test_a_legacy_server_takes_its_question_back(begun: Begin) -> None:
     await until(lambda: not client.queue.waiting())
 
 
+@pytest.mark.shows("W1")
 @either_client
 @either_server
 async def test_progress_comes_under_the_clients_own_token(begun: Begin, modern: bool, behind: bool) -> None:
@@ -292,6 +297,7 @@ async def test_progress_comes_under_the_clients_own_token(begun: Begin, modern: 
     assert (await client.taken("notifications/progress")).params == {"progressToken": "mine", "progress": 1}
 
 
+@pytest.mark.shows("W1")
 async def test_progress_after_a_round_comes_under_the_token_of_the_retry(begun: Begin) -> None:
     client = await begun(modern=True, behind=False)
     client.ask(1, "tools/call", CALL, progressToken="first")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,7 @@ from handraise.gateway.bridges.eras import EraLink
 from handraise.gateway.front import Front
 from handraise.gateway.home import Home
 from handraise.gateway.links import Place
-from handraise.gateway.messages import Message, fault, made, notice, request, response
+from handraise.gateway.messages import Message, fault, made, notice, read, request, response
 from handraise.gateway.options import Options
 from handraise.gateway.peers import CAPABILITIES_KEY, MODERN, NOVEMBER, VERSION_KEY
 from handraise.gateway.upstreams import Source
@@ -145,12 +146,12 @@ class WireClient:
         """Send a request with everything that the client's era wants in it; as it was sent."""
         envelope = {VERSION_KEY: MODERN, CAPABILITIES_KEY: self.able} if self.modern else {}
         whole = {**envelope, **meta}
-        sent = request(id, method, {**(params or {}), **({"_meta": whole} if whole else {})})
+        sent = spelled(request(id, method, {**(params or {}), **({"_meta": whole} if whole else {})}))
         self.say(sent)
         return sent
 
     def tell(self, method: str, params: dict[str, Any]) -> Message:
-        sent = notice(method, params)
+        sent = spelled(notice(method, params))
         self.say(sent)
         return sent
 
@@ -172,3 +173,10 @@ class WireClient:
 def again(message: Message, **changes: Any) -> Message:
     """The same message with other members."""
     return made({**message.body, **changes})
+
+
+def spelled(message: Message) -> Message:
+    """The same as another program writes it, with spaces and escapes that ours has not."""
+    [other] = read(json.dumps(message.body).encode())
+    assert other.raw != message.raw
+    return other
