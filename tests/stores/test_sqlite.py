@@ -128,6 +128,19 @@ async def test_contents_are_gone_from_the_files_when_the_conversation_is_over(
             assert db.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
 
 
+@pytest.mark.shows("S6")
+async def test_contents_of_an_abandoned_conversation_are_gone_from_the_files_after_its_window(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    await fill(store)
+    with opened(tmp_path / "store.db") as db:
+        kept = db.execute("SELECT questions, answers, outcome_value FROM rounds").fetchone()
+        steps = [entry for (entry,) in db.execute("SELECT entry FROM journal")]
+    assert steps
+    assert await store.prune(NOW + 365 * 86_400) >= 1
+    assert not [blob for blob in (*kept, *steps) if blob in bytes_in(tmp_path)]
+
+
 # What happens when somebody writes to it.
 
 
