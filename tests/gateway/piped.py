@@ -50,6 +50,12 @@ class PipedLink(ProcessLink):
             message = message.with_(params={**message.params, "protocolVersion": str(self._only)})
         super().send(message)
 
+    async def aclose(self) -> None:
+        """It goes on for whoever comes next."""
+
+    async def end(self) -> None:
+        await super().aclose()
+
 
 class PipedPort(StdioPort):
     """A client at the other ends of two pipes."""
@@ -115,8 +121,10 @@ class PipedClient:
         await self._cm.__aexit__(*error)
 
 
-async def open_piped(only: Revision) -> Link:
+@asynccontextmanager
+async def piped(only: Revision) -> AsyncIterator[Link]:
     """A link to a server's own process."""
     link = PipedLink(only)
     await link.open()
-    return link
+    yield link
+    await link.end()

@@ -11,7 +11,7 @@ import pytest
 from tests.client.hosts import OpenGate
 from tests.gateway.notes import make_notes
 from tests.gateway.peers import NOTES, Gateway, MemoryLink, _ClientSide, connect, opening
-from tests.gateway.piped import PipedClient, open_piped
+from tests.gateway.piped import PipedClient, piped
 from tests.gateway.test_http import served
 from tests.server.peers import CANCEL, DECLINE, REVISIONS, Person, accept, text_of
 
@@ -134,15 +134,21 @@ async def test_the_same_questions_have_the_same_outcomes(
 @pytest.mark.parametrize("server", REVISIONS, ids=lambda revision: f"server-{revision}")
 async def test_real_pipes_and_a_real_process_make_no_difference(server: Revision) -> None:
     """The lines above are in memory. Here they go through the system, with one process for all clients."""
-    process = await open_piped(server)
-    for client in REVISIONS:
-        shared = EraLink(process)
+    async with piped(server) as process:
 
-        async def again(link: Link = shared) -> Link:
-            return link
+        async def again() -> Link:
+            return EraLink(process)
 
-        await ask_everything(client, server, "pipes", again)
-    await process.aclose()
+        for client in REVISIONS:
+            for front in ("pipes", "http"):
+                await ask_everything(client, server, front, again)
+
+
+@pytest.mark.parametrize("server", REVISIONS, ids=lambda revision: f"server-{revision}")
+async def test_real_pipes_to_a_server_over_http_make_no_difference(server: Revision) -> None:
+    async with behind("http", server) as opened:
+        for client in REVISIONS:
+            await ask_everything(client, server, "pipes", opened)
 
 
 async def ask_everything(

@@ -108,21 +108,28 @@ async def test_an_answer_of_few_possible_values_cannot_be_found_out_by_trying_th
         assert digest(value).encode() not in everything
 
 
+def contents_in(folder: Path) -> list[bytes]:
+    """What a round and its journal have in the file, sealed."""
+    with opened(folder / "store.db") as db:
+        kept = db.execute("SELECT questions, answers, outcome_value FROM rounds").fetchone()
+        steps = [entry for (entry,) in db.execute("SELECT entry FROM journal")]
+    assert steps
+    return [*kept, *steps]
+
+
 @pytest.mark.shows("S6")
 async def test_contents_are_gone_from_the_files_when_the_conversation_is_over(
     store: SqliteStore, tmp_path: Path
 ) -> None:
     await fill(store)
-    with opened(tmp_path / "store.db") as db:
-        kept = db.execute("SELECT questions, answers, outcome_value FROM rounds").fetchone()
-        steps = [entry for (entry,) in db.execute("SELECT entry FROM journal")]
-    assert all(blob in bytes_in(tmp_path) for blob in (*kept, *steps))
+    contents = contents_in(tmp_path)
+    assert all(blob in bytes_in(tmp_path) for blob in contents)
     await store.end("c1", until=NOW + 60)
     with opened(tmp_path / "store.db") as db:
         assert db.execute("SELECT questions, answers FROM rounds").fetchall() == [(None, None)]
         assert db.execute("SELECT count(*) FROM journal").fetchone() == (0,)
     assert await store.prune(NOW + 60) == 1
-    assert not [blob for blob in (*kept, *steps) if blob in bytes_in(tmp_path)]
+    assert not [blob for blob in contents if blob in bytes_in(tmp_path)]
     with opened(tmp_path / "store.db") as db:
         for table in ("rounds", "journal", "flows"):
             assert db.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
@@ -133,12 +140,9 @@ async def test_contents_of_an_abandoned_conversation_are_gone_from_the_files_aft
     store: SqliteStore, tmp_path: Path
 ) -> None:
     await fill(store)
-    with opened(tmp_path / "store.db") as db:
-        kept = db.execute("SELECT questions, answers, outcome_value FROM rounds").fetchone()
-        steps = [entry for (entry,) in db.execute("SELECT entry FROM journal")]
-    assert steps
+    contents = contents_in(tmp_path)
     assert await store.prune(NOW + 365 * 86_400) >= 1
-    assert not [blob for blob in (*kept, *steps) if blob in bytes_in(tmp_path)]
+    assert not [blob for blob in contents if blob in bytes_in(tmp_path)]
 
 
 # What happens when somebody writes to it.
