@@ -98,6 +98,38 @@ async def test_other_arguments_are_another_call(revision: Revision) -> None:
         assert ticket_in(one) != ticket_in(other)
 
 
+async def test_tickets_cannot_be_counted_or_worked_out(revision: Revision) -> None:
+    """The same call in two gateways: what is the same about it is not what its ticket is made of."""
+    tickets = []
+    for _ in range(2):
+        async with gateway(options=QUICK, script=LEAVE) as (_, connect), connect(revision) as client:
+            for title in ("plans", "drafts"):
+                tickets.append(ticket_in(await client.call_tool("delete", {"title": title})))
+    assert len(set(tickets)) == 4
+    assert min(map(len, tickets)) >= 22, "128 bits, in letters of six"
+
+
+async def test_a_ticket_is_told_when_its_call_is_kept_and_not_before(revision: Revision) -> None:
+    kept = asyncio.Event()
+
+    class Slow(MemoryTickets):
+        async def open(self, ticket: Ticket) -> None:
+            await kept.wait()
+            await super().open(ticket)
+
+    keeper = Keeper(Slow(), MemoryStore())
+    async with (
+        gateway(options=QUICK, script=LEAVE, keeper=keeper) as (seen, connect),
+        connect(revision) as client,
+    ):
+        parking = asyncio.create_task(client.call_tool("delete", {"title": "plans"}))
+        await waiting(seen)
+        await asyncio.sleep(4 * QUICK.hold)
+        assert not parking.done()
+        kept.set()
+        assert ticket_in(await parking)
+
+
 async def test_a_ticket_that_never_was_opens_nothing(revision: Revision) -> None:
     async with gateway(options=QUICK) as (_, connect), connect(revision) as client:
         nothing = await client.call_tool("handraise_resume", {"ticket": "guess"})
