@@ -25,7 +25,7 @@ from handraise.gateway.asking import Asking
 from handraise.gateway.bridges.eras import EraLink
 from handraise.gateway.front import Front
 from handraise.gateway.home import Home
-from handraise.gateway.links import Link, Place
+from handraise.gateway.links import DirectLink, Link
 from handraise.gateway.messages import Message, fault, read
 from handraise.gateway.options import Options
 from handraise.gateway.parking.taking_over import Keeper
@@ -36,13 +36,11 @@ from handraise.revisions import Revision
 NOTES = Upstream("my notes", ("python", "notes.py"))
 
 
-class MemoryLink:
+class MemoryLink(DirectLink):
     """A link to a server of the SDK in this process, which speaks one revision only, if told so."""
 
     def __init__(self, server: MCPServer, only: Revision | None = None, upstream: Upstream = NOTES) -> None:
-        self.on_message: Callable[[Message], None] = lambda message: None
-        self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
-        self.source = Source(upstream)
+        super().__init__(Source(upstream))
         self.sent: list[Message] = []
         self.received: list[Message] = []
         self._server = server
@@ -81,12 +79,6 @@ class MemoryLink:
                 self.received.append(message)
                 self.on_message(message)
 
-    def source_of(self, message: Message) -> Source:
-        return self.source
-
-    async def locate(self, message: Message) -> Place | None:
-        return Place(self.source, message)
-
     def send(self, message: Message) -> None:
         self.sent.append(message)
         if (refused := self._refused(message)) is not None:
@@ -107,9 +99,6 @@ class MemoryLink:
         if self._only.modern and message.method == "initialize":
             return fault(message.id, -32022, "Unsupported", {"supported": ["2026-07-28"], "requested": ""})
         return None
-
-    def reissue(self, message: Message, round: dict[str, Any]) -> bool:
-        return False
 
     def die(self) -> None:
         """Be gone from one moment to the next."""

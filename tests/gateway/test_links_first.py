@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from tests.client.hosts import OpenGate
@@ -17,7 +15,7 @@ from handraise.gateway.asking import Asking
 from handraise.gateway.bridges.eras import EraLink
 from handraise.gateway.front import Front
 from handraise.gateway.home import Home
-from handraise.gateway.links import Place
+from handraise.gateway.links import DirectLink
 from handraise.gateway.messages import Message, fault, notice, response
 from handraise.gateway.options import Options
 from handraise.gateway.upstreams import Source
@@ -38,23 +36,12 @@ HELLO = {
 }
 
 
-class Demanding:
+class Demanding(DirectLink):
     """A server of 2025-11-25 that wants a link to be opened before it does anything."""
 
     def __init__(self) -> None:
-        self.on_message: Callable[[Message], None] = lambda message: None
-        self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
-        self.source = Source(NOTES)
+        super().__init__(Source(NOTES))
         self.calls = 0
-
-    def source_of(self, message: Message) -> Source:
-        return self.source
-
-    async def locate(self, message: Message) -> Place | None:
-        return Place(self.source, message)
-
-    def reissue(self, message: Message, round: dict[str, Any]) -> bool:
-        return False
 
     def send(self, message: Message) -> None:
         match message.method:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
 from typing import Any
 
 from tests.client.hosts import OpenGate
@@ -16,7 +15,7 @@ from handraise.gateway.asking import Asking
 from handraise.gateway.bridges.eras import EraLink
 from handraise.gateway.front import Front
 from handraise.gateway.home import Home
-from handraise.gateway.links import Place
+from handraise.gateway.links import DirectLink
 from handraise.gateway.messages import Message, fault, made, notice, read, request, response
 from handraise.gateway.options import Options
 from handraise.gateway.peers import CAPABILITIES_KEY, MODERN, NOVEMBER, VERSION_KEY
@@ -32,25 +31,14 @@ OFFERS = {
 ABLE = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {"listChanged": True}}
 
 
-class WireServer:
+class WireServer(DirectLink):
     """A server of one era: shakes hands by itself, and leaves the rest to the test."""
 
     def __init__(self, *, modern: bool, legacy: str = NOVEMBER) -> None:
-        self.on_message: Callable[[Message], None] = lambda message: None
-        self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
-        self.source = Source(NOTES)
+        super().__init__(Source(NOTES))
         self.got: list[Message] = []
         self.modern = modern
         self.legacy = legacy
-
-    def source_of(self, message: Message) -> Source:
-        return self.source
-
-    async def locate(self, message: Message) -> Place | None:
-        return Place(self.source, message)
-
-    def reissue(self, message: Message, round: dict[str, Any]) -> bool:
-        return False
 
     async def aclose(self) -> None: ...
 

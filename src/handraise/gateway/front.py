@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
+from handraise.gateway.bridges.eras import is_modern
 from handraise.gateway.home import Home
 from handraise.gateway.legacy import LegacyRelay
 from handraise.gateway.links import Link, Port
 from handraise.gateway.messages import Message
 from handraise.gateway.modern import ModernRelay
-from handraise.gateway.peers import peer_of_envelope
 from handraise.gateway.relay import Relay
 
 
@@ -40,5 +40,4 @@ class Front:
 
 def relay_for(message: Message, link: Link, home: Home, port: Port) -> Relay:
     """The relay for a client that begins with this message."""
-    modern = peer_of_envelope(message.params) is not None
-    return (ModernRelay if modern else LegacyRelay)(link, home, port)
+    return (ModernRelay if is_modern(message) else LegacyRelay)(link, home, port)

@@ -44,6 +44,24 @@ class Link(Protocol):
         ...
 
 
+class DirectLink:
+    """What a link that leads to one server has: there is nothing to find out, and it knows no rounds."""
+
+    def __init__(self, source: Source) -> None:
+        self.on_message: Callable[[Message], None] = lambda message: None
+        self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
+        self.source = source
+
+    def source_of(self, message: Message) -> Source:
+        return self.source
+
+    async def locate(self, message: Message) -> Place | None:
+        return Place(self.source, message)
+
+    def reissue(self, message: Message, round: dict[str, Any]) -> bool:
+        return False
+
+
 class Port(Protocol):
     """The way back to a client: all of it, or the answer to one of its requests."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 Id: TypeAlias = int | str | float
@@ -140,23 +140,21 @@ def fault(id: Id | None, code: int, message: str, data: Any = None) -> Message:
     return made({"jsonrpc": "2.0", "id": id, "error": error})
 
 
-def read(raw: bytes) -> Iterator[Message]:
+def read(raw: bytes) -> list[Message]:
     """The messages in some bytes: one, or those of a batch; none when they cannot be read as JSON-RPC.
 
     Bytes that are no UTF-8 are read as clients read them, with replacements: what a client understands must not
     pass unread.
     """
     if len(raw) > LONG and (plain := _PLAIN.match(raw)) and not any(word in raw for word in _TELLING):
-        yield Message(raw, None, id=json.loads(plain[1]))
-        return
+        return [Message(raw, None, id=json.loads(plain[1]))]
     try:
         body = json.loads(raw.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
-        return
+        return []
     if isinstance(body, dict):
-        yield Message(raw, body)
-    elif isinstance(body, list):
-        yield from (made(each) for each in body if isinstance(each, dict))
+        return [Message(raw, body)]
+    return [made(each) for each in body if isinstance(each, dict)] if isinstance(body, list) else []
 
 
 def too_long(start: bytes) -> Message:

@@ -96,9 +96,8 @@ class ModernRelay(Relay):
         self._again(call, rest, round_.source)
 
     def _take_server_request(self, message: Message) -> None:
-        self.port.send(
-            message
-        )  # there are none on this revision; what there is nevertheless is not ours to judge
+        # There are none on this revision; what there is nevertheless is not ours to judge.
+        self.port.send(message)
 
     def _finish(self, call: Call, message: Message) -> None:
         if message.source is not None and not message.source.revision:

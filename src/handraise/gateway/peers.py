@@ -85,9 +85,8 @@ def union(capabilities: Mapping[str, Any], modes: Collection[Mode]) -> dict[str,
     known = capabilities.get("elicitation")
     declared = dict(known) if isinstance(known, Mapping) else {}
     if isinstance(known, Mapping) and "url" not in declared:
-        declared.setdefault(
-            "form", {}
-        )  # `elicitation: {}` means forms; naming links beside it must not undo that
+        # `elicitation: {}` means forms; naming links beside it must not undo that.
+        declared.setdefault("form", {})
     for mode in sorted(modes):
         declared.setdefault(mode, {})
     return {**capabilities, "elicitation": declared}

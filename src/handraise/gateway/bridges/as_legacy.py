@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import count
 from typing import Any, Final
 
+from handraise.gateway.bridges.bridge import Bridge
 from handraise.gateway.bridges.listening import Listening
 from handraise.gateway.bridges.rounds import RoundCall, hello
-from handraise.gateway.links import Link, Place
+from handraise.gateway.links import Link
 from handraise.gateway.messages import Id, Message, fault, known, notice, request, response
 from handraise.gateway.peers import (
     CAPABILITIES_KEY,
@@ -25,7 +26,6 @@ from handraise.gateway.peers import (
     SUBSCRIPTION_KEY,
     VERSION_KEY,
 )
-from handraise.gateway.upstreams import Source
 
 _ENDED_HERE: Final = (
     "notifications/initialized",
@@ -35,13 +35,11 @@ _ENDED_HERE: Final = (
 _PAUSES: Final = (0.05, 0.1, 0.25, 0.5, 1.0)
 
 
-class AsLegacy:
+class AsLegacy(Bridge):
     """The bridge from a client that shook hands."""
 
     def __init__(self, link: Link, refusal: Message) -> None:
-        self.on_message: Callable[[Message], None] = lambda message: None
-        self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
-        self._link = link
+        super().__init__(link)
         self._refusal = refusal
         """What the server said to `initialize`; the client hears it if the server is not modern, either."""
         self._envelope: dict[str, Any] = {VERSION_KEY: MODERN}
@@ -51,13 +49,6 @@ class AsLegacy:
         self._listening = Listening()
         self._fresh = count(1)
         link.on_message = self._from_server
-        link.on_closed = lambda source, last: self.on_closed(source, last)
-
-    def source_of(self, message: Message) -> Source:
-        return self._link.source_of(message)
-
-    async def locate(self, message: Message) -> Place | None:
-        return await self._link.locate(message)
 
     def reissue(self, message: Message, round: dict[str, Any]) -> bool:
         assert message.id is not None

@@ -6,33 +6,31 @@ The upstream call stays alive: its question ends the client's round, and the cli
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import count
 from typing import Any, Final
 
+from handraise.gateway.bridges.bridge import Bridge
 from handraise.gateway.bridges.browsing import Browsing, links_in
 from handraise.gateway.bridges.handshake import Handshake
 from handraise.gateway.bridges.listeners import CHANGES, Listeners
 from handraise.gateway.bridges.turns import BridgedCall, Turn, Turns, discovery, input_request, stamped
 from handraise.gateway.errands import Errands
-from handraise.gateway.links import Link, Place
+from handraise.gateway.links import Link
 from handraise.gateway.links_first import COMPLETE
 from handraise.gateway.messages import Id, Message, fault, known, request, response
 from handraise.gateway.peers import MODERN
-from handraise.gateway.upstreams import Source
 
 ELICIT: Final = "elicitation/create"
 _INPUTS: Final = (ELICIT, "sampling/createMessage", "roots/list")
 _ASKING: Final = ("tools/call", "prompts/get", "resources/read")
 
 
-class AsModern:
+class AsModern(Bridge):
     """The bridge from a client without a handshake."""
 
     def __init__(self, link: Link) -> None:
-        self.on_message: Callable[[Message], None] = lambda message: None
-        self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
-        self._link = link
+        super().__init__(link)
         self._handshake = Handshake(link)
         self._calls: dict[Id, BridgedCall] = {}
         self._turns = Turns()
@@ -41,13 +39,6 @@ class AsModern:
         self._fresh = count(1)
         self._errands = Errands()
         link.on_message = self._from_server
-        link.on_closed = lambda source, last: self.on_closed(source, last)
-
-    def source_of(self, message: Message) -> Source:
-        return self._link.source_of(message)
-
-    async def locate(self, message: Message) -> Place | None:
-        return await self._link.locate(message)
 
     def reissue(self, message: Message, round: dict[str, Any]) -> bool:
         return False

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any, Final
 
 from handraise.gateway.accounts.challenge import ACCOUNT_NEEDED
 from handraise.gateway.bridges.as_legacy import AsLegacy
 from handraise.gateway.bridges.as_modern import AsModern
-from handraise.gateway.links import Link, Place
+from handraise.gateway.bridges.bridge import Bridge
+from handraise.gateway.links import Link
 from handraise.gateway.messages import Message, request
 from handraise.gateway.peers import MODERN, VERSION_KEY
-from handraise.gateway.upstreams import Source
 
 DISCOVER: Final = "server/discover"
 PATIENCE: Final = 15.0
@@ -20,7 +19,7 @@ PATIENCE: Final = 15.0
 _PROBE: Final = "handraise-probe"
 
 
-class EraLink:
+class EraLink(Bridge):
     """A link that speaks its client's era, whatever the server speaks.
 
     The client's first message is tried on the server. A legacy client's `initialize` is its own probe; before a
@@ -28,9 +27,7 @@ class EraLink:
     """
 
     def __init__(self, link: Link) -> None:
-        self.on_message: Callable[[Message], None] = _ignore
-        self.on_closed: Callable[[Source, bool], None] = _nothing
-        self._link = link
+        super().__init__(link)
         self._to: Link | None = None
         """Where messages go: the link itself, or a bridge over it. None until the server's era is known."""
         self._first: Message | None = None
@@ -38,13 +35,6 @@ class EraLink:
         self._waiting: list[Message] = []
         self._patience: asyncio.TimerHandle | None = None
         link.on_message = self._probed
-        link.on_closed = lambda source, last: self.on_closed(source, last)
-
-    def source_of(self, message: Message) -> Source:
-        return self._link.source_of(message)
-
-    async def locate(self, message: Message) -> Place | None:
-        return await self._link.locate(message)
 
     def send(self, message: Message) -> None:
         if self._to is not None:
@@ -133,11 +123,3 @@ def _fits(message: Message, *, modern: bool) -> bool:
 def _wants_account(message: Message) -> bool:
     error = message.body.get("error") if message.result is None else None
     return isinstance(error, dict) and error.get("code") == ACCOUNT_NEEDED
-
-
-def _ignore(message: Message) -> None:
-    pass
-
-
-def _nothing(source: Source, last: bool) -> None:
-    pass

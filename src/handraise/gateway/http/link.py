@@ -11,10 +11,11 @@ from typing import Any, Final
 from handraise.gateway.accounts.challenge import Challenge, parse_challenge
 from handraise.gateway.accounts.entry import Entry
 from handraise.gateway.accounts.own import OwnAccount
+from handraise.gateway.errands import Errands
 from handraise.gateway.http.headers import headers_for, mirrored_headers
 from handraise.gateway.http.streams import Streams
 from handraise.gateway.http.wire import Broken, Reply, Wires
-from handraise.gateway.links import Place
+from handraise.gateway.links import DirectLink
 from handraise.gateway.messages import LONGEST, Id, Message, fault, known, read
 from handraise.gateway.upstreams import Source
 
@@ -27,14 +28,12 @@ _ABOUT_US: Final = (401, 403, 407)
 """What a server says of the gateway's own right to call it. A client must not take it for the gateway's word."""
 
 
-class HttpLink:
+class HttpLink(DirectLink):
     """The link to a URL. Every message is a request of its own; what comes back says what it belongs to."""
 
     def __init__(self, source: Source, own: OwnAccount | None = None) -> None:
         """`own` is the account of the client's person, for a server that wants one."""
-        self.on_message: Callable[[Message], None] = lambda message: None
-        self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
-        self.source = source
+        super().__init__(source)
         self._wires = Wires(source.upstream.url or "")
         self._streams = Streams(self._wires, self._headers, self._deliver)
         self._entry = None if own is None else Entry(own, lambda message: self.on_message(message), self.send)
@@ -44,14 +43,8 @@ class HttpLink:
         self._mirrored: dict[str, Any] = {}
         self._posting: dict[Id, asyncio.Task[None]] = {}
         self._outside: set[Id] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._errands = Errands()
         self._closed = False
-
-    def source_of(self, message: Message) -> Source:
-        return self.source
-
-    async def locate(self, message: Message) -> Place | None:
-        return Place(self.source, message)
 
     def send(self, message: Message) -> None:
         if self._closed:
@@ -63,11 +56,11 @@ class HttpLink:
         if message.method == "initialize":
             self._hello = message.id
         going_on = self._entry is not None and self._entry.is_round(message)
-        task = self._run(self._answered(message, self._go_in if going_on else self._exchange))
+        task = self._errands.run(self._answered(message, self._go_in if going_on else self._exchange))
         if message.is_request and message.id is not None:
             self._posting[message.id] = task
         if message.method == "notifications/initialized":
-            self._run(self._streams.follow())
+            self._errands.run(self._streams.follow())
 
     def _cancel(self, message: Message) -> bool:
         """End a request; whether the server has to be told."""
@@ -77,14 +70,9 @@ class HttpLink:
             task.cancel()  # on 2026-07-28 closing the stream is how a request is cancelled
         return self._version is not None and not outside
 
-    def reissue(self, message: Message, round: dict[str, Any]) -> bool:
-        return False
-
     async def aclose(self) -> None:
         self._closed = True
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._errands.aclose()
         if self._session is not None:
             try:
                 async with asyncio.timeout(2):
@@ -164,12 +152,11 @@ class HttpLink:
         if kind.startswith("text/event-stream"):
             return await self._streams.take(reply, message)
         body = await _whole(reply)
-        found = False
-        for each in read(body) if body else ():
+        messages = read(body)
+        for each in messages:
             each.status = _status(reply)
-            found = found or each.id == message.id
             self._deliver(each, message)
-        if not found and message.is_request:
+        if message.is_request and all(each.id != message.id for each in messages):
             told = fault(message.id, UNREACHABLE, f"The server answered with HTTP status {reply.status}.")
             told.status = _status(reply)
             self._deliver(told, message)
@@ -187,12 +174,6 @@ class HttpLink:
             self._version = str(message.result.get("protocolVersion", ""))
         elif about.method == "tools/list" and b"x-mcp-header" in message.raw:
             self._mirrored.update(mirrored_headers(message.result or {}))
-
-    def _run(self, work: Any) -> asyncio.Task[None]:
-        task: asyncio.Task[None] = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
 
 
 def _status(reply: Reply) -> int | None:

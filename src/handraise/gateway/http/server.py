@@ -87,7 +87,7 @@ class HttpGateway:
         if body is None:
             await reply(send, 413, b"This is too long.\n", b"text/plain")
             return
-        messages = list(read(body))
+        messages = read(body)
         if len(messages) != 1:
             await send_error(send, 400, fault(None, -32700, "Parse error"))
             return

@@ -71,7 +71,7 @@ class Streams:
 
     def _take(self, event: Event, message: Message | None) -> bool:
         answered = False
-        for each in read(event.data) if event.data else ():
+        for each in read(event.data):
             answered = answered or (message is not None and each.method is None and each.id == message.id)
             self._deliver(each, message)
         return answered

@@ -6,10 +6,10 @@ import asyncio
 import contextlib
 import subprocess
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from handraise.gateway.lines.pipes import LineReader, LineWriter
-from handraise.gateway.links import Place
+from handraise.gateway.links import DirectLink
 from handraise.gateway.messages import Message, read, too_long
 from handraise.gateway.upstreams import Source
 
@@ -17,7 +17,7 @@ GRACE: Final = 5.0
 """Seconds that a server has to end after its input was closed, and again after it was told to."""
 
 
-class ProcessLink:
+class ProcessLink(DirectLink):
     """The link to a process."""
 
     def __init__(
@@ -26,9 +26,7 @@ class ProcessLink:
         process: subprocess.Popen[bytes],
         on_noise: Callable[[bytes], None] | None = None,
     ) -> None:
-        self.on_message: Callable[[Message], None] = _ignore
-        self.on_closed: Callable[[Source, bool], None] = _nothing
-        self.source = source
+        super().__init__(source)
         self.process = process
         self.reader = LineReader(self._took, self._ended, self._refuse)
         self.writer = LineWriter()
@@ -42,25 +40,17 @@ class ProcessLink:
         await self.writer.open(self.process.stdin)
         await self.reader.open(self.process.stdout)
 
-    def source_of(self, message: Message) -> Source:
-        return self.source
-
-    async def locate(self, message: Message) -> Place | None:
-        return Place(self.source, message)
-
     def send(self, message: Message) -> None:
         self.writer.write(message.raw)
 
     def _took(self, line: bytes) -> None:
-        found = False
-        for message in read(line):
-            found = True
+        messages = read(line)
+        for message in messages:
             message.source = self.source
             self.on_message(message)
-        if not found and self._on_noise is not None and not line.lstrip().startswith((b"{", b"[")):
-            self._on_noise(
-                line
-            )  # what looks like a message and cannot be read by us must not be read by others
+        # What looks like a message and cannot be read by us must not be read by others.
+        if not messages and self._on_noise is not None and not line.lstrip().startswith((b"{", b"[")):
+            self._on_noise(line)
 
     def _refuse(self, start: bytes) -> None:
         message = too_long(start)
@@ -71,9 +61,6 @@ class ProcessLink:
         self._over.set()
         self.on_closed(self.source, True)
 
-    def reissue(self, message: Message, round: dict[str, Any]) -> bool:
-        return False
-
     async def aclose(self) -> None:
         """Close its input, wait, then tell it to end, then end it."""
         await self.writer.close()
@@ -83,10 +70,8 @@ class ProcessLink:
             with contextlib.suppress(ProcessLookupError):
                 last_resort()
         await asyncio.to_thread(self.process.wait)
-        with contextlib.suppress(
-            TimeoutError
-        ):  # its last words, unless a child of its own keeps the pipe open
-            await asyncio.wait_for(self._over.wait(), 1.0)
+        with contextlib.suppress(TimeoutError):  # a child of its own may keep the pipe open
+            await asyncio.wait_for(self._over.wait(), 1.0)  # for its last words
         self.reader.close()
 
     async def status(self) -> int:
@@ -100,11 +85,3 @@ class ProcessLink:
         except subprocess.TimeoutExpired:
             return False
         return True
-
-
-def _ignore(message: Message) -> None:
-    pass
-
-
-def _nothing(source: Source, last: bool) -> None:
-    pass

@@ -31,11 +31,10 @@ class StdioPort:
         self.writer.write(message.raw)
 
     def _took(self, line: bytes) -> None:
-        found = False
-        for message in read(line):
-            found = True
+        messages = read(line)
+        for message in messages:
             self._took_message(message)
-        if not found and self._on_noise is not None:
+        if not messages and self._on_noise is not None:
             self._on_noise(line)
 
     def _refuse(self, start: bytes) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any, Final
 
+from handraise.gateway.errands import Errands
 from handraise.gateway.links import Link, Place
 from handraise.gateway.messages import Id, Message, fault, known, request, response
 from handraise.gateway.peers import claimed_in, envelope_of
@@ -35,7 +36,7 @@ class Switchboard:
         self._sent_to: dict[Id, str] = {}
         self._asked_by: dict[Id, tuple[str, Id]] = {}
         self._fresh = count(1)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._errands = Errands()
         for name, link in links.items():
             link.on_message = self._receiving(name)
             link.on_closed = self._closing(name)
@@ -48,8 +49,7 @@ class Switchboard:
         return name is not None and self._links[name].reissue(self._whose.with_own_name(message), round)
 
     async def aclose(self) -> None:
-        for task in self._tasks:
-            task.cancel()
+        await self._errands.aclose()
         await asyncio.gather(*(link.aclose() for link in self._links.values()))
 
     def send(self, message: Message) -> None:
@@ -59,17 +59,17 @@ class Switchboard:
             case None:
                 self._reply(message)
             case "initialize" | "server/discover":
-                self._run(self._greet(message))
+                self._errands.run(self._greet(message))
             case method if method in LISTS:
-                self._run(self._list(message))
+                self._errands.run(self._list(message))
             case "ping":
                 self.on_message(response(message.id, {}))
             case method if method in _TO_ALL or method == "subscriptions/listen":
-                self._run(self._tell_all(message))
+                self._errands.run(self._tell_all(message))
             case "notifications/cancelled":
                 self._send_to(self._sent_to.get(message.params.get("requestId", "")), message)
             case _:
-                self._run(self._route(message))
+                self._errands.run(self._route(message))
 
     def _note_envelope(self, message: Message) -> None:
         """Remember how the client speaks, for requests of our own."""
@@ -213,11 +213,6 @@ class Switchboard:
             self._sent_to.pop(id, None)
             if (ours := self._ours.pop(id, None)) is not None:
                 ours.set_result(fault(id, -32000, f"The server {name!r} is gone."))
-
-    def _run(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
 
 _NOTHING: Final = Message(b"{}", {})
