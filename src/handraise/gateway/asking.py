@@ -5,13 +5,12 @@ Loaded when the first question comes; until then a gateway needs none of it.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from handraise.client.calls import CALL
 from handraise.client.calls import Call as Told
@@ -20,6 +19,7 @@ from handraise.client.gate import Desks, Gate
 from handraise.desks import Decision, Queue, Waiting
 from handraise.errors import WireError
 from handraise.gateway.calls import Call
+from handraise.gateway.errands import Errands
 from handraise.gateway.peers import Peer
 from handraise.gateway.upstreams import Upstream
 from handraise.ledger.earlier import earlier
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from handraise.ledger import Ledger
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,36 +78,38 @@ class Asking:
         timeout: float,
         ledger: Ledger | None = None,
         policy_version: str | None = None,
-        call_person: Callable[[str], Awaitable[None]] | None = None,
         keeper: Keeper | None = None,
         opened: AsyncExitStack | None = None,
     ) -> None:
-        """`call_person` is told which server asks at our desk; `opened` is closed with us."""
+        """`opened` is closed with us."""
         self.keeper = keeper
         """Keeps parked calls beyond this process."""
         self.queue = queue
+        self.call_person: Callable[[str], Coroutine[Any, Any, None]] | None = None
+        """Told which server asks at our desk, where somebody is to hear of it."""
         self._gate = gate
         self._timeout = timeout
         self._ledger = ledger
         self._policy_version = policy_version
         self._name = f"handraise@{socket.gethostname()}"
-        self._call_person = call_person
-        self._opened = opened
-        self._calling: set[asyncio.Task[None]] = set()
+        self._opened = opened or AsyncExitStack()
+        self._calling = Errands()
 
     @property
     def earlier(self) -> Earlier | None:
         """Tells a desk what was decided before this run, where that is recorded."""
         return None if self._ledger is None else earlier(self._ledger)
 
+    async def open(self, part: AbstractAsyncContextManager[T]) -> T:
+        """Open something that is closed with us, as a desk is."""
+        return await self._opened.enter_async_context(part)
+
     async def aclose(self) -> None:
-        """Close the desks and the ledger."""
-        for task in self._calling:
-            task.cancel()
+        """Close the desks, the store and the ledger."""
+        await self._calling.aclose()
         if self.keeper is not None:
             await self.keeper.aclose()
-        if self._opened is not None:
-            await self._opened.aclose()
+        await self._opened.aclose()
 
     async def decide(
         self,
@@ -134,10 +138,8 @@ class Asking:
         await consent.unreadable(_known(revision), f"it breaks the rule {error.rule}")
 
     def _call(self, server: str) -> None:
-        if self._call_person is not None:
-            task: asyncio.Task[None] = asyncio.ensure_future(self._call_person(server))
-            self._calling.add(task)
-            task.add_done_callback(self._calling.discard)
+        if self.call_person is not None:
+            self._calling.run(self.call_person(server))
 
     async def wait_in_browser(self, question: Any, asker: Asker, calls: Sequence[Call]) -> bool:
         """Offer "done" and "cancel" at our desk while a browser flow runs; True for "done"."""

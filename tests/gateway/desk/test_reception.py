@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from tests.gateway.sides import make_home
 
 from handraise.desks import Queue
 from handraise.desks.gate import PolicyGate
+from handraise.gateway.asking import Asking
 from handraise.gateway.desk.reception import Reception, open_asking
 from handraise.gateway.options import Options
 from handraise.policy import Policy, Settings
@@ -27,8 +27,10 @@ async def reception(
         monkeypatch.setenv(name, value)
     for name in ("SSH_CONNECTION", "SSH_TTY"):
         monkeypatch.delenv(name, raising=False)
-    async with AsyncExitStack() as opened:
-        yield lambda options: Reception(Queue(), PolicyGate(Policy(Settings())), options, opened, None)
+    gate = PolicyGate(Policy(Settings()))
+    asking = Asking(Queue(), gate, timeout=30)
+    yield lambda options: Reception(asking, gate, options)
+    await asking.aclose()
 
 
 async def test_the_browser_opens_once_and_only_by_rule(

@@ -1,14 +1,12 @@
-"""Everything that asking needs, opened when the first question comes: policy, ledger, queue, desks and their door."""
+"""The user's own desk, opened when the first question comes, and the door through which they come to it."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import os
-from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
-from handraise.desks import Queue
 from handraise.desks.counter import Code, Counter
 from handraise.desks.gate import PolicyGate
 from handraise.errors import SetupError
@@ -16,18 +14,14 @@ from handraise.gateway.asking import Asking
 from handraise.gateway.desk.door import Door
 from handraise.gateway.desk.notify import notify
 from handraise.gateway.desk.shield import Shield
+from handraise.gateway.opening import open_lasting
 from handraise.gateway.options import Options
-from handraise.gateway.parking.taking_over import Keeper
-from handraise.ledger.earlier import earlier
-from handraise.ledger.home import own_ledger, policy_version
 from handraise.policy import load_policy
-from handraise.stores.named import own_or_named_store
 from handraise.urls import inspect_url
 from handraise.urls.open import open_url
 
 if TYPE_CHECKING:
     from handraise.desks.web import WebDesk
-    from handraise.ledger import Ledger
 
 logger = logging.getLogger(__name__)
 
@@ -37,19 +31,15 @@ class Reception:
 
     def __init__(
         self,
-        queue: Queue,
+        asking: Asking,
         gate: PolicyGate,
         options: Options,
-        opened: AsyncExitStack,
-        ledger: Ledger | None,
         shield: Shield | None = None,
     ) -> None:
-        self._shield = shield or Shield(None)
-        self._queue = queue
+        self._asking = asking
         self._gate = gate
-        self._earlier = None if ledger is None else earlier(ledger)
         self._options = options
-        self._opened = opened
+        self._shield = shield or Shield(None)
         self._opening = asyncio.Lock()
         self._desk: WebDesk | None = None
         self._invited = False
@@ -63,13 +53,13 @@ class Reception:
         async with self._opening:
             if self._desk is None:
                 desk = WebDesk(
-                    self._queue,
+                    self._asking.queue,
                     gate=self._gate,
                     code=self.code,
-                    earlier=self._earlier,
+                    earlier=self._asking.earlier,
                     may_sign_in=self._shield.lets_sign_in,
                 )
-                self._desk = await self._opened.enter_async_context(desk)
+                self._desk = await self._asking.open(desk)
         return self._desk.sign_in_url()
 
     async def call_person(self, server: str) -> None:
@@ -87,29 +77,14 @@ async def open_asking(options: Options, *, shielded: bool) -> Asking:
 
     `shielded`: nobody comes in who was started by the program that started us, as a model's shell is.
     """
-    policy = load_policy()
-    opened = AsyncExitStack()
-    queue, gate = Queue(), PolicyGate(policy)
-    ledger = own_ledger(policy.settings)
-    if ledger is not None:
-        await ledger.start()
-        opened.push_async_callback(ledger.aclose)
-    store = own_or_named_store(options.store)
-    opened.push_async_callback(store.aclose)
+    gate = PolicyGate(load_policy())
+    asking = await open_lasting(gate, options)
     shield = Shield(os.getppid() if shielded else None)
-    reception = Reception(queue, gate, options, opened, ledger, shield)
+    reception = Reception(asking, gate, options, shield)
+    asking.call_person = reception.call_person
     try:
-        await opened.enter_async_context(Counter(queue, reception.code))
-        await opened.enter_async_context(Door(queue, reception.sign_in_url, shield=shield))
+        await asking.open(Counter(asking.queue, reception.code))
+        await asking.open(Door(asking.queue, reception.sign_in_url, shield=shield))
     except (SetupError, OSError) as error:  # a socket's path may be too long for the system
         logger.warning("questions cannot be answered from a terminal here: %s", error)
-    return Asking(
-        queue,
-        gate,
-        timeout=options.wait,
-        ledger=ledger,
-        policy_version=policy_version(policy.settings),
-        call_person=reception.call_person,
-        keeper=Keeper(store.tickets, store),
-        opened=opened,
-    )
+    return asking

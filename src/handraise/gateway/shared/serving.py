@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Network, IPv6Network
 from typing import TYPE_CHECKING, Final
@@ -12,7 +11,6 @@ from urllib.parse import urlsplit
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from handraise.desks import Queue
 from handraise.desks.gate import PolicyGate
 from handraise.errors import SetupError
 from handraise.gateway.accounts.accounts import Accounts
@@ -21,17 +19,15 @@ from handraise.gateway.asking import Asking
 from handraise.gateway.home import Home
 from handraise.gateway.http.server import HttpGateway
 from handraise.gateway.http.serving import serve_until_told
+from handraise.gateway.opening import open_lasting
 from handraise.gateway.options import Options
-from handraise.gateway.parking.taking_over import Keeper
 from handraise.gateway.shared.admission import Admission
 from handraise.gateway.shared.desk import SharedDesk
 from handraise.gateway.shared.issued import IssuedTokens
 from handraise.gateway.shared.people_file import PeopleFile
 from handraise.gateway.shared.tokens import Tokens
 from handraise.issuers.reach import Reach
-from handraise.ledger.home import own_ledger, policy_version
 from handraise.policy import load_policy
-from handraise.stores.named import own_or_named_store
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
@@ -96,8 +92,8 @@ class SharedGateway:
         sharing: Sharing,
         tokens: Tokens | None = None,
     ) -> None:
-        desk = SharedDesk(asking.queue, sharing.public_url, people=sharing.people, earlier=asking.earlier)
         url = sharing.public_url
+        self._desk = desk = SharedDesk(asking.queue, url, people=sharing.people, earlier=asking.earlier)
         self._accounts = Accounts(home, public_url=url, reach=sharing.reach)
         pages = SharedPages(self._accounts.settle, url + ACCOUNTS, desk.sessions)
         self._accounts.share(pages)
@@ -114,7 +110,8 @@ class SharedGateway:
         )
 
     async def aclose(self) -> None:
-        """Let every client's server go."""
+        """End what browsers follow, and let every client's server go."""
+        self._desk.close()
         await self._gateway.aclose()
         await self._accounts.aclose()
 
@@ -133,7 +130,7 @@ def _ways_in(desk: SharedDesk, sharing: Sharing) -> list[BaseRoute]:
 async def serve_shared(open_link: OpenLink, options: Options, host: str, port: int, sharing: Sharing) -> int:
     """Serve people over streamable HTTP until we are told to end."""
     where = f"they open it at {sharing.public_url}/ in their browser"
-    asking = await open_shared_asking(options)
+    asking = await open_lasting(PolicyGate(load_policy()), options)  # there is no way in from a terminal
 
     async def opened() -> Asking:
         return asking
@@ -147,24 +144,3 @@ async def serve_shared(open_link: OpenLink, options: Options, host: str, port: i
         await home.aclose()
         await asking.aclose()
     return 0
-
-
-async def open_shared_asking(options: Options) -> Asking:
-    """What decides about everybody's questions: the operator's policy and ledger, and no way in from a terminal."""
-    policy = load_policy()
-    opened = AsyncExitStack()
-    ledger = own_ledger(policy.settings)
-    if ledger is not None:
-        await ledger.start()
-        opened.push_async_callback(ledger.aclose)
-    store = own_or_named_store(options.store)
-    opened.push_async_callback(store.aclose)
-    return Asking(
-        Queue(),
-        PolicyGate(policy),
-        timeout=options.wait,
-        ledger=ledger,
-        policy_version=policy_version(policy.settings),
-        keeper=Keeper(store.tickets, store),
-        opened=opened,
-    )
