@@ -102,7 +102,7 @@ class Guard:
         if self.typed is None or (self.typed_above is not None and (count or 0) <= self.typed_above):
             return None
         if self.typed == "count":
-            return None if count is None else str(count)
+            return str(count)
         if not isinstance(name := arguments.get(self.typed), str) or not name.strip():
             raise DefinitionError(
                 f"the argument {self.typed!r} is to be typed, and it is no text in this call"

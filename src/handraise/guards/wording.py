@@ -13,8 +13,6 @@ from typing import Any, Final
 from handraise.display import for_line
 from handraise.errors import DefinitionError
 
-MAX_MESSAGE: Final = 1900
-"""Characters; a desk takes two thousand."""
 _VALUE: Final = 160
 _IN_TEXT: Final = 80
 _NAME: Final = 60
@@ -46,15 +44,15 @@ def fill(template: str, arguments: Mapping[str, Any], count: int | None) -> str:
 def names_in(template: str) -> frozenset[str]:
     """The names that a sentence uses. Raises `DefinitionError` unless they are plain ones."""
     try:
-        named = [name for _, name, *_ in Formatter().parse(template) if name is not None]
+        named = [(name, how) for _, name, *how in Formatter().parse(template) if name is not None]
     except ValueError as error:
         raise DefinitionError(f"the guard's sentence {template!r} cannot be filled in: {error}") from None
-    for name in named:
-        if not name.isidentifier():
+    for name, how in named:
+        if not name.isidentifier() or any(how):
             raise DefinitionError(
                 f"the guard's sentence names {name!r}; use the plain name of an argument, or count"
             )
-    return frozenset(named)
+    return frozenset(name for name, _ in named)
 
 
 def masked(arguments: Mapping[str, Any]) -> dict[str, Any]:
