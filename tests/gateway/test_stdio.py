@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
@@ -16,7 +15,7 @@ from typing import Any
 import pytest
 from mcp import StdioServerParameters
 from tests.gateway.peers import connect
-from tests.server.peers import REVISIONS, Person, accept, free_port, text_of
+from tests.server.peers import REVISIONS, Person, accept, text_of
 
 from handraise.revisions import Revision
 
@@ -209,17 +208,26 @@ async def test_the_sdks_client_is_served_through_the_command(revision: Revision,
 @pytest.mark.anyio
 async def test_the_command_serves_over_http_what_it_reaches_over_http(tmp_path: Path) -> None:
     """`--http` in front of a process, and `--url` in front of that."""
-    port = free_port()
     notes = [sys.executable, "-m", "tests.gateway.notes", "stdio"]
     around = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(tmp_path)}
     with subprocess.Popen(  # noqa: ASYNC220 - it starts at once
-        [*HANDRAISE, "gateway", "--http", f"127.0.0.1:{port}", "--", *notes], cwd=ROOT, env=around
+        [*HANDRAISE, "gateway", "--http", "127.0.0.1:0", "--", *notes],
+        cwd=ROOT,
+        env=around,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         try:
-            await reachable(port)
+            assert process.stderr is not None
+            running, clients, servers, questions = (process.stderr.readline() for _ in range(4))
+            assert (running, servers) == (
+                "The gateway is running; Ctrl+C ends it.\n",
+                "  servers    tests.gateway.notes\n",
+            )
+            assert questions.endswith("at the desk: handraise inbox\n")
             target = StdioServerParameters(
                 command=HANDRAISE[0],
-                args=[*HANDRAISE[1:], "gateway", "--url", f"http://127.0.0.1:{port}/mcp"],
+                args=[*HANDRAISE[1:], "gateway", "--url", clients.split()[-1]],
                 cwd=ROOT,
                 env=around,
             )
@@ -228,16 +236,3 @@ async def test_the_command_serves_over_http_what_it_reaches_over_http(tmp_path: 
                 assert text_of(await client.call_tool("delete", {"title": "a"})) == "deleted a: old"
         finally:
             process.terminate()
-
-
-async def reachable(port: int) -> None:
-    """Wait until somebody listens, bounded."""
-    async with asyncio.timeout(30):
-        while True:
-            try:
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
-            except OSError:
-                await asyncio.sleep(0.05)
-                continue
-            writer.close()
-            return

@@ -193,13 +193,21 @@ def _serve(upstreams: list[Upstream], options: Options, http: str, sharing: Shar
         if sharing is not None:
             raise typer.BadParameter("several people come over HTTP", param_hint="--http")
         return asyncio.run(serve.serve_stdio(opening, options))
+    from handraise.gateway.announcing import announcement
+
     host, _, port = http.rpartition(":")
     host = host.strip("[]") or "127.0.0.1"
+    names = [upstream.name for upstream in upstreams]
+
+    def ready(address: str) -> None:
+        public_url = None if sharing is None else sharing.public_url
+        typer.echo("\n".join(announcement(address, names, options, public_url)), err=True)
+
     if sharing is not None:
         from handraise.gateway.shared.serving import serve_shared
 
-        return asyncio.run(serve_shared(opening, options, host, int(port), sharing))
-    return asyncio.run(serve.serve_http(opening, options, host, int(port)))
+        return asyncio.run(serve_shared(opening, options, host, int(port), sharing, ready))
+    return asyncio.run(serve.serve_http(opening, options, host, int(port), ready))
 
 
 def _opening(upstreams: list[Upstream]) -> OpenLink:

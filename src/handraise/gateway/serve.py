@@ -20,6 +20,7 @@ from handraise.gateway.upstreams import Source, Upstream
 
 if TYPE_CHECKING:
     from handraise.gateway.accounts.accounts import Enter
+    from handraise.gateway.http.serving import Ready
 
 OpenLink: TypeAlias = "Callable[[Enter], Awaitable[Link]]"
 """Connects to the servers, each with the account of one person there."""
@@ -72,21 +73,22 @@ async def serve_stdio(open_link: OpenLink, options: Options) -> int:
     return 0
 
 
-async def serve_http(open_link: OpenLink, options: Options, host: str, port: int) -> int:
+async def serve_http(open_link: OpenLink, options: Options, host: str, port: int, ready: Ready) -> int:
     """Serve clients over streamable HTTP until we are told to end."""
     from handraise.gateway.accounts.accounts import Accounts
     from handraise.gateway.http.server import HttpGateway
-    from handraise.gateway.http.serving import serve_until_told
+    from handraise.gateway.http.serving import listen, serve_until_told
     from handraise.gateway.shared.admission import Admission, loopback_hosts, require_loopback
 
     require_loopback(host)
-    hosts = loopback_hosts(port)
+    listening = listen(host, port)
+    hosts = loopback_hosts(listening.port)
     home = Home(options)
     accounts = Accounts(home)
     gateway = HttpGateway(home, lambda person: open_link(accounts.of(person)))
     admission = Admission(gateway, hosts=hosts, origins={f"http://{name}" for name in hosts})
     try:
-        await serve_until_told(admission, host, port, home)
+        await serve_until_told(admission, listening, home, ready)
     finally:
         await gateway.aclose()
         await accounts.aclose()

@@ -53,10 +53,6 @@ class SharedDesk:
         inside = Starlette(routes=[*more, *self.routes, Mount("/", self._site.app)])
         return Gate(inside, lambda: {self._public.netloc}, self._public.scheme)
 
-    def close(self) -> None:
-        """End what is open."""
-        self._site.close()
-
     async def _enter(self, request: Request) -> Response:
         ticket = None
         if self._invitations is not None:

@@ -18,7 +18,7 @@ from handraise.gateway.accounts.hosting import SharedPages
 from handraise.gateway.asking import Asking
 from handraise.gateway.home import Home
 from handraise.gateway.http.server import HttpGateway
-from handraise.gateway.http.serving import serve_until_told
+from handraise.gateway.http.serving import Ready, listen, serve_until_told
 from handraise.gateway.opening import open_lasting
 from handraise.gateway.options import Options
 from handraise.gateway.shared.admission import Admission
@@ -93,7 +93,7 @@ class SharedGateway:
         tokens: Tokens | None = None,
     ) -> None:
         url = sharing.public_url
-        self._desk = desk = SharedDesk(asking.queue, url, people=sharing.people, earlier=asking.earlier)
+        desk = SharedDesk(asking.queue, url, people=sharing.people, earlier=asking.earlier)
         self._accounts = Accounts(home, public_url=url, reach=sharing.reach)
         pages = SharedPages(self._accounts.settle, url + ACCOUNTS, desk.sessions)
         self._accounts.share(pages)
@@ -110,8 +110,7 @@ class SharedGateway:
         )
 
     async def aclose(self) -> None:
-        """End what browsers follow, and let every client's server go."""
-        self._desk.close()
+        """Let every client's server go."""
         await self._gateway.aclose()
         await self._accounts.aclose()
 
@@ -127,8 +126,11 @@ def _ways_in(desk: SharedDesk, sharing: Sharing) -> list[BaseRoute]:
     return DeskSignIn(registration, desk.sessions, sharing.public_url).routes
 
 
-async def serve_shared(open_link: OpenLink, options: Options, host: str, port: int, sharing: Sharing) -> int:
+async def serve_shared(
+    open_link: OpenLink, options: Options, host: str, port: int, sharing: Sharing, ready: Ready
+) -> int:
     """Serve people over streamable HTTP until we are told to end."""
+    listening = listen(host, port)
     where = f"they open it at {sharing.public_url}/ in their browser"
     asking = await open_lasting(PolicyGate(load_policy()), options)  # there is no way in from a terminal
 
@@ -138,7 +140,7 @@ async def serve_shared(open_link: OpenLink, options: Options, host: str, port: i
     home = Home(replace(options, where=where), opened)
     shared = SharedGateway(home, asking, open_link, sharing)
     try:
-        await serve_until_told(shared.app, host, port, home)
+        await serve_until_told(shared.app, listening, home, ready)
     finally:
         await shared.aclose()
         await home.aclose()

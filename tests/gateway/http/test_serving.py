@@ -1,0 +1,64 @@
+"""Serving until told to end: where, from when on, and how it ends for who is connected."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from typing import Any
+
+import pytest
+
+from handraise.errors import SetupError
+from handraise.gateway.home import Home
+from handraise.gateway.http.exchange import disconnected, start_stream
+from handraise.gateway.http.serving import listen, serve_until_told
+from handraise.gateway.options import Options
+
+
+@pytest.mark.parametrize(("host", "written"), [("127.0.0.1", "127.0.0.1:{}"), ("localhost", "localhost:{}")])
+def test_any_free_port_is_taken_and_told_at_every_address_of_the_host(host: str, written: str) -> None:
+    listening = listen(host, 0)
+    try:
+        assert listening.port
+        assert listening.address == written.format(listening.port)
+        assert {each.getsockname()[1] for each in listening.sockets} == {listening.port}
+    finally:
+        for each in listening.sockets:
+            each.close()
+
+
+def test_where_somebody_else_listens_it_is_said_in_words_and_nothing_is_left_open() -> None:
+    listening = listen("127.0.0.1", 0)
+    try:
+        with pytest.raises(SetupError, match=f"127.0.0.1:{listening.port}: Address already in use; choose"):
+            listen("127.0.0.1", listening.port)
+    finally:
+        for each in listening.sockets:
+            each.close()
+
+
+@pytest.mark.anyio
+async def test_who_follows_a_stream_is_hung_up_on_when_it_ends_and_nothing_counts_as_a_failure(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("handraise.gateway.http.serving._GRACE", 0.05)
+    told: list[str] = []
+    listening = listen("127.0.0.1", 0)
+    async with asyncio.timeout(30):
+        serving = asyncio.ensure_future(serve_until_told(_news, listening, Home(Options()), told.append))
+        reader, writer = await asyncio.open_connection("127.0.0.1", listening.port)
+        writer.write(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+        assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+        assert told == [listening.address]
+        os.kill(os.getpid(), signal.SIGTERM)
+        await serving
+        await reader.read()  # to its end
+        writer.close()
+    assert capfd.readouterr().err == ""
+
+
+async def _news(scope: Any, receive: Any, send: Any) -> None:
+    """An application that has news for as long as somebody follows it."""
+    await start_stream(send, None)
+    await disconnected(receive)
