@@ -86,9 +86,10 @@ class LineReader(asyncio.Protocol):
             self._transport.close()
 
     def _read_all(self, stream: Stream, loop: asyncio.AbstractEventLoop) -> None:
-        while data := os.read(stream.fileno(), 65536):
-            loop.call_soon_threadsafe(self.data_received, data)
-        loop.call_soon_threadsafe(self.connection_lost, None)
+        with stream, contextlib.suppress(RuntimeError):  # of a loop that is over: nobody reads any more
+            while data := os.read(stream.fileno(), 65536):
+                loop.call_soon_threadsafe(self.data_received, data)
+            loop.call_soon_threadsafe(self.connection_lost, None)
 
 
 class LineWriter(asyncio.BaseProtocol):
@@ -138,7 +139,8 @@ class LineWriter(asyncio.BaseProtocol):
         if self._transport is not None:
             self._transport.close()
             await self._gone.wait()
-        self._file = None
+        if self._file is not None:
+            self._file.close()
 
 
 def _is_device(stream: Stream) -> bool:
