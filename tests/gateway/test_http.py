@@ -79,7 +79,7 @@ async def served(app: Any, lifespan: str, port: int = 0) -> AsyncIterator[str]:
 async def gateway_to(upstream: Upstream, script: list[Line], gate: Gate | None = None) -> AsyncIterator[str]:
     """A gateway over HTTP in front of a server."""
     queue = Queue()
-    home = Home(Options(hold=30), opening(Asking(queue, gate or OpenGate(), timeout=30)))
+    home = Home(Options(hold=30), opening(Asking(queue, gate or OpenGate(), timeout=300)))
     app = HttpGateway(home, lambda person: open_link(upstream))
     desk = asyncio.create_task(ScriptedDesk(queue, script).serve())
     async with served(app, "off") as url:
@@ -169,7 +169,7 @@ async def test_a_server_that_ended_is_started_anew_for_whoever_comes_next(tmp_pa
 @pytest.mark.shows("W2")
 async def test_a_parked_call_is_resumed_in_another_session_when_its_own_is_over(revision: Revision) -> None:
     queue = Queue()
-    home = Home(Options(hold=0.05), opening(Asking(queue, OpenGate(), timeout=30)))
+    home = Home(Options(hold=0.05), opening(Asking(queue, OpenGate(), timeout=300)))
     async with behind() as upstream:
         app = HttpGateway(home, lambda person: open_link(upstream))
         async with served(app, "off") as url:

@@ -78,7 +78,7 @@ async def test_the_call_is_made_anew_when_the_link_is_done(revision: Revision, m
     queue, server = Queue(), Demanding()
     desk = ScriptedDesk(queue, [Line("accept"), Line("leave", repeat=True)])
     serving = asyncio.create_task(desk.serve())
-    home = Home(Options(), opening(Asking(queue, OpenGate(), timeout=30)))
+    home = Home(Options(), opening(Asking(queue, OpenGate(), timeout=300)))
     seen = Gateway(server, home, queue, desk, OpenGate())
     person = Person(*([accept()] if revision.modern else []))
     link = EraLink(server)

@@ -97,7 +97,7 @@ async def gateway(
     front: str, opened: Callable[[], Awaitable[Link]], queue: Queue
 ) -> AsyncIterator[Callable[[], Awaitable[Any]]]:
     """A gateway; what is yielded gives a target for a new client."""
-    home = Home(Options(hold=30), opening(Asking(queue, OpenGate(), timeout=30)))
+    home = Home(Options(hold=30), opening(Asking(queue, OpenGate(), timeout=300)))
     if front == "http":
         app = HttpGateway(home, lambda person: opened())
         async with served(app, "off") as url:

@@ -101,7 +101,7 @@ class WireClient:
         self.queue = Queue()
         self.able = able
         self.home = Home(
-            Options(hold=hold), opening(Asking(self.queue, OpenGate(), timeout=30, **asking)), guards=guards
+            Options(hold=hold), opening(Asking(self.queue, OpenGate(), timeout=300, **asking)), guards=guards
         )
         self._front = Front(EraLink(self.server), self.home, self)
 

@@ -77,7 +77,7 @@ def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @asynccontextmanager
 async def alone(diary: Diary, client: OwnClient | None = None, **options: Any) -> AsyncIterator[Alone]:
     queue = Queue()
-    home = Home(Options(**{"hold": 20, **options}), opening(Asking(queue, OpenGate(), timeout=30)))
+    home = Home(Options(**{"hold": 20, **options}), opening(Asking(queue, OpenGate(), timeout=300)))
     accounts, upstream = Accounts(home), Upstream("diary", url=diary.mcp, oauth=client)
     links: list[Any] = []
 

@@ -61,7 +61,7 @@ async def two_shops(
     script: list[Line] | None = None, **more: Any
 ) -> AsyncIterator[tuple[Gateway, Any, dict[str, MemoryLink]]]:
     queue = Queue()
-    home = Home(Options(), opening(Asking(queue, OpenGate(), timeout=30)), **more)
+    home = Home(Options(), opening(Asking(queue, OpenGate(), timeout=300)), **more)
     links = {name: MemoryLink(shop(name), None, Upstream(name, (name,))) for name in ("north", "south")}
     for link in links.values():
         await link.open()

@@ -137,7 +137,7 @@ async def team(
         await link.open()
         return EraLink(link)
 
-    asking = Asking(queue, OpenGate(), timeout=30, ledger=ledger)
+    asking = Asking(queue, OpenGate(), timeout=300, ledger=ledger)
     home = Home(Options(hold=hold, where="at the desk"), opening(asking))
     sharing = Sharing(
         url, people if issuer is None else None, issuer, desk_client, THIS_COMPUTER.unsafe_networks
