@@ -36,6 +36,12 @@ def test_every_command_is_listed_with_a_whole_sentence(words: str) -> None:
     assert not [line for line in listed if line.endswith("...")]
 
 
+@pytest.mark.parametrize("words", [words for words, _ in command_tree()])
+def test_no_help_is_wider_than_a_terminal(words: str) -> None:
+    shown = CliRunner().invoke(app, [*words.split()[1:], "--help"], env={"COLUMNS": "80"}).output
+    assert not [line for line in shown.splitlines() if len(line) > 80]
+
+
 @pytest.mark.parametrize("command", ["call", "tools", "trace", "design", "gateway"])
 def test_how_a_command_is_used_says_where_the_servers_command_stands(command: str) -> None:
     usage = CliRunner().invoke(app, [command, "--help"]).output.partition("\n\n")[0]

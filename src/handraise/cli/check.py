@@ -38,7 +38,8 @@ _FORM_EXAMPLES = """Examples:
 \b
   handraise check form question.json
   handraise check form '{"message": "Which size?", "requestedSchema":
-      {"type": "object", "properties": {"size": {"type": "string", "enum": ["s", "m"]}}}}'
+      {"type": "object", "properties":
+          {"size": {"type": "string", "enum": ["s", "m"]}}}}'
   handraise check form --jsonl < questions.jsonl > verdicts.jsonl
 """
 _ANSWER_EXAMPLES = """Examples:
@@ -46,7 +47,8 @@ _ANSWER_EXAMPLES = """Examples:
 \b
   handraise check answer answer.json
   handraise check answer '{"content": {"size": "xl"}, "requestedSchema":
-      {"type": "object", "properties": {"size": {"type": "string", "enum": ["s", "m"]}}}}'
+      {"type": "object", "properties":
+          {"size": {"type": "string", "enum": ["s", "m"]}}}}'
   handraise check answer --jsonl < answers.jsonl
 """
 

@@ -22,8 +22,9 @@ EXAMPLES = """Examples:
 \b
   handraise check url https://github.com@evil.example/login
   handraise check url http://127.0.0.1:8765/ --transport stdio
-  handraise check url https://connect.example.com/ --server-host mcp.example.com
-  handraise check url '{"url": "https://example.com/", "context": {"transport": "http", "server_host": null}}'
+  handraise check url https://auth.example.com/ --server-host mcp.example.com
+  handraise check url '{"url": "https://example.com/",
+      "context": {"transport": "http", "server_host": null}}'
   handraise check url --jsonl < links.jsonl
 """
 Input: TypeAlias = Annotated[

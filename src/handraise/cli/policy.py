@@ -40,9 +40,9 @@ _WHY_EXAMPLES = """Examples:
 
 \b
   handraise policy why question.json --server notes
-  handraise policy why --tool delete_file --server files '{"path": "/etc/hosts"}'
-  handraise policy why '{"mode": "url", "message": "Sign in", "elicitationId": "1",
-      "url": "https://evil.example\\\\@github.com/"}'
+  handraise policy why --tool delete_file --server files '{"path": "/tmp"}'
+  handraise policy why '{"mode": "url", "message": "Sign in",
+      "elicitationId": "1", "url": "https://evil.example\\\\@github.com/"}'
 """
 _RULE_EXAMPLES = """Examples:
 

@@ -48,13 +48,15 @@ _FORGET_EXAMPLES = """Examples:
 
 \b
   handraise vault forget github --store notes.db
-  handraise vault forget github --owner token:https://id.example:ann --store notes.db
+  handraise vault forget github --owner token:https://id.example:ann \\
+      --store notes.db
 """
 _ROTATE_EXAMPLES = """Examples:
 
 \b
   handraise vault rotate --store notes.db
-  HANDRAISE_VAULT_KEY="$NEW $OLD" handraise vault rotate --keep-keys --store notes.db
+  HANDRAISE_VAULT_KEY="$NEW $OLD" handraise vault rotate --keep-keys \\
+      --store notes.db
 """
 _KEY_EXAMPLES = """Examples:
 
