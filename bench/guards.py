@@ -13,10 +13,18 @@ from bench.measure import Bench, Figure
 from handraise.guards import Catalogue, SqlGuard
 from handraise.guards.sql import DuckDB
 
+PARSED = "one whose words do not say all"
+"""Such a one is parsed, once for each shape; so the bar holds for what is known by then."""
 QUERIES = {
     "one table": "SELECT id, total AS {new} FROM orders WHERE total > {n}",
     "a join": "SELECT p.city, sum(o.total) AS {new} FROM people p JOIN orders o ON o.person_id = p.id "
     "WHERE o.total > {n} GROUP BY p.city ORDER BY 2 DESC LIMIT 10",
+    "a query in a query": "WITH spent AS (SELECT person_id, sum(total) AS sum FROM orders WHERE total > {n} "
+    "GROUP BY person_id) SELECT p.city, avg(s.sum) AS {new} FROM people p JOIN spent s ON s.person_id = p.id "
+    "GROUP BY p.city",
+    "a window": "SELECT person_id, total::DOUBLE AS {new}, rank() OVER (PARTITION BY person_id ORDER BY total DESC) "
+    "FROM orders WHERE total > {n}",
+    PARSED: "SELECT city, list_sort([id, {n}]) AS {new} FROM people WHERE id > {n}",
 }
 ROUNDS = 300
 LOOKED_UP_EVERY = 10
@@ -38,7 +46,7 @@ async def _run(bench: Bench) -> None:
         asking = SqlGuard(engine, catalogue, keep_schema=0)
         for name, query in QUERIES.items():
             samples: dict[str, list[float]] = {"explain": [], "known": [], "new": [], "looked up": []}
-            for number in range(ROUNDS):
+            for number in range(bench.rounds(ROUNDS)):
                 statement = query.format(n=number, new="x")
                 marks = [perf_counter()]
                 await engine.estimate(statement)
@@ -58,7 +66,12 @@ async def _run(bench: Bench) -> None:
             figures = [
                 Figure("DuckDB's EXPLAIN", 1000 * median(samples["explain"]), "ms"),
                 Figure("the guard, over it", 1000 * median(samples["known"]), "ms", at_most=1.0),
-                Figure("of a shape never seen before", 1000 * median(samples["new"]), "ms", at_most=1.0),
+                Figure(
+                    "of a shape never seen before",
+                    1000 * median(samples["new"]),
+                    "ms",
+                    at_most=None if name == PARSED else 1.0,
+                ),
                 Figure("with the schema looked up each time", 1000 * median(samples["looked up"]), "ms"),
             ]
             bench.state(f"a query that needs no question: {name}", figures)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
 
@@ -199,3 +201,48 @@ class Statements:
         if self._chance.random() < 0.1:
             column = column.upper() if self._chance.random() < 0.5 else f'"{column}"'.replace('""', '"')
         return f"{table}.{column}" if self._chance.random() < 0.7 else column
+
+
+PLAIN = (
+    "SELECT id, total AS t FROM orders WHERE total > 3 AND name = 'x' ORDER BY t DESC LIMIT 10",
+    "SELECT p.city, sum(o.total) AS s, count(*) FROM people p LEFT JOIN orders o ON o.person_id = p.id "
+    "WHERE o.total BETWEEN 1 AND 30 GROUP BY p.city HAVING count(*) > 1 ORDER BY 2 DESC LIMIT 10 OFFSET 0",
+    "WITH big AS (SELECT person_id, sum(total * 2) AS t FROM orders GROUP BY person_id), c AS (SELECT id FROM people) "
+    "SELECT p.city, avg(b.t) AS a FROM people p JOIN big b ON b.person_id = p.id GROUP BY p.city",
+    "SELECT x.city FROM (SELECT DISTINCT city, id FROM people) AS x JOIN orders USING (id) "
+    "WHERE x.id IN (SELECT person_id FROM orders) UNION ALL SELECT city FROM people",
+    "SELECT CASE WHEN city = 'a' THEN 1 ELSE 2 END AS k, count(DISTINCT id) FROM people GROUP BY 1",
+    "SELECT city, rank() OVER (PARTITION BY city ORDER BY id DESC) AS r, CAST(id AS INT) AS i, count(*) OVER (), "
+    "id::INT AS j FROM people WHERE city LIKE 'c%'",
+    "SELECT o.*, x.total FROM orders o JOIN (SELECT * FROM orders) x ON x.id = o.id AND o.total * 2 > 1",
+)  # fmt: skip
+"""What need not be parsed."""
+
+_WORDS = """
+* . , ( ) SELECT FROM WHERE JOIN ON USING AS DISTINCT ALL UNION WITH LIMIT NULLS = > 1 ; || :: [ ] -- /* */ 'x' "email"
+NATURAL LATERAL CROSS FULL ASOF POSITIONAL IN EXISTS NOT RECURSIVE TABLE VALUES FOR INTO EXCLUDE UPDATE (SELECT (FROM
+id name email born city total person_id people orders contacts p o x t a b count sum leak row p) (p) 'it''s'
+p.* p.email people.email crm.leads to_json p.row_to_json COLUMNS(*) p(a,b) ON(id)
+"""
+_STRANGE = (*_WORDS.split(), "FROM people", "GROUP BY ALL")
+
+
+def nearly_plain(seed: int, many: int) -> Iterator[str]:
+    """Plain texts in each of which a few words are others, or in other places."""
+    chance = Random(seed)
+    for _ in range(many):
+        words = re.findall(r"'[^']*'|\w+|\S", chance.choice(PLAIN))
+        for _ in range(chance.choice((0, 1, 1, 1, 2, 2, 3))):
+            at, to = sorted((chance.randrange(len(words)), chance.randrange(len(words))))
+            match chance.randrange(10):
+                case 0 | 1 | 2 | 3:
+                    words[at] = chance.choice(_STRANGE)
+                case 4 | 5 | 6:
+                    words.insert(at, chance.choice(_STRANGE))
+                case 7:
+                    del words[at]
+                case 8:
+                    words[at], words[to] = words[to], words[at]
+                case _:
+                    words[at:to] *= 2
+        yield " ".join(words)

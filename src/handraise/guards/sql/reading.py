@@ -10,7 +10,8 @@ from sqlglot import exp
 
 from handraise.guards.sql.catalogue import Catalogue
 from handraise.guards.sql.functions import unknown_functions
-from handraise.guards.sql.parsing import Parsed, Shape, Unreadable, parse, split
+from handraise.guards.sql.parsing import Parsed, Shape, Unreadable, Words, parse, split
+from handraise.guards.sql.plain import plainly_reached
 from handraise.guards.sql.reach import Reach, Reached, Views
 from handraise.guards.sql.schema import Relation, Schema, fold
 from handraise.guards.sql.scopes import UnknownTable
@@ -62,16 +63,23 @@ class Reader:
         shape = words.shape
         if (kept := self._kept.get(shape)) is not None:
             return kept
-        try:
-            reading = self._read(parse(words))
-        except UnknownTable as error:
-            raise Unreadable(f"It names {error}, which is no table or view that the guard knows.") from None
-        except RecursionError:
-            raise Unreadable("It, or a view that it names, has too much within each other.") from None
+        if (tables := plainly_reached(words, self.schema, self._wanted)) is not None:
+            reading = Reading(("read",), (), tables, ())
+        else:
+            reading = self.read_parsed(words)
         if len(self._kept) >= _MOST_KEPT:
             self._kept.clear()
         self._kept[shape] = reading
         return reading
+
+    def read_parsed(self, words: Words) -> Reading:
+        """Read a text that need not be plain. Raises `Unreadable`."""
+        try:
+            return self._read(parse(words))
+        except UnknownTable as error:
+            raise Unreadable(f"It names {error}, which is no table or view that the guard knows.") from None
+        except RecursionError:
+            raise Unreadable("It, or a view that it names, has too much within each other.") from None
 
     def _read(self, parsed: Parsed) -> Reading:
         columns: dict[str, tuple[str, ...]] = {}
