@@ -24,6 +24,11 @@ from handraise.questions import Accepted, Cancelled, Declined
             "It was answered in the browser just now: accepted.",
         ),
         (
+            Decision(Accepted({}), desk="web", reason="It reached nothing.", at=10.0),
+            "Accepted",
+            "It was answered in the browser just now: accepted. It reached nothing.",
+        ),
+        (
             Decision(Cancelled(), desk="x", at=9.9),
             "Cancelled",
             "It was answered at another desk just now: cancelled.",

@@ -63,6 +63,12 @@ class Queue:
         """Have the desks tell of a question that was decided without waiting: a blocked server tried."""
         self._remember(waiting, replace(decision, at=time.time()))
 
+    def note(self, call_id: str, sentence: str) -> None:
+        """Have the desks tell one thing more of what was answered because of a call."""
+        for waiting, decision in list(self._past.values()):
+            if waiting.cause is not None and waiting.cause.call_id == call_id and decision.by == "human":
+                self._remember(waiting, replace(decision, reason=sentence))
+
     def waiting(self) -> tuple[Waiting, ...]:
         """What waits now."""
         return tuple(place.waiting for place in self._places.values())

@@ -52,7 +52,8 @@ def tell(decision: Decision, now: float | None = None, *, browsing: bool = False
             )
         case "agent" | "human":
             where = _PLACES.get(decision.desk, "at another desk")
-            sentence = f"It was answered {where}{when}: {_VERBS[action]}.{_RULES[decision.block]}"
+            more = f" {decision.reason}" if decision.by == "human" and decision.reason else ""
+            sentence = f"It was answered {where}{when}: {_VERBS[action]}.{_RULES[decision.block]}{more}"
             return Ending(_VERBS[action].capitalize(), sentence, action)
 
 

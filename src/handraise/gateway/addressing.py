@@ -57,11 +57,17 @@ def renamed(message: Message, key: Id) -> Message:
     return message.with_(id=key)
 
 
-def annotated(message: Message, notes: list[str]) -> Message:
+def finished(call: Call, message: Message) -> Message:
+    """The response of a call as its client gets it: with what we change in it, and sentences of ours."""
+    if call.amend is not None and message.result is not None:
+        message = call.amend(message)
+    return _annotated(message, call.notes) if call.notes else message
+
+
+def _annotated(message: Message, notes: list[str]) -> Message:
     """The result of a tool with sentences of ours behind its own content."""
-    result = message.result or {}
-    content = result.get("content")
+    content = (message.result or {}).get("content")
     if not isinstance(content, list):
         return message
     ours = [{"type": "text", "text": note} for note in notes]
-    return message.with_(result={**result, "content": [*content, *ours]})
+    return message.with_(result={**message.body["result"], "content": [*content, *ours]})

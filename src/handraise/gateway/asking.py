@@ -10,7 +10,7 @@ import socket
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from handraise.client.calls import CALL
 from handraise.client.calls import Call as Told
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+IN_VAIN: Final = "The server did not know the call any more, so that the answer reached nothing."
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,11 @@ class Asking:
         logger.warning("%s asked against the rule %r: %s", asker.upstream.name, error.rule, error)
         consent = self._consent(asker, calls, self.queue)
         await consent.unreadable(_known(revision), f"it breaks the rule {error.rule}")
+
+    def tell_in_vain(self, call: Call) -> None:
+        """Have the desks tell that what was answered because of a call reached nothing."""
+        logger.warning("what was answered because of a call of %s reached nothing", call.name)
+        self.queue.note(_told(call).id, IN_VAIN)
 
     def _call(self, server: str) -> None:
         if self.call_person is not None:

@@ -15,6 +15,7 @@ from handraise.gateway.peers import Mode, Peer
 
 if TYPE_CHECKING:
     from handraise.gateway.asking import Asking
+    from handraise.gateway.calls import Call
     from handraise.gateway.guarding import Rule
     from handraise.gateway.parking.taking_over import Keeper
     from handraise.questions import Person
@@ -108,6 +109,11 @@ class Home:
             return (await self.asking()).keeper
         except HandraiseError:
             return None  # it was logged; whoever asks next is told
+
+    def tell_in_vain(self, call: Call) -> None:
+        """Have our desk tell that what was answered because of a call reached nothing."""
+        if self._asking is not None:
+            self._asking.tell_in_vain(call)
 
     async def aclose(self) -> None:
         """Close our desk."""

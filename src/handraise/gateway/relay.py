@@ -8,7 +8,7 @@ from collections.abc import Coroutine
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-from handraise.gateway.addressing import addressed, annotated, concerned, renamed, with_id
+from handraise.gateway.addressing import addressed, concerned, finished, renamed, with_id
 from handraise.gateway.calls import Call
 from handraise.gateway.entrance import Entrance
 from handraise.gateway.errands import Errands
@@ -20,7 +20,7 @@ from handraise.gateway.parking.holding import Holding
 from handraise.gateway.parking.parked import Binding, sameness
 from handraise.gateway.parking.reviving import Reviving
 from handraise.gateway.peers import Peer
-from handraise.gateway.sentences import AMBIGUOUS, told
+from handraise.gateway.sentences import AMBIGUOUS, FORGOTTEN, is_forgotten, told
 from handraise.gateway.upstreams import Source
 
 if TYPE_CHECKING:
@@ -219,10 +219,10 @@ class Relay:
         self._entrance.leave(call)
         if call.message.method == "tools/list":
             self._entrance.note_tools(message)
-        if call.amend is not None and message.result is not None:
-            message = call.amend(message)
-        if call.notes and message.result is not None:
-            message = annotated(message, call.notes)
+        if call.cause is not None and is_forgotten(call, message):
+            self.home.tell_in_vain(call)
+            message = told(call, FORGOTTEN.format(server=message.source.upstream.name), failed=True)
+        message = finished(call, message)
         self.holding.settle(call, message)
         if call.cause is not None:  # else a long result would be parsed for nothing
             call.end("error" if message.failed else "result")

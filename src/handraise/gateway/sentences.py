@@ -40,6 +40,11 @@ AMBIGUOUS: Final = (
     "The server {server!r} ended while the user was being asked. Whether it had done anything before is not known; "
     "the call was not made again. Check with the user before you repeat it."
 )
+FORGOTTEN: Final = (
+    "The user answered, but the server {server!r} does not know this call any more, as when it was started anew "
+    "meanwhile. The answer reached nothing; the desk tells the user so, too. Whether the server had done anything "
+    "before it asked is not known. Check with the user before you make the call again."
+)
 LOST: Final = "The server {server!r} ended before it answered. The call was not made again."
 
 
@@ -59,6 +64,14 @@ def with_resume_tool(message: Message) -> Message:
     ]
     ours = [] if result.get("nextCursor") else [_RESUME_TOOL]
     return message.with_(result={**result, "tools": [*kept, *ours]})
+
+
+def is_forgotten(call: Call, message: Message) -> bool:
+    """Whether a server refuses the state of a round that was answered here. Its client never had one to lose."""
+    error = message.body.get("error")
+    if not isinstance(error, dict) or "requestState" in call.message.params:
+        return False
+    return error.get("code") == -32602 and "requestState" in str(error.get("message"))
 
 
 def in_era_of(call: Call, message: Message) -> Message:

@@ -15,9 +15,14 @@ from tests.gateway.parking.test_holding import LEAVE, QUICK, answer, ticket_in, 
 from tests.gateway.peers import Gateway, gateway
 from tests.server.peers import REVISIONS, text_of
 
+from handraise.desks import Decision
+from handraise.desks.telling import tell
+from handraise.gateway.asking import IN_VAIN
 from handraise.gateway.parking.parked import KEPT, key_of
 from handraise.gateway.parking.taking_over import Keeper
+from handraise.gateway.sentences import FORGOTTEN
 from handraise.gateway.upstreams import Upstream
+from handraise.questions import Declined
 from handraise.revisions import Revision
 from handraise.stores import MemoryStore
 from handraise.stores.processes import _began, own_name
@@ -48,7 +53,7 @@ def keepers() -> tuple[Keeper, Keeper]:
 async def begin(revision: Revision, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Begin]:
     """Two gateways with one store in front of one server, opened one after the other; the first is taken for gone.
 
-    Unless `holder` is its process: "" is the one that really runs it.
+    Unless `holder` is its process: "" is the one that really runs it. With `anew` the server was started anew, too.
     """
     DONE.clear()
     monkeypatch.setattr("handraise.gateway.parking.taking_over._LOOK", 0.02)
@@ -60,12 +65,14 @@ async def begin(revision: Revision, monkeypatch: pytest.MonkeyPatch) -> AsyncIte
             *,
             client: Revision = revision,
             holder: str | None = None,
+            anew: bool = False,
             **options: Any,
         ) -> tuple[Gateway, Client]:
+            behind = make_notes() if anew else server
             keeper, usual = Keeper(store.tickets, store), next(holders)
             keeper._name = usual if holder is None else holder
             seen, connect = await stack.enter_async_context(
-                gateway(server=server, only=only, options=QUICK, script=LEAVE, keeper=keeper, **options)
+                gateway(server=behind, only=only, options=QUICK, script=LEAVE, keeper=keeper, **options)
             )
             return seen, await stack.enter_async_context(connect(client))
 
@@ -101,6 +108,23 @@ async def test_a_parked_question_of_a_modern_server_is_asked_again_by_another_pr
     assert text_of(await resumed(later, ticket)) == "deleted plans: old"
     assert asked(one)["requestState"] in states(other)
     assert DONE == {"looked plans": 1, "deleted plans": 1}
+
+
+async def test_who_answers_a_server_that_forgot_the_call_is_told_so_in_words(begin: Begin) -> None:
+    """A server without a store, started anew with its gateway, does not know the state that it is given back."""
+    _, client = await begin()
+    ticket = await parked(client)
+    other, later = await begin(anew=True)
+    await resumed(later, ticket)
+    id = await waiting(other)
+    assert other.queue.decide(id, Decision(Declined(), desk="web")) == "taken"
+    told = await resumed(later, ticket)
+    assert told.is_error
+    assert text_of(told) == FORGOTTEN.format(server="my notes")
+    past = other.queue.outcome(id)
+    assert past is not None
+    assert tell(past[1]).sentence == f"It was answered in the browser: declined. {IN_VAIN}"
+    assert DONE == {"looked plans": 1}
 
 
 async def test_a_live_call_of_an_older_server_ends_as_ambiguous(begin: Begin) -> None:
