@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from docs.make.markdown import NOTICE, block, code, table
+from docs.make.markdown import NOTICE, code, table
 
 from handraise import errors
 from handraise.errors import CATEGORY, HandraiseError
@@ -59,6 +60,9 @@ SAMPLE: Final[dict[str, Any]] = {
 """What an error needs to be made at all."""
 
 
+_DRAWN: Final = re.compile(r"^ {4}([│├└─ ]*)(\w+)(?: +(.+))?$", re.MULTILINE)
+"""A line of the tree: its branches, the class, and what that is about."""
+
 INTRODUCTION: Final = """\
 Everything that Handraise raises is in one tree, in `handraise.errors`. Each class has a stable `code` and one public
 sentence, which is all that the other side gets to read. `str(error)` is for your log and may say more.
@@ -76,18 +80,24 @@ tool too; [this](../wire/cannot-be-asked.md) is what crosses the wire.
 
 def errors_page() -> str:
     """The page."""
-    tree = inspect.cleandoc(errors.__doc__ or "").partition("\n\n")[2].partition("\n\nEach class")[0]
-    opening = ["# Errors\n", NOTICE, INTRODUCTION, block("text", inspect.cleandoc("\n" + tree)), ENDING]
+    opening = ["# Errors\n", NOTICE, INTRODUCTION, *outline(), "", ENDING]
     return "\n".join([*opening, *map(_section, error_classes())])
+
+
+def outline() -> Iterator[str]:
+    """The tree that `errors.py` draws, as a list: it fits a screen of any width, and leads to what it names."""
+    _, tree, *_ = (errors.__doc__ or "").split("\n\n")
+    for branch, name, meaning in _DRAWN.findall(tree):
+        link = f"[{code(name)}](#{vars(errors)[name].code})"
+        yield "    " * (len(branch) // 4) + (f"- {link}: {meaning}" if meaning else f"- {link}")
 
 
 def error_classes(root: type[HandraiseError] = HandraiseError) -> Iterator[type[HandraiseError]]:
     """The tree, parents before children, in the order in which it is written."""
     yield root
     for kind in root.__subclasses__():
-        if (
-            vars(errors).get(kind.__name__) is kind
-        ):  # a server makes mixtures of its own with the framework's errors
+        # A server makes mixtures of its own with the framework's errors.
+        if vars(errors).get(kind.__name__) is kind:
             yield from error_classes(kind)
 
 

@@ -9,7 +9,7 @@ from importlib import import_module
 
 import pytest
 from docs.make.configuration import VARIABLES, option_meanings, variables_in_source
-from docs.make.errors import NEXT, error_classes
+from docs.make.errors import NEXT, error_classes, outline
 from docs.make.names import (
     ELSEWHERE,
     PARTS,
@@ -41,6 +41,13 @@ def test_a_page_is_what_the_code_makes_of_it(name: str) -> None:
 
 def test_every_error_says_what_to_do() -> None:
     assert [kind.__name__ for kind in error_classes()] == list(NEXT)
+
+
+def test_the_tree_of_errors_is_drawn_as_the_classes_stand() -> None:
+    depths = {kind: len(kind.__mro__) for kind in error_classes()}
+    drawn = [(line.index("-") // 4, line.partition("`")[2].partition("`")[0]) for line in outline()]
+    top = depths[HandraiseError]
+    assert drawn == [(depth - top, kind.__name__) for kind, depth in depths.items()]
 
 
 def test_every_variable_is_described() -> None:
