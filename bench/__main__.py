@@ -1,27 +1,31 @@
-"""`python -m bench [PART…]`: run the benchmarks, all of them or the named ones.
+"""`python -m bench [--quick] [PART…]`: run the benchmarks, all of them or the named ones.
 
 A part is a module here with a function `run(bench)`; the figures go to bench/out/PART.json. When all of them ran, the
-page about them is written.
+page about them is written. Quick, nothing is kept: it only shows that every part runs to its end.
 """
 
 from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from time import perf_counter
 from types import FrameType
+from typing import Final
 
 from bench.ask_http import ROOT
 from bench.measure import Bench
 from bench.page import PAGE, write_page
 from bench.parts import PARTS
 
+QUICK: Final = "--quick"
 
-def main(wanted: list[str]) -> int:
-    """Run the wanted parts; 1 when a bar was missed, 2 when there is no such part."""
+
+def main(words: Sequence[str]) -> int:
+    """Run the wanted parts; 1 when a bar was missed or a part was stopped, 2 when there is no such part."""
+    quick, wanted = QUICK in words, [word for word in words if word != QUICK]
     if unknown := [name for name in wanted if name not in PARTS]:
         print(f"no such part: {', '.join(unknown)}; there are: {', '.join(PARTS)}", file=sys.stderr)
         return 2
@@ -30,15 +34,17 @@ def main(wanted: list[str]) -> int:
     met = True
     for at, name in enumerate(names, 1):
         print(f"\n{name}, part {at} of {len(names)}: at most {PARTS[name].minutes:g} minutes", flush=True)
-        met &= _measured(name).met
-    if not wanted:
+        met &= _measured(Bench(name, quick)).met
+    if quick:
+        print("\nnothing is written: figures of so few rounds mean nothing")
+    elif not wanted:
         write_page()
         print(f"\nwritten to {PAGE.relative_to(ROOT)}")
     return 0 if met else 1
 
 
-def _measured(name: str) -> Bench:
-    bench, began = Bench(name), perf_counter()
+def _measured(bench: Bench) -> Bench:
+    name, began = bench.part, perf_counter()
     try:
         with _at_most(60 * PARTS[name].minutes):
             import_module(f"bench.{name}").run(bench)
@@ -46,7 +52,8 @@ def _measured(name: str) -> Bench:
         bench.whole = False
         print(f"\n{name} was stopped: it took too long", file=sys.stderr)
     bench.took = perf_counter() - began
-    print(f"\nwritten to bench/out/{bench.write().name}, after {bench.took:.0f} seconds", flush=True)
+    kept = "over" if bench.quick else f"written to bench/out/{bench.write().name}"
+    print(f"\n{kept}, after {bench.took:.0f} seconds", flush=True)
     return bench
 
 

@@ -84,7 +84,8 @@ async def measure_speed(bench: Bench, transport: str, *, rounds: int, calls: int
     """Measure everything on one transport."""
     samples: Samples = {case: [] for case in (*SINGLE, *CHAINS)}
     order = random.Random(1)
-    async with _connections(transport) as connections:
+    rounds, processes = bench.rounds(rounds), 1 if bench.quick else PROCESSES[transport]
+    async with _connections(transport, processes) as connections:
         for case in samples:
             for connection in connections[case.server, case.revision]:
                 await _turn(connection, case, 5)
@@ -189,11 +190,11 @@ def _passed(spent: list[Spent]) -> list[float]:
 
 
 @asynccontextmanager
-async def _connections(transport: str) -> AsyncIterator[Connections]:
+async def _connections(transport: str, processes: int) -> AsyncIterator[Connections]:
     """Clients for each server and revision, all open at the same time."""
     connections: Connections = {}
     async with AsyncExitStack() as stack:
-        for server in ("sdk", "handraise") * PROCESSES[transport]:
+        for server in ("sdk", "handraise") * processes:
             target: Any = SERVERS[server]()
             process = None
             if transport == "http":

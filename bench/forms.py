@@ -155,10 +155,11 @@ def _again(work: Callable[[], object]) -> Turn:
 
 def _imports(bench: Bench) -> None:
     """In processes of their own, timed inside: the start of Python does not count."""
-    samples = [_import("mcp", "handraise") for _ in range(15)]
+    rounds = range(bench.rounds(15))
+    samples = [_import("mcp", "handraise") for _ in rounds]
     both = {OURS: [mcp + ours for mcp, ours in samples], "mcp": [mcp for mcp, _ in samples]}
     bench.record("import mcp, then handraise", both, bars={"mcp": 1.05})
-    alone = [_import("handraise", "handraise.forms") for _ in range(15)]
+    alone = [_import("handraise", "handraise.forms") for _ in rounds]
     bench.state(
         "import, by itself",
         [

@@ -1,7 +1,7 @@
 """The gateway: what a call costs through it, beside the direct call and FastMCP's proxy; and how fast it starts.
 
 Policy and ledger are on. The time that passes is compared, since two more processes take part; every contender takes
-its turn in every round. `python -m bench.gateway --quick` takes a short look.
+its turn in every round.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ BARS: Final = {"stdio": 1.3, "http": 1.6}
 START_BAR: Final = 1.25
 
 
-def run(bench: Bench, *, quick: bool = False) -> None:
+def run(bench: Bench) -> None:
     """Measure calls over both transports, then the start."""
-    rounds, calls = (8, 10) if quick else (30, 20)
+    calls = 4 if bench.quick else 20
     with _surroundings():
         for transport in ("stdio", "http"):
-            asyncio.run(_measure_calls(bench, transport, rounds, calls))
-        _measure_start(bench, 5 if quick else 15)
+            asyncio.run(_measure_calls(bench, transport, bench.rounds(30), calls))
+        _measure_start(bench)
 
 
 @contextmanager
@@ -169,13 +169,13 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _measure_start(bench: Bench, rounds: int) -> None:
+def _measure_start(bench: Bench) -> None:
     """From starting the process to the first response."""
     commands = {DIRECT: SERVER, OURS: [*HANDRAISE, "gateway", "--", *SERVER]}
     bench.compare(
         "start to the first response, stdio",
         {name: lambda words=words: _start(words) for name, words in commands.items()},  # type: ignore[misc]
-        rounds=rounds,
+        rounds=15,
         bars={DIRECT: START_BAR},
     )
 
@@ -198,9 +198,3 @@ def _start(command: list[str]) -> float:
         passed = time.perf_counter() - began
         process.stdin.close()
     return passed
-
-
-if __name__ == "__main__":
-    quick_bench = Bench("gateway")
-    run(quick_bench, quick="--quick" in sys.argv)
-    quick_bench.write()

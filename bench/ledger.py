@@ -40,17 +40,17 @@ SHOWN = Shown("Several notes match. Which one?", (Field("which", "choice"),), "s
 BARE, EACH = "bare SQLite, group commit", "bare SQLite, a sync for each event"
 WRITERS = {1: 20, 10: 10, 100: 4}
 """How many writers, and how many questions each has in a turn: asked, then decided, one after the other."""
-MANY = 100_000
 
 
-def run(bench: Bench, *, rounds: int = 15, many: int = MANY) -> None:
+def run(bench: Bench) -> None:
     """Write at once, then verify many."""
+    many = 1_000 if bench.quick else 100_000
     with tempfile.TemporaryDirectory() as folder, asyncio.Runner() as runner:
         for writers, questions in WRITERS.items():
             with _contenders(Path(folder), runner, writers, questions) as turns:
                 bars = {1: {}, 10: {BARE: 2.0}, 100: {BARE: 2.0, EACH: 1 / 8}}[writers]
                 title = f"an event on disk, {writers} writer{'s' if writers > 1 else ''} at once"
-                bench.compare(title, turns, rounds=rounds, bars=bars)
+                bench.compare(title, turns, rounds=15, bars=bars)
         bench.state(f"a ledger of {many:,} events", runner.run(_verified(bench, Path(folder), many)))
 
 
@@ -186,8 +186,3 @@ async def _verified(bench: Bench, folder: Path, many: int) -> list[Figure]:
         Figure("verified each second", many / (ended - verifying)),
         Figure("size of an event on disk, with all that belongs to it", path.stat().st_size / many, "bytes"),
     ]
-
-
-if __name__ == "__main__":
-    quick = Bench("ledger")
-    run(quick, rounds=5, many=10_000)

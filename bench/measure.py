@@ -107,6 +107,8 @@ class Bench:
     """What one part measured. Shows progress while it runs and the figures when it has them."""
 
     part: str
+    quick: bool = False
+    """Whether it shall only be seen that everything runs: two rounds of little, and no bars, as they mean nothing."""
     tables: list[Table] = field(default_factory=list)
     figures: list[Figures] = field(default_factory=list)
     machine: str = field(default_factory=this_machine)
@@ -114,6 +116,10 @@ class Bench:
     """False when it was stopped because it took too long."""
     took: float = 0.0
     """How many seconds it ran."""
+
+    def rounds(self, usual: int) -> int:
+        """How many rounds to make."""
+        return min(2, usual) if self.quick else usual
 
     def compare(
         self,
@@ -125,8 +131,8 @@ class Bench:
     ) -> None:
         """Let every contender take its turn in every round; `bars` bound ours against the named ones."""
         samples: dict[str, list[float]] = {name: [] for name in turns}
-        for number in range(rounds):
-            self.progress(f"{title}: round {number + 1} of {rounds}")
+        for number in range(self.rounds(rounds)):
+            self.progress(f"{title}: round {number + 1} of {self.rounds(rounds)}")
             for name, turn in turns.items():
                 samples[name].append(turn())
         self.record(title, samples, bars=bars)
@@ -139,13 +145,15 @@ class Bench:
             Ratio(name, median(ours / theirs for ours, theirs in zip(samples[OURS], taken, strict=True)), bar)
             for name, taken in samples.items()
             if name != OURS
-            for bar in [(bars or {}).get(name)]
+            for bar in [None if self.quick else (bars or {}).get(name)]
         ]
         self.tables.append(Table(title, {name: median(taken) for name, taken in samples.items()}, ratios))
         self._show(self.tables[-1])
 
     def state(self, title: str, figures: Sequence[Figure]) -> None:
         """Take figures that are not times."""
+        if self.quick:
+            figures = [Figure(figure.name, figure.value, figure.unit) for figure in figures]
         self.figures.append(Figures(title, figures))
         width = max(len(figure.name) for figure in figures)
         self.progress("")

@@ -20,9 +20,8 @@ from bench.scale_chart import chart
 from bench.sizing import EVENT_ON_DISK, PROCESSOR, QUESTION_ON_DISK
 from tests.postgres import PostgresServer, running_postgres
 
-SIZES = (1_000, 10_000, 100_000)
+SIZES, FEW = (1_000, 10_000, 100_000), (100, 200)
 CLIENTS = 64
-ANSWERS = 3_000
 TURNS = 5
 WAKEUPS, WARM_UP = 300, 20
 BARE = "bare transactions of the same rows"
@@ -32,9 +31,10 @@ NOTIFY = "bare NOTIFY to LISTEN"
 def run(bench: Bench) -> None:
     """Measure, and draw."""
     with running_postgres(fsync=True) as postgres:
-        rows = [_pending(bench, postgres, size) for size in SIZES]
-        OUT.mkdir(exist_ok=True)
-        (OUT / "scale.svg").write_text(chart(rows))
+        plot = chart([_pending(bench, postgres, size) for size in (FEW if bench.quick else SIZES)])
+        if not bench.quick:
+            OUT.mkdir(exist_ok=True)
+            (OUT / "scale.svg").write_text(plot)
         _throughput(bench, postgres)
         _wakeups(bench, postgres)
 
@@ -95,7 +95,7 @@ def _pending(bench: Bench, postgres: PostgresServer, size: int) -> dict[str, flo
         held = sum(after) - sum(before)
         disk = one.do("disk", "rounds") / size
         times = []
-        for _ in range(100):
+        for _ in range(bench.rounds(100)):
             token = one.do("ask")
             times.append(two.do("answer", token))
         cuts = quantiles(times, n=100)
@@ -123,14 +123,15 @@ def _throughput(bench: Bench, postgres: PostgresServer) -> None:
     """Answers at 64 clients: ours with their event, and the same rows in bare transactions."""
     passed: dict[str, list[float]] = {OURS: [], BARE: []}
     used, disk = [], 0.0
-    for turn in range(TURNS):
-        bench.progress(f"answers a second: round {turn + 1} of {TURNS}")
+    count = CLIENTS if bench.quick else 3_000
+    for turn in range(bench.rounds(TURNS)):
+        bench.progress(f"answers a second: round {turn + 1} of {bench.rounds(TURNS)}")
         with nodes(postgres.new_database()) as (node, _):
-            passed[BARE].append(node.do("bare", ANSWERS, CLIENTS)[0])
-            each, processor = node.do("consume", ANSWERS, CLIENTS)
+            passed[BARE].append(node.do("bare", count, CLIENTS)[0])
+            each, processor = node.do("consume", count, CLIENTS)
             passed[OURS].append(each)
             used.append(processor)
-            disk = node.do("disk", "events") / (2 * ANSWERS)
+            disk = node.do("disk", "events") / (2 * count)
     bench.record(f"an answer, {CLIENTS} clients of one node", passed, bars={BARE: 2.0})
     bench.state(
         f"answers, {CLIENTS} clients of one node",
@@ -151,8 +152,8 @@ def _wakeups(bench: Bench, postgres: PostgresServer) -> None:
     passed: dict[str, list[float]] = {OURS: [], NOTIFY: []}
     with nodes(postgres.new_database()) as (one, two):
         one.do("listen")
-        for turn in range(-WARM_UP, WAKEUPS):
-            bench.progress(f"wake-ups: {turn} of {WAKEUPS}")
+        for turn in range(-WARM_UP, bench.rounds(WAKEUPS)):
+            bench.progress(f"wake-ups: {turn} of {bench.rounds(WAKEUPS)}")
             token = one.do("ask")
             committed = two.do("answer_at", token)
             ours = one.do("woken", token) - committed
