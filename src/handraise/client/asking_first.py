@@ -128,9 +128,7 @@ class AskingFirst:
     async def observe(self, message: Any) -> None:
         """Hear completion notices; ids that nobody here was asked about are ignored."""
         if isinstance(message, types.ElicitCompleteNotification):
-            known = message.params.elicitation_id
-            if (finished := self._consent.flows.get(known)) is not None:
-                finished.set()
+            self._consent.flows.noticed(message.params.elicitation_id)
         if self._observer is not None:
             await self._observer(message)
 
@@ -174,15 +172,14 @@ class AskingFirst:
 
     async def _finish(self, call: Call, question: UrlQuestion, revision: Revision) -> bool:
         """Have one link consented to and finished. Who is asked for the same one again says at once that it is."""
-        again, known = question.url in call.agreed, str(question.elicitation_id)
-        finished = self._consent.flows.setdefault(known, asyncio.Event())
+        again, finished = question.url in call.agreed, self._consent.flows.expect(question)
         try:
             decision = await self._consent.ask(question, revision)
             if again or not isinstance(decision.answer, Accepted):
                 return isinstance(decision.answer, Accepted)
             return await finish_in_browser(self._consent, question, finished.wait())
         finally:
-            self._consent.flows.pop(known, None)
+            self._consent.flows.forget(question)
 
 
 def _trace(meta: Any) -> str | None:

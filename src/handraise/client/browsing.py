@@ -27,7 +27,7 @@ async def finish_in_browser(consent: Consent, link: UrlQuestion, finished: Corou
     async with _started(consent.wait_in_browser(link)) as said, _started(finished) as noticed:
         await asyncio.wait({said, noticed}, return_when=asyncio.FIRST_COMPLETED)
         if noticed.done():
-            await consent.completed(link)
+            await consent.flows.completed(link)
         return noticed.done() or said.result()
 
 
@@ -46,8 +46,7 @@ async def wait_while_browsing(
 
 async def _offer_to_end(consent: Consent, link: UrlQuestion, made: asyncio.Task[Any]) -> None:
     """Until the call is over or the link is finished, by the server's word or the person's."""
-    known = str(link.elicitation_id)
-    finished = consent.flows[known]
+    finished = consent.flows.expect(link)
     try:
         async with _started(finished.wait()) as noticed:
             await asyncio.wait({made, noticed}, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
@@ -58,7 +57,7 @@ async def _offer_to_end(consent: Consent, link: UrlQuestion, made: asyncio.Task[
             if not made.done() and not finishing.result():
                 raise Stopped(_GAVE_UP, action="cancel")
     finally:
-        consent.flows.pop(known, None)
+        consent.flows.forget(link)
 
 
 async def retry_while_browsing(

@@ -15,25 +15,25 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from handraise.client.answers import checked, dump_decision
 from handraise.client.calls import CALL, Call
+from handraise.client.flows import Flows
 from handraise.client.gate import Desks, Gate, Ruling
 from handraise.client.recording import (
     ASKER_ENDED,
     NOT_RECORDED,
     Circumstances,
-    InLedger,
     Recording,
+    begin_record,
     record_unreadable,
 )
 from handraise.client.roots import Folders, Roots, ask_about
 from handraise.desks import Cause, Decision, Waiting
 from handraise.errors import HandraiseError, WireError
-from handraise.forms import check_answer
-from handraise.policy.secrets import judge_form, scan_answer
+from handraise.policy.secrets import judge_form
 from handraise.questions import (
     Accepted,
     Cancelled,
-    Declined,
     FormQuestion,
     Origin,
     Person,
@@ -42,7 +42,7 @@ from handraise.questions import (
 )
 from handraise.revisions import Revision
 from handraise.urls import Inspection, inspect_url
-from handraise.wire import WireAnswer, dump_answer, parse_question, undeclared_mode
+from handraise.wire import parse_question, undeclared_mode
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -54,7 +54,6 @@ logger = logging.getLogger(__name__)
 
 DeskMode = Literal["form", "url"]
 
-_OPEN_LINKS = 64
 _NO_ROOTS = "Roots are not supported here."
 
 
@@ -90,8 +89,8 @@ class Consent:
         """The folders that the server may get to know, once the person agreed; None: it cannot ask for any."""
         self.calls: list[Call] = []
         """The calls under way, as far as the host tells."""
-        self.flows: dict[str, asyncio.Event] = {}
-        """The links that are open, by the ids that completion notices may name."""
+        self.flows = Flows()
+        """The links that are open."""
         self.client: Client | None = None
         """The host's own program, for the ledger."""
         self._gate = gate
@@ -99,7 +98,6 @@ class Consent:
         self._ledger = ledger
         self._policy_version = policy_version
         self._gateway = gateway
-        self._opened: dict[UrlQuestion, Recording] = {}
         self._transport: Literal["stdio", "http"] = transport
         self._server_host = server_host
         self._about_roots = asyncio.Lock()
@@ -135,7 +133,7 @@ class Consent:
         decision = await self.ask(question, revision)
         if isinstance(question, UrlQuestion) and isinstance(decision.answer, Accepted):
             self._went_to(question, revision)
-        return ElicitResult.model_validate(dump_answer(_wire(decision)))
+        return ElicitResult.model_validate(dump_decision(decision))
 
     async def list_roots(self, context: Any) -> types.ListRootsResult | types.ErrorData:
         """Answer a `roots/list` of the SDK's client with the folders that the person agreed to, on any revision."""
@@ -160,7 +158,7 @@ class Consent:
         call = self._call()
         try:
             waiting = replace(self._waiting(question), ours=ours)
-            recording = self._recording(waiting, revision)
+            recording = begin_record(self._ledger, waiting, self._around(revision))
             decision = await self._decide(replace(waiting, on_shown=recording.shown), recording)
             if isinstance(decision.answer, Accepted):
                 self._accepted(question, recording, call)
@@ -191,25 +189,19 @@ class Consent:
 
     async def _answered(self, waiting: Waiting, ruling: Ruling) -> Decision:
         if ruling.same_as is not None and (shared := await self.queue.join(ruling.same_as)) is not None:
-            return _checked(waiting, shared)
+            return checked(waiting, shared)
         if ruling.verdict == "warn":
             waiting = _warned(waiting, ruling.reasons)
         decision = Decision(Cancelled(), by="agent", reason="the asker went away")
         try:
-            decision = _checked(waiting, await self.queue.put(waiting))
+            decision = checked(waiting, await self.queue.put(waiting))
         finally:
             self._gate.decided(waiting, decision, time.time())
         return decision
 
-    def _recording(self, waiting: Waiting, revision: Revision | None) -> Recording:
-        if self._ledger is None:
-            return NOT_RECORDED
-        return InLedger(self._ledger, waiting, self._around(revision))
-
     async def unreadable(self, revision: Revision, reason: str) -> None:
         """Record a question that could not even be read, or that nobody here can be asked."""
-        if self._ledger is not None:
-            await record_unreadable(self._ledger, self._around(revision), reason)
+        await record_unreadable(self._ledger, self._around(revision), reason)
 
     def _around(self, revision: Revision | None) -> Circumstances:
         call = self._call()
@@ -229,7 +221,7 @@ class Consent:
             return
         call.opened.append(question)
         if revision is Revision.NOVEMBER_2025:
-            self.flows.setdefault(str(question.elicitation_id), asyncio.Event())
+            self.flows.expect(question)
             call.in_browser.put_nowait(question)
 
     def _accepted(self, question: Question, recording: Recording, call: Call | None) -> None:
@@ -237,19 +229,9 @@ class Consent:
         if call is not None:
             call.join(recording)
         if isinstance(question, UrlQuestion):
-            self._remember_open(question, recording, call)
-
-    def _remember_open(self, question: UrlQuestion, recording: Recording, call: Call | None) -> None:
-        if call is not None:
-            call.agreed.add(question.url)
-        self._opened[question] = recording
-        while len(self._opened) > _OPEN_LINKS:
-            del self._opened[next(iter(self._opened))]
-
-    async def completed(self, question: UrlQuestion) -> None:
-        """What a link led to is finished, by the server's word or the person's."""
-        if (recording := self._opened.pop(question, None)) is not None:
-            await recording.completed()
+            self.flows.opened(question, recording)
+            if call is not None:
+                call.agreed.add(question.url)
 
     def _log_refusal(self, reason: str) -> None:
         """Once is enough: a server that asks three thousand times must not fill the host's log either."""
@@ -280,7 +262,7 @@ class Consent:
         waiting = replace(self._waiting(question), browsing=True, asked_again=False)
         decision = await self.queue.put(waiting)
         if isinstance(decision.answer, Accepted):
-            await self.completed(question)
+            await self.flows.completed(question)
         return isinstance(decision.answer, Accepted)
 
     def _inspect(self, url: str) -> Inspection:
@@ -300,26 +282,3 @@ class Consent:
 def _warned(waiting: Waiting, reasons: tuple[str, ...]) -> Waiting:
     known = {finding.reason for finding in waiting.secrets}
     return replace(waiting, warnings=tuple(reason for reason in reasons if reason not in known))
-
-
-def _checked(waiting: Waiting, decision: Decision) -> Decision:
-    """An accepted form leaves only when it fits and holds no secret, whatever desk it came from."""
-    question, answer = waiting.question, decision.answer
-    if not isinstance(question, FormQuestion) or not isinstance(answer, Accepted):
-        return decision
-    content = answer.data or {}
-    if check_answer(question.form, content):
-        return Decision(Cancelled(), by="agent", desk=decision.desk, reason="the answer did not fit the form")
-    if any(finding.tier == 1 for finding in scan_answer(content)):
-        return Decision(Cancelled(), by="policy", desk=decision.desk, reason="the answer held a secret")
-    return decision
-
-
-def _wire(decision: Decision) -> WireAnswer:
-    match decision.answer:
-        case Accepted(data):
-            return WireAnswer("accept", data)
-        case Declined():
-            return WireAnswer("decline")
-        case Cancelled():
-            return WireAnswer("cancel")

@@ -169,9 +169,15 @@ class InLedger:
             self._ledger.record_soon(over)
 
 
-async def record_unreadable(ledger: Ledger, around: Circumstances, reason: str) -> None:
+def begin_record(ledger: Ledger | None, waiting: Waiting, around: Circumstances) -> Recording:
+    """The record of a question, where there is a ledger."""
+    return NOT_RECORDED if ledger is None else InLedger(ledger, waiting, around)
+
+
+async def record_unreadable(ledger: Ledger | None, around: Circumstances, reason: str) -> None:
     """Record a question that could not even be read, or that nobody here can be asked."""
-    await ledger.record(ledger.trail(ledger.new_question(), around.about(), None).refused((reason,)))
+    if ledger is not None:
+        await ledger.record(ledger.trail(ledger.new_question(), around.about(), None).refused((reason,)))
 
 
 def _request(ledger: Ledger, cause: Cause | None) -> Request | None:

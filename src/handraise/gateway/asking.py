@@ -24,9 +24,9 @@ from handraise.gateway.peers import Peer
 from handraise.gateway.upstreams import Upstream
 from handraise.ledger.earlier import earlier
 from handraise.ledger.events import Client
-from handraise.questions import Accepted, Cancelled, Declined, Origin, Person, Question
+from handraise.questions import Origin, Person, Question
 from handraise.revisions import Revision
-from handraise.wire import WireAnswer, dump_answer, dump_question, parse_question, parse_trace
+from handraise.wire import dump_question, parse_question, parse_trace
 
 if TYPE_CHECKING:
     from handraise.desks.past import Earlier
@@ -214,17 +214,6 @@ def parse(params: Mapping[str, Any], revision: str) -> tuple[Question, Revision]
 
 def _known(revision: str) -> Revision:
     return Revision(revision) if revision in list(Revision) else Revision.JUNE_2025
-
-
-def dump(decision: Decision) -> dict[str, Any]:
-    """A decision as the server gets it."""
-    match decision.answer:
-        case Accepted(data):
-            return dump_answer(WireAnswer("accept", data))
-        case Declined():
-            return dump_answer(WireAnswer("decline"))
-        case Cancelled():
-            return dump_answer(WireAnswer("cancel"))
 
 
 def note_for_model(decision: Decision, server: str) -> str | None:

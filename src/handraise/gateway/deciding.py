@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from handraise.client.answers import dump_decision
 from handraise.desks import Decision
 from handraise.errors import WireError
-from handraise.gateway.asking import Asker, Asking, begin_round, dump, note_for_model, parse
+from handraise.gateway.asking import Asker, Asking, begin_round, note_for_model, parse
 from handraise.gateway.at_client import AtClient
 from handraise.gateway.calls import Call
 from handraise.gateway.home import Home
@@ -72,6 +73,6 @@ class Deciding:
             self._note(key, await deciding)
 
     def _note(self, key: str, decision: Decision) -> None:
-        self.round.decided[key] = dump(decision)
+        self.round.decided[key] = dump_decision(decision)
         if (note := note_for_model(decision, self.asker.upstream.name)) is not None:
             self.round.notes.append(note)

@@ -177,7 +177,8 @@ class LegacyRelay(Relay):
             for call in calls:
                 call.notes.append(CANNOT_ASK)
             return response(message.id, {"action": "cancel"})
-        from handraise.gateway.asking import Asker, dump, note_for_model, parse
+        from handraise.client.answers import dump_decision
+        from handraise.gateway.asking import Asker, note_for_model, parse
 
         asker = Asker(message.source.upstream, message.source.claimed, self.person, self.peer)
         try:
@@ -196,7 +197,7 @@ class LegacyRelay(Relay):
         if (note := note_for_model(decision, asker.upstream.name)) is not None:
             for call in calls:
                 call.notes.append(note)
-        return response(message.id, dump(decision))
+        return response(message.id, dump_decision(decision))
 
     async def _keep(self, calls: list[Call], message: Message) -> None:
         """Remember what was asked, where it came from a round that another process could go on with."""
@@ -216,7 +217,6 @@ class LegacyRelay(Relay):
         message: Message,
     ) -> tuple[Decision, Message | None]:
         """The decision of the client's person, and the client's own reply where it is good to go on as it is."""
-        from handraise.gateway.asking import dump
         from handraise.gateway.at_client import AtClient
 
         at_client = AtClient()
@@ -229,7 +229,7 @@ class LegacyRelay(Relay):
             deciding.cancel()
         reply = at_client.reply
         as_sent = reply is not None and (
-            reply.result is None or reply.result.get("action") == dump(decision)["action"]
+            reply.result is None or reply.result.get("action") == decision.answer.action
         )
         return decision, reply if as_sent else None
 

@@ -39,16 +39,15 @@ class Round:
 
     async def answers(self, sent: Mapping[str, Any]) -> dict[str, Any]:
         """The answers for the server: the client's as it sent them, unless they may not leave; ours beside them."""
-        from handraise.gateway.asking import dump
+        from handraise.client.answers import dump_decision
 
         for key, (at_client, _) in self.at_client.items():
             at_client.answer(sent.get(key))
         answers = {**sent, **self.decided}
         for key, (_, deciding) in self.at_client.items():
-            decided = dump(await deciding)
-            raw = sent.get(key)
-            if key in sent and not (isinstance(raw, dict) and raw.get("action") == decided["action"]):
-                answers[key] = decided
+            decision, raw = await deciding, sent.get(key)
+            if key in sent and not (isinstance(raw, dict) and raw.get("action") == decision.answer.action):
+                answers[key] = dump_decision(decision)
         return answers
 
 
