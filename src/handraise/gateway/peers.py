@@ -48,10 +48,6 @@ class Peer:
             return frozenset({"form"})
         return frozenset({"form", "url"} if elicitation.get("form") is not None else {"url"})
 
-    def declares(self, name: str) -> bool:
-        """Whether it declared a capability of this name."""
-        return self.capabilities.get(name) is not None
-
 
 def peer_of_initialize(params: Mapping[str, Any]) -> Peer:
     """The client that sends this `initialize`."""

@@ -97,8 +97,8 @@ class _Reading:
 
     def require_counts(self) -> None:
         """A guard that speaks of a count needs an argument that has one."""
-        names = dict.fromkeys(path[:2] for path in self.values if path[0] == "guards")
-        for at in names:
+        for name in _names(self.values, "guards"):
+            at = ("guards", name)
             spoken = {
                 "above": self.values.get((*at, "above")) is not None,
                 "typed": self.values.get((*at, "typed")) == "count",
@@ -142,11 +142,14 @@ def _settings(values: Mapping[Path, object]) -> Settings:
     groups: Any = {name: shape() for name, shape in GROUPS.items()}
     groups["forms"] = FORMS_BY_PRESET[top.get("preset", "standard")]
     groups = {name: replace(group, **_given(values, (name,))) for name, group in groups.items()}
-    names = dict.fromkeys(path[1] for path in values if path[0] == "servers")
-    servers = {name: _server(values, name, groups["limits"]) for name in names}
-    guards = dict.fromkeys(path[1] for path in values if path[0] == "guards")
-    rules = {name: GuardSettings(**_given(values, ("guards", name))) for name in guards}
-    return Settings(**top, **groups, servers=MappingProxyType(servers), guards=MappingProxyType(rules))
+    servers = {name: _server(values, name, groups["limits"]) for name in _names(values, "servers")}
+    guards = {name: GuardSettings(**_given(values, ("guards", name))) for name in _names(values, "guards")}
+    return Settings(**top, **groups, servers=MappingProxyType(servers), guards=MappingProxyType(guards))
+
+
+def _names(values: Mapping[Path, object], table: str) -> list[str]:
+    """What the user called the tables in a table, in their order."""
+    return list(dict.fromkeys(path[1] for path in values if path[0] == table))
 
 
 def _server(values: Mapping[Path, object], name: str, limits: LimitSettings) -> ServerSettings:

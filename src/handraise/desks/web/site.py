@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable
 
 from starlette.applications import Starlette
@@ -48,11 +49,11 @@ class Site:
         queue: Queue,
         sessions: Sessions,
         *,
-        gate: PolicyGate | None,
-        code: Code | None,
+        gate: PolicyGate | None = None,
+        code: Code | None = None,
         earlier: Earlier | None = None,
-        clock: Callable[[], float],
-        now: Callable[[], float],
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
         may_sign_in: MaySignIn | None = None,
     ) -> None:
         self._queue = queue

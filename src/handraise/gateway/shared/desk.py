@@ -34,15 +34,7 @@ class SharedDesk:
     ) -> None:
         """`earlier` tells what was decided before this run; everybody sees their own only."""
         self.sessions = Sessions(time.monotonic)
-        self._site = Site(
-            queue,
-            self.sessions,
-            gate=None,
-            code=None,
-            earlier=earlier,
-            clock=time.monotonic,
-            now=time.time,
-        )
+        self._site = Site(queue, self.sessions, earlier=earlier)
         self._invitations = None if people is None else Invitations(people)
         self._public = urlsplit(public_url)
         self.routes: list[BaseRoute] = [Route("/enter/{word}", self._enter)]
