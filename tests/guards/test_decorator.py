@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import mcp_types as types
@@ -14,6 +15,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.shared.exceptions import MCPError
+from pydantic import BaseModel, Field
 from tests.server.peers import CANCEL, DECLINE, REVISIONS, Person, accept, connect, text_of
 from tests.server.rounds import accepted, by_hand
 
@@ -204,8 +206,9 @@ async def test_or_the_call_is_refused(revision: Revision) -> None:
         return YES
 
     server = with_tool("MCPServer", guarded(book, if_changed="refuse"))
-    _, category = await ask_for(server, revision, Person(grows))
+    told, category = await ask_for(server, revision, Person(grows))
     assert (category, book.deleted) == ("stale", [])
+    assert "What this was about changed while the person was deciding." in told
 
 
 async def test_still_is_looked_at_after_the_answer(revision: Revision) -> None:
@@ -257,6 +260,34 @@ async def test_after_a_decline_there_is_a_pause(revision: Revision) -> None:
         assert await call("old") is None
     assert len(person.asked) == 2
     assert book.deleted == ["old"]
+
+
+@pytest.mark.parametrize(
+    ("cooldown", "answers"),
+    [(60, (CANCEL, YES, DECLINE)), (0, (DECLINE, accept(confirm=False), YES))],
+    ids=["no decline", "no pause"],
+)
+async def test_otherwise_the_person_is_asked_at_once(cooldown: float, answers: tuple[Any, ...]) -> None:
+    person = Person(*answers)
+    options: dict[str, Any] = {"cooldown": cooldown, "clock": lambda: 0.0} if cooldown else {}
+    server = with_tool("MCPServer", guarded(Book(), **options))
+    async with connect(server, REVISIONS[-1], person) as client:
+        for _ in answers:
+            await client.call_tool("delete_contacts", {"group": "old"})
+    assert len(person.asked) == 3
+
+
+async def test_a_question_that_asks_for_a_secret_is_refused_and_nothing_runs(revision: Revision) -> None:
+    ran: list[str] = []
+
+    @guard("Type your password to go on.", typed="password")
+    async def delete_contacts(group: str, password: str = "x") -> str:
+        ran.append(group)
+        return "deleted"
+
+    told, category = await ask_for(with_tool("MCPServer", delete_contacts), revision, Person())
+    assert (category, ran) == ("secret_in_form", [])
+    assert told
 
 
 @pytest.mark.shows("C10")
@@ -334,6 +365,114 @@ async def test_what_the_framework_puts_in_is_not_shown(revision: Revision) -> No
         assert text_of(await client.call_tool("work_too", {"name": "a"})) == "a postgres://db"
     shown = [message.split("\n\n")[1].partition("\n")[2] for message in person.messages]
     assert shown == ["Arguments:\n- name: a"] * 2
+
+
+class Depth(BaseModel):
+    levels: int = 7
+
+
+@pytest.mark.parametrize("make", [MCPServer, FastMCP], ids=["MCPServer", "FastMCP"])
+async def test_an_argument_that_was_left_out_is_shown_and_guarded_as_it_will_be_used(make: Any) -> None:
+    """Otherwise a model would pass the guard by leaving out what it is for."""
+    server, ran = Handraise().install(make("files")), []
+
+    @guard("Remove?", arguments={"path": "/*", "other": "/*"}, if_declined="It stays.")
+    async def remove(
+        path: str = Field(default="/a", description="where"),
+        other: Path = Field(default=Path("/b")),  # noqa: B008
+        kept: Path = Path("/c"),
+        depth: Depth = Depth(),  # noqa: B008
+        retries: int = 3,
+    ) -> str:
+        ran.append(path)
+        return "removed"
+
+    server.tool()(remove)
+    person = Person(DECLINE, DECLINE)
+    async with connect(getattr(server, "_mcp_server", server), REVISIONS[-1], person) as client:
+        await client.call_tool("remove", {})
+        await client.call_tool("remove", {"depth": {"levels": 8}, "kept": "/d"})
+        assert text_of(await client.call_tool("remove", {"path": "a"})) == "removed"
+    assert ran == ["a"]
+    assert person.messages == [
+        "Remove?\n\nTool: remove\nArguments:\n- path: /a\n- other: /b\n"
+        f"- kept: {kept}\n- depth: {depth}\n- retries: 3\n\nIf you decline: It stays."
+        for kept, depth in (("/c", '{"levels": 7}'), ("/d", '{"levels": 8}'))
+    ]
+
+
+async def test_functions_of_the_author_may_be_async_and_get_what_they_name(revision: Revision) -> None:
+    given: list[dict[str, Any]] = []
+
+    async def how_many(group: str, deep: bool) -> int:
+        return len(group) if deep else 1
+
+    async def when(**everything: Any) -> bool:
+        given.append(everything)
+        return bool(everything["group"] != "new")
+
+    async def still() -> bool:
+        return "still" not in ran
+
+    @guard("Delete {count} of {group}?", count=how_many, when=when, still=still)
+    async def delete_contacts(group: str, *, deep: bool = True) -> str:
+        ran.append(group)
+        return f"deleted {group} {deep}"
+
+    ran: list[str] = []
+    server, person = with_tool("lowlevel", delete_contacts), Person(YES, YES)
+    assert await ask_for(server, revision, Person(), "new") == ("deleted new True", None)
+    assert await ask_for(server, revision, person, "old") == ("deleted old True", None)
+    assert given == [{"group": "new", "deep": True}, {"group": "old", "deep": True}]
+    assert person.messages[0].startswith(
+        "Delete 3 of old?\n\nTool: delete_contacts\nArguments:\n- group: old\n- deep: true"
+    )
+    ran.append("still")
+    assert (await ask_for(server, revision, person, "old"))[1] == "stale"
+
+
+@pytest.mark.parametrize("number", [None, -1, 1.0, "3", True])
+async def test_a_count_that_is_no_number_runs_nothing(number: Any, caplog: pytest.LogCaptureFixture) -> None:
+    book = Book()
+    server = with_tool("MCPServer", guarded(book, count=lambda: number))
+    await ask_for(server, REVISIONS[-1], Person())
+    assert f"count= has to give a whole number from 0 up, not {number!r}" in caplog.text
+    assert book.deleted == []
+
+
+async def test_nothing_is_counted_for_a_call_that_the_guard_is_not_for() -> None:
+    counts: list[str] = []
+
+    def how_many(group: str) -> int:
+        counts.append(group)
+        return 1
+
+    @guard("Delete?", count=how_many, arguments={"group": "old*"})
+    async def delete_contacts(group: str) -> str:
+        return "deleted"
+
+    assert (await ask_for(with_tool("MCPServer", delete_contacts), REVISIONS[-1], Person(), "new"))[
+        0
+    ] == "deleted"
+    assert counts == []
+
+
+@pytest.mark.shows("U3b")
+@pytest.mark.parametrize(
+    ("said", "asks"),
+    [
+        (types.ToolAnnotations(read_only_hint=True), False),
+        (types.ToolAnnotations(destructive_hint=False), False),
+        ({"destructiveHint": False}, False),
+        (types.ToolAnnotations(title="tidy"), True),
+        (None, True),
+    ],
+)
+async def test_of_a_tool_of_a_lowlevel_server_the_guard_is_told(said: Any, asks: bool) -> None:
+    book, person = Book(), Person(DECLINE)
+    server = with_tool("lowlevel", guarded(book, hint="destructive", annotations=said))
+    await ask_for(server, REVISIONS[-1], person)
+    assert (len(person.asked), book.deleted) == ((1, []) if asks else (0, ["old"]))
 
 
 async def test_a_guard_that_speaks_of_a_count_needs_one() -> None:

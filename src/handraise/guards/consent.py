@@ -26,7 +26,7 @@ class Intent:
 
     tool: str
     annotations: Mapping[str, Any] | None
-    arguments: Callable[[], Mapping[str, Any]]
+    arguments: Callable[[], dict[str, Any]]
     """Read anew each time, so that it shows when somebody changed them."""
 
 
@@ -34,17 +34,17 @@ async def require_consent(
     guard: Guard,
     intent: Intent,
     *,
-    count: Count | None = None,
-    still: Callable[[], Any] | None = None,
-    if_changed: IfChanged = "ask",
-    quiet: Quiet | None = None,
+    count: Count | None,
+    still: Callable[[], Any] | None,
+    if_changed: IfChanged,
+    quiet: Quiet,
 ) -> None:
     """Return when the call may run: no question was needed, or a person answered it with yes.
 
     Raises `Stopped` after a decline or a cancel, a `NoAnswer` when nobody answered, `Stale` when the call is no
     longer the one that was approved.
     """
-    arguments = dict(intent.arguments())
+    arguments = intent.arguments()
     if not guard.concerns(intent.tool, intent.annotations, arguments):
         return
     pinned = digest(arguments)
@@ -54,7 +54,7 @@ async def require_consent(
         if question is None:
             return
         await _ask(guard, question, arguments, number, intent.tool, still, quiet)
-        if digest(dict(intent.arguments())) != pinned:
+        if digest(intent.arguments()) != pinned:
             end_with(Stale("the arguments changed while the person decided"))
         now = None if count is None else await count()
         if now == number:
@@ -71,22 +71,21 @@ async def _ask(
     number: int | None,
     tool: str,
     still: Callable[[], Any] | None,
-    quiet: Quiet | None,
+    quiet: Quiet,
 ) -> None:
     call = current_call()
-    if quiet is not None:
-        try:
-            quiet.require_over(call.person.key, tool)
-        except HandraiseError as error:
-            end_with(error)
+    try:
+        quiet.require_over(call.person.key, tool)
+    except HandraiseError as error:
+        end_with(error)
     typing = guard.to_type(arguments, number) is not None
     decision = await put(
         question,
         check=(lambda content: guard.agreed(content, arguments, number) or MISTYPED) if typing else None,
-        declined_when=None if typing else lambda content: not guard.agreed(content, arguments, number),
+        declined_when=lambda content: not guard.agreed(content, arguments, number),
         still=still,
     )
-    if quiet is not None and isinstance(decision, Declined):
+    if isinstance(decision, Declined):
         quiet.begin(call.person.key, tool)
     require_accepted(decision, tool)
 

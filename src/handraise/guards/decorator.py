@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 import anyio.to_thread
+from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 from handraise.errors import DefinitionError
@@ -106,34 +107,36 @@ async def _said_where_registered(hint: Hint, tool: str) -> Mapping[str, Any] | N
 
 def _tool_name(body: Callable[..., Any]) -> str:
     """The tool as the client called it."""
-    ctx = current_call().ctx
-    called = (ctx.params or {}).get("name") if ctx.method == "tools/call" else None
+    called = (current_call().ctx.params or {}).get("name")
     return called if isinstance(called, str) else body.__name__
 
 
 def _plain(signature: inspect.Signature, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What the client sent, as plain data. A context or a dependency, which the framework puts in, is none of it."""
+    """The tool's own arguments as plain data: those that were sent, and those that the author's defaults fill in."""
     sent = (current_call().ctx.params or {}).get("arguments") or {}
-    shown: dict[str, Any] = {}
-    for name, value in given.items():
-        if name in sent or (isinstance(value, _PLAIN) and _is_own(signature.parameters[name].default)):
-            shown[name] = to_jsonable_python(value, fallback=repr, inf_nan_mode="strings")
-    return shown
+    return {
+        name: to_jsonable_python(value, fallback=repr, inf_nan_mode="strings")
+        for name, value in given.items()
+        if name in sent or _is_own(value, signature.parameters[name].default)
+    }
+
+
+def _is_own(value: Any, default: Any) -> bool:
+    """Whether an argument is the tool's own. A context or a dependency, which the framework puts in, is not."""
+    if isinstance(default, FieldInfo):
+        return True
+    could_be_sent = default is inspect.Parameter.empty or isinstance(default, _PLAIN)
+    return (could_be_sent and isinstance(value, _PLAIN)) or bool(value == default)
 
 
 _PLAIN = (str, int, float, list, dict, type(None))
-
-
-def _is_own(default: Any) -> bool:
-    """Whether a parameter's default is a value of the author's, and not a provider of the framework's."""
-    return default is inspect.Parameter.empty or isinstance(default, _PLAIN)
 
 
 def _counter(count: Callable[..., Any], given: Mapping[str, Any]) -> Callable[[], Awaitable[int]]:
     async def counted() -> int:
         number = await settled(_call(count, given))
         if type(number) is not int or number < 0:
-            raise DefinitionError(f"count= has to give a whole number, not {type(number).__name__}")
+            raise DefinitionError(f"count= has to give a whole number from 0 up, not {number!r:.80}")
         return number
 
     return counted
