@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import duckdb
+import mcp_types as types
 import psycopg
 import pytest
 from mcp.server.mcpserver import MCPServer
@@ -18,7 +19,7 @@ from tests.server.rounds import by_hand
 from handraise import Handraise
 from handraise.errors import CATEGORY, GuardRefused
 from handraise.guards import Catalogue, SqlGuard
-from handraise.guards.sql import DuckDB, Postgres
+from handraise.guards.sql import DuckDB, Postgres, Schema
 from handraise.guards.sql.engines import CannotEstimate
 from handraise.revisions import Revision
 
@@ -76,13 +77,15 @@ async def pg(postgres_server: PostgresServer) -> AsyncIterator[psycopg.AsyncConn
 class Server:
     """A server with one tool, which runs what was approved."""
 
-    def __init__(self, guard: SqlGuard, connection: duckdb.DuckDBPyConnection) -> None:
+    def __init__(
+        self, guard: SqlGuard, connection: duckdb.DuckDBPyConnection, also: str | None = None
+    ) -> None:
         self.ran: list[str] = []
         self.app = Handraise().install(MCPServer("warehouse"))
 
         @self.app.tool()
         async def query(sql: str) -> str:
-            statement = await guard.approve(sql)
+            statement = await guard.approve(sql, also=also)
             self.ran.append(statement)
             return str(connection.execute(statement).fetchall())
 
@@ -114,11 +117,17 @@ async def test_one_question_names_the_columns_and_the_cost(duck: Any, revision: 
     assert statement in message
 
 
-@pytest.mark.parametrize(("answer", "category"), [(DECLINE, "user_declined"), (CANCEL, "user_cancelled")])
+@pytest.mark.parametrize(
+    ("answer", "category"),
+    [(DECLINE, "user_declined"), (accept(confirm=False), "user_declined"), (CANCEL, "user_cancelled")],
+    ids=["decline", "no", "cancel"],
+)
 async def test_without_a_yes_nothing_runs(duck: Any, revision: Revision, answer: Any, category: str) -> None:
     server = Server(SqlGuard(DuckDB(duck), CATALOGUE), duck)
     for statement in ("SELECT email FROM people", "DELETE FROM orders", "SELECT 1; DROP TABLE orders"):
-        assert (await server.call(statement, revision, Person(answer)))[1] == category
+        told, found = await server.call(statement, revision, Person(answer))
+        assert found == category
+        assert "this statement" in told
     assert server.ran == []
     assert duck.execute("SELECT count(*) FROM orders").fetchall() == [(2000,)]
 
@@ -169,6 +178,117 @@ async def test_a_view_that_changed_while_the_person_thought_is_asked_about_again
     assert (await server.call("SELECT contact FROM contacts", revision, person))[1] == "user_declined"
     assert ["people.name" in message for message in person.messages] == [False, True]
     assert server.ran == []
+
+
+async def test_what_else_a_call_does_is_asked_about_however_harmless_the_statement_is(
+    duck: Any, revision: Revision
+) -> None:
+    server = Server(SqlGuard(DuckDB(duck), CATALOGUE), duck, also="It replaces the file a.csv.")
+    person = Person(DECLINE, YES)
+    assert (await server.call("SELECT id FROM orders", revision, person))[1] == "user_declined"
+    assert server.ran == []
+    assert (await server.call("SELECT id FROM orders", revision, person))[1] is None
+    assert server.ran == ["SELECT id FROM orders"]
+    assert person.messages[0].startswith(
+        "Run this SQL?\n\n- It replaces the file a.csv.\n- It goes through about "
+    )
+    (asked, _) = person.asked
+    assert isinstance(asked, types.ElicitRequestFormParams)
+    assert asked.requested_schema["properties"]["confirm"]["title"] == "Run it?"
+
+
+class Looking(DuckDB):
+    """A DuckDB that counts how often it was asked what it has."""
+
+    looks = 0
+
+    async def schema(self) -> Schema:
+        self.looks += 1
+        return await super().schema()
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def test_what_the_engine_has_is_remembered_for_a_while(duck: Any) -> None:
+    engine, clock = Looking(duck), Clock()
+    guard = SqlGuard(engine, CATALOGUE, clock=clock)
+    looks = []
+    for passed in (0.0, 4.9, 5.0, 9.9, 10.0):
+        clock.now = 100 + passed
+        await guard.judge("SELECT id FROM orders")
+        looks.append(engine.looks)
+    assert looks == [1, 1, 2, 2, 3]
+
+
+@pytest.mark.parametrize("keep", [0, 0.0, -1])
+async def test_or_not_at_all(duck: Any, keep: float) -> None:
+    engine = Looking(duck)
+    guard = SqlGuard(engine, CATALOGUE, keep_schema=keep, clock=Clock())
+    for _ in range(3):
+        await guard.judge("SELECT id FROM orders")
+    assert engine.looks == 3
+
+
+async def test_a_statement_that_names_what_is_not_known_is_read_anew_once(duck: Any) -> None:
+    engine = Looking(duck)
+    guard = SqlGuard(engine, CATALOGUE, clock=Clock())
+    await guard.judge("SELECT id FROM orders")
+    duck.execute("CREATE TABLE young(id INT)")
+    assert not (await guard.judge("SELECT id FROM young")).asks
+    assert engine.looks == 2
+    with pytest.raises(GuardRefused):
+        await guard.judge("SELECT id FROM nowhere")
+    assert engine.looks == 3
+
+
+async def test_a_yes_is_used_after_another_look_and_what_changes_something_is_followed_by_one(
+    duck: Any,
+) -> None:
+    engine = Looking(duck)
+    server = Server(SqlGuard(engine, CATALOGUE, clock=Clock()), duck)
+    looks = []
+    for statement, person in (
+        ("SELECT id FROM orders", Person()),
+        ("SELECT email FROM people", Person(YES)),
+        ("SELECT id FROM orders", Person()),
+        ("CREATE OR REPLACE VIEW contacts AS SELECT id FROM people", Person(YES)),
+        ("SELECT id FROM orders", Person()),
+        ("SELECT id FROM orders", Person()),
+    ):
+        assert (await server.call(statement, REVISIONS[-1], person))[1] is None
+        looks.append(engine.looks)
+    assert looks == [1, 2, 2, 3, 4, 4]
+
+
+async def test_a_view_that_another_redefined_is_refused_when_the_plan_tells(duck: Any) -> None:
+    guard = SqlGuard(DuckDB(duck), CATALOGUE, clock=Clock())
+    assert not (await guard.judge("SELECT id FROM contacts")).asks
+    duck.execute("CREATE OR REPLACE VIEW contacts AS SELECT id FROM crm.leads")
+    with pytest.raises(
+        GuardRefused, match=r"^cannot_parse: .* tables that it does not name: leads\. Write a simpler"
+    ):
+        await guard.judge("SELECT id FROM contacts")
+    duck.execute("CREATE OR REPLACE VIEW contacts AS SELECT length(email) AS id FROM people")
+    assert [name for name, _ in (await guard.judge("SELECT id FROM contacts")).columns] == ["people.email"]
+
+
+async def test_an_answer_is_asked_for_again_while_the_statement_reaches_more(duck: Any) -> None:
+    """Without a plan, too: nothing but another look tells that the view has changed."""
+    server = Server(SqlGuard(DuckDB(duck), CATALOGUE, clock=Clock()), duck)
+
+    def swap(_: Any) -> Any:
+        duck.execute("CREATE OR REPLACE VIEW contacts AS SELECT id, name AS contact, city FROM people")
+        return YES
+
+    person = Person(swap, YES)
+    await server.call("SELECT leak(contact) FROM contacts", REVISIONS[-1], person)
+    assert ["people.name" in message for message in person.messages] == [False, True]
+    assert len(server.ran) == 1
 
 
 async def test_duckdb_estimates_and_never_runs(duck: Any) -> None:
