@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from handraise.gateway.calls import Call
 from handraise.gateway.messages import Id, Message
+from handraise.gateway.methods import PROGRESS
 from handraise.gateway.peers import SUBSCRIPTION_KEY
-
-PROGRESS: Final = "notifications/progress"
 
 
 def token_at_server(call: Call) -> Id | None:

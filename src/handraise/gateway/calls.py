@@ -5,28 +5,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from handraise.gateway.links import Port
 from handraise.gateway.messages import Id, Message
+from handraise.gateway.methods import NAMED
 from handraise.gateway.peers import Peer
+from handraise.gateway.requests import arguments_of, name_of
 
 if TYPE_CHECKING:
     from handraise.ledger.events import Ended
-
-NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-"""The methods that may ask, and the member of their params that says what is called."""
-
-
-def name_of(message: Message) -> str:
-    """Which tool, prompt or resource a request calls."""
-    return str(message.params.get(NAMED.get(message.method or "", ""), ""))
-
-
-def arguments_of(message: Message) -> Mapping[str, Any]:
-    """The arguments of the tool or prompt that a request calls."""
-    arguments = message.params.get("arguments")
-    return arguments if isinstance(arguments, dict) else {}
 
 
 class Call:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
-from handraise.gateway.bridges.eras import is_modern
 from handraise.gateway.home import Home
 from handraise.gateway.legacy import LegacyRelay
 from handraise.gateway.links import Link, Port
 from handraise.gateway.messages import Message
 from handraise.gateway.modern import ModernRelay
 from handraise.gateway.relay import Relay
+from handraise.gateway.requests import is_modern
 
 
 class Front:

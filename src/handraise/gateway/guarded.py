@@ -9,11 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from handraise.errors import GuardRefused, HandraiseError
-from handraise.gateway.calls import Call, name_of
+from handraise.gateway.calls import Call
 from handraise.gateway.home import Home
 from handraise.gateway.links import Place
 from handraise.gateway.messages import Message
 from handraise.gateway.parking.holding import Holding
+from handraise.gateway.requests import name_of
 
 if TYPE_CHECKING:
     from handraise.desks import Decision

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from handraise.gateway.calls import Call
 from handraise.gateway.home import CANNOT_ASK
 from handraise.gateway.links import Port
-from handraise.gateway.links_first import COMPLETE, MOST_TIMES, LinksFirst, requires_links
+from handraise.gateway.links_first import MOST_TIMES, LinksFirst
 from handraise.gateway.messages import Id, Message, fault, known, response
+from handraise.gateway.methods import CANCELLED, COMPLETE, ELICIT
 from handraise.gateway.peers import JUNE, LEGACY, NOVEMBER, Peer, claimed_in, peer_of_initialize, union
-from handraise.gateway.relay import ASKER_ENDED, CANCELLED, Relay
+from handraise.gateway.relay import ASKER_ENDED, Relay
 from handraise.gateway.upstreams import Source
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from handraise.gateway.at_client import AtClient
     from handraise.questions import Question
     from handraise.revisions import Revision
-
-ELICIT: Final = "elicitation/create"
 
 
 class LegacyRelay(Relay):
@@ -100,7 +99,7 @@ class LegacyRelay(Relay):
             super()._take_server_notice(message)
 
     def _finish(self, call: Call, message: Message) -> None:
-        if call.rounds < MOST_TIMES and requires_links(message) and self.home.asks_here(self.peer, "url"):
+        if call.rounds < MOST_TIMES and message.requires_links and self.home.asks_here(self.peer, "url"):
             self.run(self._open_links(call, message), call)
         else:
             self.end(call, message)

@@ -12,16 +12,8 @@ if TYPE_CHECKING:
     from handraise.gateway.asking import Asker, Asking
     from handraise.questions import UrlQuestion
 
-URL_REQUIRED: Final = -32042
-COMPLETE: Final = "notifications/elicitation/complete"
 MOST_TIMES: Final = 3
 """How often one call may be told that something is required first."""
-
-
-def requires_links(message: Message) -> bool:
-    """Whether a response says that something has to be done in a browser first."""
-    error = message.body.get("error")
-    return isinstance(error, dict) and error.get("code") == URL_REQUIRED
 
 
 class LinksFirst:

@@ -12,6 +12,8 @@ Id: TypeAlias = int | str | float
 LONG: Final = 32 * 1024
 """From this length on a plain response is not parsed, only looked at."""
 
+URL_REQUIRED: Final = -32042
+
 LONGEST: Final = 64 * 1024 * 1024
 """Bytes of the longest message that passes: whoever never ends a message must not take all memory."""
 
@@ -92,6 +94,12 @@ class Message:
         """Whether it is a result that asks for input instead of ending the call."""
         result = None if self._body is None else self._body.get("result")
         return isinstance(result, dict) and result.get("resultType") == "input_required"
+
+    @property
+    def requires_links(self) -> bool:
+        """Whether it is a response that says that something has to be done in a browser first."""
+        error = None if self._body is None else self._body.get("error")
+        return isinstance(error, dict) and error.get("code") == URL_REQUIRED
 
     @property
     def failed(self) -> bool:

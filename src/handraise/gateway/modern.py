@@ -22,6 +22,7 @@ from handraise.gateway.peers import (
     union,
 )
 from handraise.gateway.relay import ASKER_ENDED, Relay
+from handraise.gateway.requests import params_at_first
 from handraise.gateway.upstreams import Source
 
 _MOST_ROUNDS: Final = 256
@@ -188,7 +189,7 @@ class ModernRelay(Relay):
         if not await self.holding.release(call):
             return
         prepared = self._prepared(call)
-        params = {name: value for name, value in prepared.params.items() if name not in _ROUND}
+        params = params_at_first(prepared)
         params["inputResponses"] = {**call.given, **answers}
         if state is not None:
             params["requestState"] = state
@@ -214,6 +215,3 @@ class ModernRelay(Relay):
         self._rounds[round_key(state, call.message)] = round_
         while len(self._rounds) > _MOST_ROUNDS:
             self._rounds.popitem(last=False)[1].end()
-
-
-_ROUND: Final = ("inputResponses", "requestState")

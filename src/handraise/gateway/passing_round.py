@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from handraise.gateway.messages import Message
+from handraise.gateway.methods import ELICIT
+from handraise.gateway.requests import likeness
 from handraise.gateway.upstreams import Source
 
 if TYPE_CHECKING:
     from handraise.desks import Decision
     from handraise.gateway.at_client import AtClient
-
-ELICIT: Final = "elicitation/create"
 
 
 class Round:
@@ -53,8 +52,7 @@ class Round:
 
 def round_key(state: str, message: Message) -> tuple[str, ...]:
     """What tells a retry: its state, and that it repeats the call. Another call would take a yes of a guard's along."""
-    repeated = [message.params.get(name) for name in ("name", "uri", "arguments")]
-    return state, message.method or "", json.dumps(repeated, sort_keys=True)
+    return state, *likeness(message)
 
 
 def questions_in(requests: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

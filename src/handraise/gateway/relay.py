@@ -16,6 +16,7 @@ from handraise.gateway.guarded import Guarded
 from handraise.gateway.home import CANNOT_ASK
 from handraise.gateway.links import Link, Place, Port
 from handraise.gateway.messages import Id, Message, known, notice, request
+from handraise.gateway.methods import CANCELLED
 from handraise.gateway.parking.holding import Holding
 from handraise.gateway.parking.parked import Binding, sameness
 from handraise.gateway.parking.reviving import Reviving
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from handraise.gateway.home import Home
     from handraise.questions import Person
 
-CANCELLED: Final = "notifications/cancelled"
 ASKER_ENDED: Final = "the asker ended while it was asking"
 """Why a question is cancelled whose server is gone; `handraise.client.recording` knows it, which is loaded later."""
 

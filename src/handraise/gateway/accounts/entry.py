@@ -17,9 +17,9 @@ from typing import Any, Final
 from handraise.errors import HandraiseError
 from handraise.gateway.accounts.challenge import ACCOUNT_NEEDED, Challenge
 from handraise.gateway.accounts.own import Invitation, OwnAccount
-from handraise.gateway.calls import NAMED
 from handraise.gateway.messages import Id, Message, fault, notice, request, response
-from handraise.gateway.peers import VERSION_KEY
+from handraise.gateway.methods import CANCELLED, COMPLETE, ELICIT, NAMED
+from handraise.gateway.requests import is_modern, params_at_first
 from handraise.questions import Accepted, Answer, Cancelled, Declined
 
 logger = logging.getLogger(__name__)
@@ -97,7 +97,7 @@ class Entry:
             return False
         if message.method not in NAMED and not message.opens_links:
             return await self._ask_at_desk(message, invitation)
-        if _is_modern(message):
+        if is_modern(message):
             self._end_round(message, invitation)
             return False
         return await self._ask(message, invitation)
@@ -105,8 +105,7 @@ class Entry:
     async def go_on(self, message: Message) -> None:
         """The client answers a round of ours: once the account is there, the call is made as it was at first."""
         invitation = self._rounds.pop(str(message.params.get("requestState")), None)
-        params = {name: value for name, value in message.params.items() if name not in _ROUND}
-        plain = message.with_(params=params)
+        plain = message.with_(params=params_at_first(message))
         if invitation is not None:  # else it is another process's: the server says again what is missing
             given = message.params.get("inputResponses")
             answer = given.get(_KEY) if isinstance(given, dict) else None
@@ -123,19 +122,19 @@ class Entry:
         if not await self._finished(message, invitation, action):
             return False
         finished = {"elicitationId": invitation.question.elicitation_id}
-        self._deliver_about(message, notice("notifications/elicitation/complete", finished))
+        self._deliver_about(message, notice(COMPLETE, finished))
         return True
 
     async def _action(self, message: Message, invitation: Invitation) -> str:
         """What the person says: to a call whenever they do, to the rest while a client is patient."""
         id = f"{_STATE}{next(self._fresh)}"
         self._asked[id] = asyncio.get_running_loop().create_future()
-        self._deliver_about(message, request(id, "elicitation/create", _params(invitation, with_id=True)))
+        self._deliver_about(message, request(id, ELICIT, _params(invitation, with_id=True)))
         try:
             async with asyncio.timeout(None if message.method in NAMED else self._hold):
                 return await self._asked[id]
         except TimeoutError:
-            self._deliver_about(message, notice("notifications/cancelled", {"requestId": id}))
+            self._deliver_about(message, notice(CANCELLED, {"requestId": id}))
             return "cancel"
         finally:
             self._asked.pop(id, None)
@@ -143,7 +142,7 @@ class Entry:
     def _end_round(self, message: Message, invitation: Invitation) -> None:
         state = _STATE + secrets.token_urlsafe(18)
         self._rounds[state] = invitation
-        asked = {_KEY: {"method": "elicitation/create", "params": _params(invitation, with_id=False)}}
+        asked = {_KEY: {"method": ELICIT, "params": _params(invitation, with_id=False)}}
         round_ = {"resultType": "input_required", "inputRequests": asked, "requestState": state}
         self._deliver_about(message, response(message.id, round_))
 
@@ -183,7 +182,7 @@ class Entry:
         text = sentence.format(server=self._own.upstream.name, waits=waits.format(where=where))
         told = fault(message.id, ACCOUNT_NEEDED, text)
         if message.method == "tools/call":
-            modern = {"resultType": "complete"} if _is_modern(message) else {}
+            modern = {"resultType": "complete"} if is_modern(message) else {}
             told = response(
                 message.id, {**modern, "content": [{"type": "text", "text": text}], "isError": True}
             )
@@ -193,9 +192,6 @@ class Entry:
         """Send the client something that the gateway itself says because of a request."""
         said.about, said.source = message.id, self._own.accounts.source
         self._deliver(said)
-
-
-_ROUND: Final = ("inputResponses", "requestState")
 
 
 def _params(invitation: Invitation, *, with_id: bool) -> dict[str, Any]:
@@ -209,8 +205,3 @@ def _because_of(message: Message, server: str) -> str:
     name = message.params.get(NAMED.get(message.method or "", ""))
     kind = (message.method or "").partition("/")[0].rstrip("s")
     return f"{kind} {name} of {server}" if isinstance(name, str) else f"connecting to {server}"
-
-
-def _is_modern(message: Message) -> bool:
-    meta = message.params.get("_meta")
-    return isinstance(meta, dict) and VERSION_KEY in meta

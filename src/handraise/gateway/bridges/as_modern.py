@@ -17,13 +17,11 @@ from handraise.gateway.bridges.listeners import CHANGES, Listeners
 from handraise.gateway.bridges.turns import BridgedCall, Turn, Turns, discovery, input_request, stamped
 from handraise.gateway.errands import Errands
 from handraise.gateway.links import Link
-from handraise.gateway.links_first import COMPLETE
 from handraise.gateway.messages import Id, Message, fault, known, request, response
+from handraise.gateway.methods import CANCELLED, COMPLETE, ELICIT, NAMED, PROGRESS
 from handraise.gateway.peers import MODERN
 
-ELICIT: Final = "elicitation/create"
 _INPUTS: Final = (ELICIT, "sampling/createMessage", "roots/list")
-_ASKING: Final = ("tools/call", "prompts/get", "resources/read")
 
 
 class AsModern(Bridge):
@@ -113,7 +111,7 @@ class AsModern(Bridge):
         if message.method not in _INPUTS:
             self._link.send(fault(message.id, -32601, "Method not found"))
             return
-        calls = [call for call in self._calls.values() if call.first.method in _ASKING]
+        calls = [call for call in self._calls.values() if call.first.method in NAMED]
         call = self._calls.get(known(message.about)) or (calls[-1] if calls else None)
         if call is None:
             self._link.send(fault(message.id, -32600, "Nobody can be asked outside a call."))
@@ -199,9 +197,9 @@ class AsModern(Bridge):
             self._browsing.noticed(message)
         elif method in CHANGES:
             self._listeners.publish(message)
-        elif method == "notifications/progress":
+        elif method == PROGRESS:
             self._progress(message)
-        elif method == "notifications/cancelled":
+        elif method == CANCELLED:
             self._drop(message.params.get("requestId"))
         elif method == "notifications/message" and not self._logs(message):
             pass  # nobody asked for the log

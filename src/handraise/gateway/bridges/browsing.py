@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any, Final
 
-from handraise.gateway.links_first import requires_links
 from handraise.gateway.messages import Message
 
 _PATIENCE: Final = 25.0
@@ -15,7 +14,7 @@ _PATIENCE: Final = 25.0
 
 def links_in(message: Message) -> list[dict[str, Any]]:
     """The links that have to be opened before a call can be made; none in any other response."""
-    data = message.body["error"].get("data") if requires_links(message) else None
+    data = message.body["error"].get("data") if message.requires_links else None
     listed = data.get("elicitations") if isinstance(data, dict) else None
     return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
 

@@ -11,7 +11,8 @@ from handraise.gateway.bridges.as_modern import AsModern
 from handraise.gateway.bridges.bridge import Bridge
 from handraise.gateway.links import Link
 from handraise.gateway.messages import Message, request
-from handraise.gateway.peers import MODERN, VERSION_KEY
+from handraise.gateway.peers import MODERN
+from handraise.gateway.requests import is_modern
 
 DISCOVER: Final = "server/discover"
 PATIENCE: Final = 15.0
@@ -103,12 +104,6 @@ class EraLink(Bridge):
         waiting, self._waiting, self._first, self._probe = self._waiting, [], None, None
         for message in (*messages, *waiting):
             to.send(message)
-
-
-def is_modern(message: Message) -> bool:
-    """Whether a message carries the envelope of 2026-07-28."""
-    meta = message.params.get("_meta")
-    return isinstance(meta, dict) and VERSION_KEY in meta
 
 
 def _fits(message: Message, *, modern: bool) -> bool:

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from handraise.gateway.messages import Id, Message
 from handraise.gateway.peers import LOG_LEVEL_KEY, PREFIX, SERVER_KEY
+from handraise.gateway.requests import likeness, params_at_first
 
 _MOST: Final = 1024
-ROUND: Final = ("inputResponses", "requestState")
 _CACHEABLE: Final = (
     "tools/list",
     "prompts/list",
@@ -44,8 +44,8 @@ class BridgedCall:
 
     def begin(self) -> Message:
         """The call as the server gets it, without what came with 2026-07-28."""
-        params = {name: value for name, value in self.first.params.items() if name not in ("_meta", *ROUND)}
-        meta = self.first.params.get("_meta") or {}
+        params = params_at_first(self.first)
+        meta = params.pop("_meta", None) or {}
         kept = {name: value for name, value in meta.items() if not name.startswith(PREFIX)}
         self.token, self.logs = kept.get("progressToken"), meta.get(LOG_LEVEL_KEY) is not None
         return self.first.with_(id=self.key, params={**params, "_meta": kept} if kept else params)
@@ -91,18 +91,13 @@ class Turns:
     def taken_by(self, retry: Message) -> Turn | None:
         """The turn that a retry takes, if it repeats the call that it claims to."""
         turn = self._turns.get(str(retry.params.get("requestState")))
-        return turn if turn is not None and _is_same_call(turn.call.first, retry) else None
+        return turn if turn is not None and likeness(turn.call.first) == likeness(retry) else None
 
     def went_on(self, call: BridgedCall, outcome: Message) -> None:
         """How a call went on, for the same retry when it comes again."""
         for turn in self._turns.values():
             if turn.call is call and turn.answers is not None and turn.outcome is None:
                 turn.outcome = outcome
-
-
-def _is_same_call(first: Message, again: Message) -> bool:
-    names = ("name", "uri", "arguments")
-    return first.method == again.method and all(first.params.get(n) == again.params.get(n) for n in names)
 
 
 def input_request(question: Message) -> dict[str, Any]:

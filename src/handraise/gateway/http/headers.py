@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from handraise.gateway.calls import NAMED
 from handraise.gateway.messages import Message
+from handraise.gateway.methods import NAMED
 from handraise.gateway.peers import VERSION_KEY
 
 _PLAIN: Final = re.compile(r"(?! )[\x20-\x7e]*(?<! )")

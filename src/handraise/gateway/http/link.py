@@ -17,6 +17,7 @@ from handraise.gateway.http.streams import Streams
 from handraise.gateway.http.wire import Broken, Reply, Wires
 from handraise.gateway.links import DirectLink
 from handraise.gateway.messages import LONGEST, Id, Message, fault, known, read
+from handraise.gateway.methods import CANCELLED
 from handraise.gateway.upstreams import Source
 
 logger = logging.getLogger(__name__)
@@ -49,7 +50,7 @@ class HttpLink(DirectLink):
     def send(self, message: Message) -> None:
         if self._closed:
             return  # a client may still leave, and nobody would close the connection that tells of it
-        if message.method == "notifications/cancelled" and not self._cancel(message):
+        if message.method == CANCELLED and not self._cancel(message):
             return
         if self._entry is not None and self._entry.takes(message):
             return

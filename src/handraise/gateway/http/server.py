@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from handraise.gateway.bridges.eras import is_modern
 from handraise.gateway.home import Home
 from handraise.gateway.http.exchange import (
     Exchange,
@@ -29,6 +28,7 @@ from handraise.gateway.messages import Message, fault, read
 from handraise.gateway.modern import ModernRelay
 from handraise.gateway.peers import MODERN
 from handraise.gateway.relay import Relay
+from handraise.gateway.requests import is_modern
 from handraise.questions import Person
 
 HEADER_MISMATCH: Final = -32020

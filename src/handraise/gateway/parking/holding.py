@@ -13,6 +13,7 @@ from handraise.errors import HandraiseError, StoreError
 from handraise.gateway.calls import Call
 from handraise.gateway.errands import Errands
 from handraise.gateway.messages import Message, made, notice
+from handraise.gateway.methods import PROGRESS
 from handraise.gateway.parking.parked import Binding, Parked
 from handraise.gateway.sentences import AMBIGUOUS, LOST, NO_TICKET, WAITING, in_era_of, told
 
@@ -187,6 +188,4 @@ class Holding:
             if call.token is not None and call.port is not None and until - time.monotonic() > 0:
                 call.progress += 0.001
                 token = {"progressToken": call.token, "progress": call.progress}
-                call.port.send(
-                    notice("notifications/progress", {**token, "message": "Waiting for the user."})
-                )
+                call.port.send(notice(PROGRESS, {**token, "message": "Waiting for the user."}))

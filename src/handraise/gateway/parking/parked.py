@@ -10,8 +10,9 @@ import time
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from handraise.gateway.calls import Call, arguments_of, name_of
+from handraise.gateway.calls import Call
 from handraise.gateway.messages import Message
+from handraise.gateway.requests import arguments_of, name_of
 
 KEPT: Final = 3600.0
 """Seconds for which the result of a parked call is kept for whoever comes late."""
