@@ -10,7 +10,7 @@ import anyio.lowlevel
 import pytest
 from tests.desks.questions import form_question
 
-from handraise.desks import ARMED_AFTER, Decision, Queue
+from handraise.desks import ARMED_AFTER, Cause, Decision, Queue
 from handraise.questions import Accepted, Cancelled, Declined
 
 
@@ -34,6 +34,22 @@ async def test_the_first_answer_wins_and_the_other_desk_is_told() -> None:
     assert outcome is not None
     assert outcome[1].desk == "terminal"
     assert queue.waiting() == ()
+
+
+async def test_desks_tell_one_thing_more_of_what_was_answered_because_of_a_call() -> None:
+    queue = Queue()
+    calls = {name: Cause((("delete", {}),), call_id=name) for name in ("this", "other")}
+    asked = [form_question(id=name, cause=cause) for name, cause in calls.items()]
+    putting = [asyncio.create_task(queue.put(each)) for each in asked]
+    await asyncio.sleep(0)
+    for each in asked:
+        queue.decide(each.id, Decision(Declined(), desk="web"))
+    await asyncio.gather(*putting)
+    queue.note("this", "It reached nothing.")
+    assert [(waiting.id, decision.reason) for waiting, decision in queue.past()] == [
+        ("other", ""),
+        ("this", "It reached nothing."),
+    ]
 
 
 @pytest.mark.shows("D8")
