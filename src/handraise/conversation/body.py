@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from handraise.conversation.conversation import Conversation
 from handraise.conversation.eagerness import run_now
 from handraise.conversation.records import Binding, Json, Outcome
-from handraise.errors import Withdrawn
+from handraise.errors import HandraiseError, Withdrawn
 
 if TYPE_CHECKING:
     from handraise.conversation.lot import Lot
@@ -25,7 +25,8 @@ class Body:
 
     context: contextvars.Context | None = None
     task: asyncio.Task[Json] | None = None
-    is_over: bool = False
+    is_open: bool = True
+    """Whether its work still goes on."""
     _conversation: Conversation | None = None
 
     @property
@@ -65,9 +66,22 @@ class Body:
             conversation = self.conversation
         return conversation.begun()
 
+    def returned(self, result: Json) -> Json:
+        """What becomes of what the work gave. Raises what the body ends with instead."""
+        return result
+
+    def raised(self, error: HandraiseError) -> Json:
+        """The result that an error of ours becomes. Raises it when it becomes none."""
+        raise error
+
     async def _run(self, work: Awaitable[Json]) -> Json:
         try:
-            result = await work
+            try:
+                result = self.returned(await work)
+            except HandraiseError as error:
+                result = self.raised(error)
+            finally:
+                self.is_open = False
         except (Exception, asyncio.CancelledError) as error:
             if self._conversation is not None:
                 await self._conversation.fail(error)
@@ -81,7 +95,11 @@ class Body:
             return result
         finally:
             self.context = self.task = None
-            self.is_over = True
+
+
+def is_fine(first: Awaitable[Json]) -> bool:
+    """Whether what `run` gave is a body that is over, and ended without an error."""
+    return isinstance(first, asyncio.Task) and not first.cancelled() and first.exception() is None
 
 
 _NAME = "handraise body"

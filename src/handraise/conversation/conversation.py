@@ -68,7 +68,7 @@ class Conversation:
         """Until the request that began the body has asked for it."""
         self.state: State = "working"
         self.seed: str = ""
-        if body.is_over:  # a task that it left behind wants to ask
+        if not body.is_open:  # a task that it left behind wants to ask
             self.state, self.body = "over", None
         else:
             self._lot.bodies.add(body)

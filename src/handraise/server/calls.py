@@ -37,7 +37,7 @@ class Call:
     journal: Journal | None = None
     replayable: bool = False
     is_open: bool = True
-    """Whether its body still runs."""
+    """Whether its handler still runs."""
     ending: HandraiseError | MCPError | None = None
     """The error that was raised to end the call, in case the framework hides it."""
     answered_before: Mapping[str, Any] = MappingProxyType({})
@@ -61,20 +61,8 @@ class Call:
         self.request_id: RequestId | None = ctx.request_id
         """Of the request that began it."""
 
-    async def serve(self, call_next: CallNext) -> HandlerResult:
-        """Run the handler. An error of ours that left the author's code becomes what it should be on the wire."""
-        if self.runtime.recorder is not None:
-            call_next = self.runtime.recorder.observing(self, call_next)
-        before = CURRENT.set(self)
-        try:
-            result = await call_next(self.ctx)
-        except HandraiseError as error:
-            if self.ctx.method != "tools/call" or isinstance(error, MCPError):
-                raise
-            return self.runtime.stamped(error_result(error), self.revision)
-        finally:
-            self.is_open = False
-            CURRENT.reset(before)
+    def returned(self, result: HandlerResult) -> HandlerResult:
+        """What becomes of the handler's result: what ended the call instead, if the framework hid that in it."""
         ending = self.ending
         if ending is None or not isinstance(result, dict) or not result.get("isError") or not escaped(ending):
             return result
@@ -82,6 +70,17 @@ class Call:
         if isinstance(ending, HandraiseError):
             return self.runtime.stamped({**result, **error_result(ending)}, self.revision)
         raise ending
+
+    def raised(self, error: HandraiseError) -> HandlerResult:
+        """The result that an error of ours becomes which left the author's code. Raises it when it becomes none."""
+        if self.ctx.method != "tools/call" or isinstance(error, MCPError):
+            raise error
+        return self.runtime.stamped(error_result(error), self.revision)
+
+    def observed(self, call_next: CallNext) -> CallNext:
+        """The handler, with whatever is recorded around it."""
+        recorder = self.runtime.recorder
+        return call_next if recorder is None else recorder.observing(self, call_next)
 
     # What differs between the revisions.
 

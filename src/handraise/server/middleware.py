@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from mcp.server.context import CallNext, HandlerResult
@@ -12,9 +12,10 @@ from mcp.server.request_state import RequestStateBoundary
 from mcp.shared.exceptions import MCPError
 
 from handraise.conversation import TOKEN_PREFIX
+from handraise.conversation.body import is_fine
 from handraise.errors import HandraiseError
 from handraise.revisions import Revision
-from handraise.server.calls import Context
+from handraise.server.calls import CURRENT, Context
 from handraise.server.endings import describe
 from handraise.server.legacy import LegacyCall
 from handraise.server.modern import ModernCall
@@ -55,23 +56,38 @@ class AskingMiddleware:
         return self._start(ctx, call_next)
 
     async def _serve_legacy(self, call: LegacyCall, call_next: CallNext) -> HandlerResult:
+        before = CURRENT.set(call)
         try:
-            return await call.serve(call_next)
+            try:
+                return call.returned(await call.observed(call_next)(call.ctx))
+            except HandraiseError as error:
+                return call.raised(error)
+            finally:
+                call.is_open = False
+                CURRENT.reset(before)
         except HandraiseError as error:
             raise _protocol_error(error, call.revision) from error
 
-    async def _start(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Begin a body, and give what comes of it first: a round, or the end of the call."""
+    def _start(self, ctx: Context, call_next: CallNext) -> Awaitable[HandlerResult]:
+        """Begin a body, and give what comes of it first: a round, or the end of the call.
+
+        A body that is over by then is given as it is: most never ask, and have no other frame of ours around them.
+        """
         call = ModernCall(self._runtime, private_copy(ctx), Revision.JULY_2026)
         call.pin_arguments()
+        params = ctx.params
+        if params is not None and "inputResponses" in params and params.get("requestState") is None:
+            return self._start_answered(call, call_next, params["inputResponses"])
+        first = call.start(call_next)
+        return first if is_fine(first) else _told(first)
+
+    async def _start_answered(self, call: ModernCall, call_next: CallNext, brought: object) -> HandlerResult:
+        """Begin a body whose request brings answers before anything was asked."""
         try:
-            params = ctx.params or {}
-            if params.get("inputResponses") and params.get("requestState") is None:
-                call.answered_before = parse_input_responses(params["inputResponses"])
-            result: HandlerResult = await call.run(call.serve(call_next), contextvars.copy_context())
+            call.answered_before = parse_input_responses(brought)
         except HandraiseError as error:
             raise _protocol_error(error, Revision.JULY_2026) from error
-        return result
+        return await _told(call.start(call_next))
 
     async def _resume(self, ctx: Context, call_next: CallNext, token: str) -> HandlerResult:
         """Take a retry to its body, and give what comes of it next."""
@@ -106,6 +122,14 @@ class OwnBoundary(RequestStateBoundary):
 def is_ours(state: object) -> TypeGuard[str]:
     """Whether a requestState is one of ours."""
     return isinstance(state, str) and state.startswith(TOKEN_PREFIX)
+
+
+async def _told(first: Awaitable[HandlerResult]) -> HandlerResult:
+    """What comes of a body first, with an error of ours as the protocol has it."""
+    try:
+        return await first
+    except HandraiseError as error:
+        raise _protocol_error(error, Revision.JULY_2026) from error
 
 
 def _protocol_error(error: HandraiseError, revision: Revision) -> MCPError:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import time
 from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+from mcp.server.context import CallNext, HandlerResult
 
 from handraise.conversation import Binding, Body, Conversation, Lot, RoundRecord
 from handraise.conversation.digest import digest, keyed_id
 from handraise.conversation.journal import Journal
 from handraise.errors import NotReplayable
 from handraise.questions import Person
-from handraise.server.calls import Call, Context, Wire
+from handraise.server.calls import CURRENT, Call, Context, Wire
 from handraise.server.clocks import start_clocks, stop_clocks
 from handraise.server.person import principal_of
 from handraise.server.rebind import detach_round
@@ -31,11 +34,22 @@ class ModernCall(Call, Body):
     _replays: str | None = None
     _known: tuple[Person, str] | None = None
 
-    def begin_again(self, record: RoundRecord) -> None:
-        """Be the call that a body which is gone was serving."""
+    def start(self, call_next: CallNext) -> Awaitable[HandlerResult]:
+        """Run the handler at once until it waits; what the request gets that began it."""
+        context = contextvars.copy_context()
+        return self.run(self._work(call_next, context), context)
+
+    def start_again(self, call_next: CallNext, record: RoundRecord) -> None:
+        """Run the handler once more that a body which is gone was running."""
         self._bound, self._replays = record.binding, record.handler
         self.conversation.seed = record.seed
         self.journal = self.conversation.journal = Journal(record.journal)
+        context = contextvars.copy_context()
+        self.begin(self._work(call_next, context), context)
+
+    def _work(self, call_next: CallNext, context: contextvars.Context) -> Awaitable[HandlerResult]:
+        context.run(CURRENT.set, self)
+        return context.run(self.observed(call_next), self.ctx)
 
     @property
     def lot(self) -> Lot:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -54,9 +53,8 @@ class ModernRetry:
         own = private_copy(self._ctx)
         own.params = {k: v for k, v in (own.params or {}).items() if k not in _RETRYING}
         call = ModernCall(self._runtime, own, Revision.JULY_2026)
-        call.begin_again(record)
         call.brought = frozenset(self.responses)
-        call.begin(call.serve(self._call_next), contextvars.copy_context())
+        call.start_again(self._call_next, record)
         return call.conversation
 
     def tell_taken(self, of: Conversation | RoundRecord, answers: Mapping[str, Any]) -> Sequence[Record]:
