@@ -6,9 +6,12 @@ import os
 import signal
 import tempfile
 from collections.abc import AsyncIterator, Iterator
+from functools import cache
 from pathlib import Path
+from ssl import SSLContext
 from typing import TYPE_CHECKING
 
+import httpcore2
 import pytest
 
 from tests import summary
@@ -38,6 +41,23 @@ def own_ledger_elsewhere() -> Iterator[None]:
             del os.environ["XDG_DATA_HOME"]
         else:
             os.environ["XDG_DATA_HOME"] = before
+
+
+@pytest.fixture(scope="session", autouse=True)
+def certificates_read_once() -> Iterator[None]:
+    """Whom the machine trusts is read once: every HTTP client reads it, which takes longer than most tests."""
+    real = httpcore2.default_ssl_context
+
+    @cache
+    def read(trust_env: bool, file: str | None, folder: str | None) -> SSLContext:
+        return real(_trust_env=trust_env)
+
+    def trusted(*, _trust_env: bool = True) -> SSLContext:
+        return read(_trust_env, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(httpcore2, "default_ssl_context", trusted)
+        yield
 
 
 @pytest.fixture(scope="session")
