@@ -87,6 +87,8 @@ class Reader:
         relations: set[Relation] = set()
         functions: dict[str, None] = {}
         for nodes in parsed.statements:
+            if self._dialect == "duckdb":
+                _require_lasting(nodes)
             kind = _kind(nodes)
             kinds.append(kind)
             functions.update(dict.fromkeys(self._strange(nodes, parsed.words)))
@@ -150,6 +152,12 @@ def _kind(nodes: Sequence[exp.Expr]) -> Kind:
     if isinstance(statement, _READS):
         return "read"
     raise Unreadable(f"{statement.key.upper()} is a kind of statement that the guard cannot read.")
+
+
+def _require_lasting(nodes: Sequence[exp.Expr]) -> None:
+    """Refuse to make what DuckDB shows to its own connection only: it would hide a table or function from the guard."""
+    if any(isinstance(node, exp.TemporaryProperty) for node in nodes):
+        raise Unreadable("It makes something temporary, which the guard would not see later on.")
 
 
 def _spelled(relation: Relation, column: str) -> str:
