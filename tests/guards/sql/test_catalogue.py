@@ -12,12 +12,14 @@ from handraise.guards.sql import Catalogue, Relation
 pytestmark = pytest.mark.shows("U4")
 
 PEOPLE = Relation(("db", "crm", "people"), ("id", "Email", "phone"))
+LOUD = Relation(("DB", "Crm", "PEOPLE"), ("id", "EMAIL"))
 EMAIL = {"email": ("contact", "identity")}
 
 
 def test_a_mapping_names_tables_with_or_without_their_schema() -> None:
     for table in ("people", "PEOPLE", "crm.people", "db.crm.people", "*"):
         assert Catalogue({table: {"email": ["contact", "identity"]}}).personal(PEOPLE) == EMAIL
+        assert Catalogue({table: {"email": ["contact", "identity"]}}).personal(LOUD) == EMAIL
     for table in ("person", "hr.people", "other.crm.people"):
         assert Catalogue({table: {"email": ["contact"]}}).personal(PEOPLE) == {}
 
@@ -31,10 +33,11 @@ def test_a_toml_file(tmp_path: Path) -> None:
 def test_a_csv_file(tmp_path: Path) -> None:
     file = tmp_path / "personal.csv"
     file.write_text(
-        "column,table,tags,who\nemail,crm.people,contact; identity,ada\nphone,crm.people,,ada\nid,orders,x,ada\n",
+        "column,table,tags,who\nemail,crm.people,contact; ; identity,ada\nphone,crm.people,,ada\n"
+        "id,orders,x,ada\nfax,crm.people\n",
         encoding="utf-8",
     )
-    assert Catalogue.from_csv(file).personal(PEOPLE) == {**EMAIL, "phone": ()}
+    assert Catalogue.from_csv(file).personal(PEOPLE) == {**EMAIL, "phone": (), "fax": ()}
 
 
 @pytest.mark.parametrize(
@@ -42,16 +45,23 @@ def test_a_csv_file(tmp_path: Path) -> None:
     [
         ("a.toml", "people = 3", r"\[people\] needs lines like"),
         ("a.toml", '[people]\nemail = "contact"', r"\[people\] needs lines like"),
+        ("a.toml", '[people]\nname = ["identity"]\nemail = "contact"', r"\[people\] needs lines like"),
+        ("a.toml", '[people]\nemail = ["contact", 3]', r"\[people\] needs lines like"),
         ("a.toml", "[people", "cannot be read"),
+        ("a.toml", b"[people]\n\xff", "cannot be read"),
+        ("a.csv", b"table,column,tags\n\xff", "cannot be read"),
+        ("a.csv", f'table,column,tags\npeople,email,"{"x" * 140_000}"', "cannot be read"),
         ("a.csv", "table,column\npeople,email\n", "has to name table, column and tags"),
+        ("a.csv", "column,tags\nemail,contact\n", "has to name table, column and tags"),
+        ("a.csv", "table,tags\npeople,contact\n", "has to name table, column and tags"),
         ("a.csv", "", "has to name table, column and tags"),
         ("a.csv", "table,column,tags\npeople\n", "line 2 names no column"),
         ("a.csv", "table,column,tags\n,email,x\n", "line 2 names no table"),
     ],
 )
-def test_a_file_that_cannot_be_used_says_why(tmp_path: Path, name: str, text: str, told: str) -> None:
+def test_a_file_that_cannot_be_used_says_why(tmp_path: Path, name: str, text: str | bytes, told: str) -> None:
     file = tmp_path / name
-    file.write_text(text, encoding="utf-8")
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
     read = Catalogue.from_toml if name.endswith("toml") else Catalogue.from_csv
     with pytest.raises(SetupError, match=told):
         read(file)
@@ -81,7 +91,7 @@ def test_a_partition_has_what_its_table_has() -> None:
 
 
 def test_what_is_computed_from_personal_columns_is_personal_whatever_the_order() -> None:
-    made = (("c", "lower(b)"), ("b", 'concat("a ""1""")'), ("d", "upper(e)"))
-    relation = Relation(("main", "t"), ('a "1"', "b", "c", "d", "e"), computed=made)
+    made = (("F", "LOWER(B)"), ("c", "lower(b)"), ("b", 'concat("A ""1""")'), ("d", "upper(e)"))
+    relation = Relation(("main", "t"), ('a "1"', "b", "c", "d", "e", "F"), computed=made)
     listed = Catalogue({"t": {'A "1"': ["x"], "c": ["own"]}})
-    assert listed.personal(relation) == {'a "1"': ("x",), "b": ("x",), "c": ("own",)}
+    assert listed.personal(relation) == {'a "1"': ("x",), "b": ("x",), "c": ("own",), "f": ("x",)}

@@ -42,6 +42,14 @@ def test_a_column_with_a_personal_name_inside_is_personal(table: str) -> None:
     assert "guest" not in Catalogue({table: {"phone": ["contact"]}}).personal(GUEST)
 
 
+def test_a_column_has_the_tags_of_all_that_is_inside_each_once() -> None:
+    both = Relation(
+        PATH, ("guest",), fields=(*GUEST.fields, Field("guest", "phone", ()), Field("guest", "fax", ()))
+    )
+    listed = Catalogue({"people": {"email": ["contact"], "phone": ["contact", "home"]}})
+    assert listed.personal(both) == {"guest": ("contact", "home")}
+
+
 def test_what_is_listed_for_the_column_itself_goes_first() -> None:
     listed = Catalogue({"visits": {"guest": ["identity"]}, "people": {"email": ["contact"]}})
     assert listed.personal(GUEST) == {"guest": ("identity",)}

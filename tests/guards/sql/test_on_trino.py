@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from handraise.errors import GuardRefused
 from handraise.guards.sql import Catalogue, SqlGuard, Trino
-from handraise.guards.sql.engines import CannotEstimate
+from handraise.guards.sql.engines import CannotEstimate, Estimate
 from handraise.guards.sql.on_trino import parse_io
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("U4")]
@@ -20,8 +21,11 @@ ORDERS, PEOPLE = ("hive", "tpch", "orders"), ("hive", "tpch", "people")
 COLUMNS = {
     "orders": ("orderkey bigint", "custkey bigint", "sent_to row(street varchar, born date)"),
     "people": ("id bigint", "email varchar", "born date"),
-    "contacts": ("contact varchar",),
+    "contacts": ("contact row(email varchar)",),
 }
+
+
+NAMES = [f"{table}.{each.partition(' ')[0]}" for table, columns in COLUMNS.items() for each in columns]
 
 
 def plan(name: str) -> str:
@@ -75,6 +79,17 @@ def test_the_most_rows_that_go_in_or_come_out_count(name: str, rows: int, tables
     assert (estimate.rows, estimate.tables) == (rows, tables)
 
 
+def test_of_a_write_what_goes_in_counts_and_what_comes_out_where_that_is_known() -> None:
+    text = plan("documented")
+    elsewhere = text.replace('"table": "test_orders"', '"table": "kept"').replace(
+        '"kept"', '"test_orders"', 1
+    )
+    assert parse_io(elsewhere).tables == {("hive", "tpch", "test_orders"), ("hive", "tpch", "kept")}
+    assert parse_io(text.replace('"outputRowCount": "NaN"', '"outputRowCount": 7.5')).rows == 8
+    values = {**json.loads(text), "inputTableColumnInfos": []}  # INSERT ... VALUES
+    assert parse_io(json.dumps(values)) == Estimate(0, frozenset({("hive", "tpch", "test_orders")}))
+
+
 @pytest.mark.parametrize("name", ["no_statistics", "result_unknown"])
 def test_without_statistics_there_is_no_estimate(name: str) -> None:
     with pytest.raises(CannotEstimate, match="no statistics"):
@@ -87,7 +102,7 @@ def test_without_statistics_there_is_no_estimate(name: str) -> None:
     + [plan("plain").replace("1500000.0", bad) for bad in ("NaN", "Infinity", "-1", '"many"', "null")],
 )
 def test_a_plan_that_is_none_gives_no_estimate(text: str) -> None:
-    with pytest.raises(CannotEstimate):
+    with pytest.raises(CannotEstimate, match=r"the plan cannot be read|no statistics"):
         parse_io(text)
 
 
@@ -145,6 +160,33 @@ async def test_what_a_driver_raises_becomes_a_sentence_and_nothing_runs(error: E
         await Cluster(error).guard().judge("SELECT orderkey FROM orders")
     assert told in str(caught.value)
     assert "io.trino" not in str(caught.value)
+
+
+@pytest.mark.parametrize("rows", [[], [()]])
+async def test_a_cluster_that_gives_no_plan_gives_no_estimate(rows: Any) -> None:
+    async def run(statement: str) -> Sequence[Sequence[Any]]:
+        return rows if statement.startswith("EXPLAIN") else []
+
+    with pytest.raises(GuardRefused, match="Trino gave no plan"):
+        await SqlGuard(Trino(run, "hive"), Catalogue()).judge("SELECT 1")
+
+
+async def test_what_a_cluster_says_is_inert_and_cut() -> None:
+    with pytest.raises(GuardRefused) as caught:
+        await Cluster(RuntimeError("a\u202eb" + "y" * 1000)).guard().judge("SELECT orderkey FROM orders")
+    assert "a⟨U+202E⟩byyy" in str(caught.value)
+    assert "y" * 301 not in str(caught.value)
+
+
+async def test_tables_and_views_are_those_of_the_catalogue_without_the_systems_own() -> None:
+    cluster = Cluster("")
+    found = (await Trino(cluster.run, "my_hive").schema()).relations
+    assert {".".join((each.path[-1], name)) for each in found for name in each.columns} == set(NAMES)
+    assert {each.path[:2] for each in found} == {("my_hive", "tpch")}
+    assert [(each.path[-1], each.fields) for each in found if each.definition] == [("contacts", ())]
+    for statement in cluster.ran:
+        assert "FROM my_hive.information_schema." in statement
+        assert "WHERE table_schema <> 'information_schema'" in statement
 
 
 async def test_a_cluster_that_is_gone_refuses_everything() -> None:

@@ -26,6 +26,6 @@ def _names(written: str, dialect: str) -> tuple[str, ...]:
         return ()
     try:
         parsed = exp.DataType.build(written, dialect=dialect)
-    except (SqlglotError, ValueError):
+    except SqlglotError:
         return tuple(re.findall(r"\w+", written))
     return tuple(each.name for each in parsed.find_all(exp.ColumnDef))

@@ -84,7 +84,7 @@ def parse_io(text: str) -> Estimate:
         written = plan.get("outputTable")
         if written is not None:
             tables.add(_path(written))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise CannotEstimate(f"the plan cannot be read ({type(error).__name__}: {error})") from None
     known = [*rows, *([whole] if written is None or math.isfinite(whole) else [])]
     if not all(math.isfinite(number) and number >= 0 for number in known):
