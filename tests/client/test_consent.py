@@ -18,7 +18,7 @@ from tests.waiting import until
 
 from handraise import Handraise, UrlQuestion, ask, complete
 from handraise.client import Consent
-from handraise.client.calls import CALL, Call
+from handraise.client.calls import CALL, Call, cause_of
 from handraise.desks import Decision, Queue
 from handraise.desks.fill import fill, suggest
 from handraise.desks.gate import PolicyGate
@@ -131,9 +131,7 @@ async def test_the_desk_is_told_which_tool_asks_with_which_arguments(revision: R
 
 @pytest.mark.shows("D1")
 async def test_where_the_host_cannot_tell_which_call_asks_it_says_so() -> None:
-    consent = Consent(Queue(), origin=NOTES, person=ADA, gate=OpenGate())
-    consent.calls += [Call("greet", {"greeting": "one"}), Call("greet", {"greeting": "two"})]
-    cause = consent._cause()
+    cause = cause_of([Call("greet", {"greeting": "one"}), Call("greet", {"greeting": "two"})])
     assert cause is not None
     assert not cause.certain
     assert len(cause.calls) == 2

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from handraise.desks import Cause
 from handraise.questions import UrlQuestion
 
 if TYPE_CHECKING:
@@ -61,3 +62,15 @@ class Call:
 
 CALL: ContextVar[Call | None] = ContextVar("handraise_client_call", default=None)
 """The call that the running task makes, where the revision lets us know."""
+
+
+def asking_call(under_way: Sequence[Call]) -> Call | None:
+    """The call that asks. On the legacy revisions nothing says so: one that is alone under way is it."""
+    return CALL.get() or (under_way[0] if len(under_way) == 1 else None)
+
+
+def cause_of(under_way: Sequence[Call]) -> Cause | None:
+    """Which call asks; where that is not known, all that may."""
+    if (call := asking_call(under_way)) is not None:
+        return Cause((call.told,), method=call.method, call_id=call.id)
+    return Cause(tuple(call.told for call in under_way), certain=False) if under_way else None

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from handraise.client.answers import checked, dump_decision
-from handraise.client.calls import CALL, Call
+from handraise.client.calls import Call, asking_call, cause_of
 from handraise.client.flows import Flows
 from handraise.client.gate import Desks, Gate, Ruling
 from handraise.client.recording import (
@@ -28,7 +28,7 @@ from handraise.client.recording import (
     record_unreadable,
 )
 from handraise.client.roots import Folders, Roots, ask_about
-from handraise.desks import Cause, Decision, Waiting
+from handraise.desks import Decision, Waiting
 from handraise.errors import HandraiseError, WireError
 from handraise.policy.secrets import judge_form
 from handraise.questions import (
@@ -155,7 +155,7 @@ class Consent:
     ) -> Decision:
         """Have a question decided: by the policy, or by the person at a desk. `ours`: the words are the host's."""
         recording: Recording = NOT_RECORDED
-        call = self._call()
+        call = asking_call(self.calls)
         try:
             waiting = replace(self._waiting(question), ours=ours)
             recording = begin_record(self._ledger, waiting, self._around(revision))
@@ -191,7 +191,7 @@ class Consent:
         if ruling.same_as is not None and (shared := await self.queue.join(ruling.same_as)) is not None:
             return checked(waiting, shared)
         if ruling.verdict == "warn":
-            waiting = _warned(waiting, ruling.reasons)
+            waiting = waiting.warned(ruling.reasons)
         decision = Decision(Cancelled(), by="agent", reason="the asker went away")
         try:
             decision = checked(waiting, await self.queue.put(waiting))
@@ -204,7 +204,7 @@ class Consent:
         await record_unreadable(self._ledger, self._around(revision), reason)
 
     def _around(self, revision: Revision | None) -> Circumstances:
-        call = self._call()
+        call = asking_call(self.calls)
         return Circumstances(
             self.origin,
             self.person,
@@ -217,7 +217,7 @@ class Consent:
 
     def _went_to(self, question: UrlQuestion, revision: Revision) -> None:
         """The person is in their browser now, while the call that asked waits."""
-        if (call := self._call()) is None:
+        if (call := asking_call(self.calls)) is None:
             return
         call.opened.append(question)
         if revision is Revision.NOVEMBER_2025:
@@ -240,14 +240,14 @@ class Consent:
         logger.log(level, "a question of %s was refused: %s", self.origin.name, reason)
 
     def _waiting(self, question: Question) -> Waiting:
-        now, call = time.time(), self._call()
+        now, call = time.time(), asking_call(self.calls)
         again = isinstance(question, UrlQuestion) and call is not None and question.url in call.agreed
         return Waiting(
             id=secrets.token_hex(8),  # to be typed behind `handraise answer`
             question=question,
             origin=self.origin,
             person=self.person,
-            cause=self._cause(),
+            cause=cause_of(self.calls),
             secrets=judge_form(question.message, question.form) if isinstance(question, FormQuestion) else (),
             link=self._inspect(question.url) if isinstance(question, UrlQuestion) else None,
             asked_at=now,
@@ -267,18 +267,3 @@ class Consent:
 
     def _inspect(self, url: str) -> Inspection:
         return inspect_url(url, transport=self._transport, server_host=self._server_host)
-
-    def _call(self) -> Call | None:
-        """The call that asks. On the legacy revisions nothing says so: one that is alone under way is it."""
-        return CALL.get() or (self.calls[0] if len(self.calls) == 1 else None)
-
-    def _cause(self) -> Cause | None:
-        """Which call asks; where that is not known, all that may."""
-        if (call := self._call()) is not None:
-            return Cause((call.told,), method=call.method, call_id=call.id)
-        return Cause(tuple(call.told for call in self.calls), certain=False) if self.calls else None
-
-
-def _warned(waiting: Waiting, reasons: tuple[str, ...]) -> Waiting:
-    known = {finding.reason for finding in waiting.secrets}
-    return replace(waiting, warnings=tuple(reason for reason in reasons if reason not in known))

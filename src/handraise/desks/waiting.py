@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from handraise.policy.secrets import SecretFinding
@@ -62,6 +62,11 @@ class Waiting:
     """The words are the host's own, not the server's."""
     on_shown: Callable[[], None] | None = field(default=None, compare=False, repr=False)
     """Told when a desk displays it for the first time."""
+
+    def warned(self, reasons: tuple[str, ...]) -> Waiting:
+        """The same with sentences of the policy's, but for those that say what was found in its form anyway."""
+        known = {finding.reason for finding in self.secrets}
+        return replace(self, warnings=tuple(reason for reason in reasons if reason not in known))
 
     @property
     def can_be_declined(self) -> bool:

@@ -45,6 +45,12 @@ def addressed(call: Call, message: Message) -> Message:
     return message.with_(params={**params, "_meta": {**meta, SUBSCRIPTION_KEY: call.message.id}})
 
 
+def readdressed(cancel: Message, key: Id) -> Message:
+    """A notice that a request is cancelled, about the request of this id."""
+    params = cancel.params
+    return cancel if params.get("requestId") == key else cancel.with_(params={**params, "requestId": key})
+
+
 def renamed(message: Message, key: Id) -> Message:
     """The request under another id, and with it its progress token, which may be taken, too."""
     params = message.params

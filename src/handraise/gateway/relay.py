@@ -8,7 +8,7 @@ from collections.abc import Coroutine
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-from handraise.gateway.addressing import addressed, concerned, finished, renamed, with_id
+from handraise.gateway.addressing import addressed, concerned, finished, readdressed, renamed, with_id
 from handraise.gateway.calls import Call
 from handraise.gateway.entrance import Entrance
 from handraise.gateway.errands import Errands
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 ASKER_ENDED: Final = "the asker ended while it was asking"
 """Why a question is cancelled whose server is gone; `handraise.client.recording` knows it, which is loaded later."""
+
+_LEFT: Final = notice(CANCELLED, {"reason": "The client cancelled the request."})
 
 logger = logging.getLogger(__name__)
 
@@ -82,14 +84,12 @@ class Relay:
         else:
             self._take_response(message)
 
-    def withdraw(self, call: Call) -> None:
-        """The client does not want this any more, or is gone."""
+    def withdraw(self, call: Call, cancel: Message = _LEFT) -> None:
+        """The client does not want this any more, as it says with `cancel`, or is gone."""
         self._entrance.leave(call)
         if self.calls.get(call.key) is call:
             del self.calls[call.key]
-            self._link.send(
-                notice(CANCELLED, {"requestId": call.key, "reason": "The client cancelled the request."})
-            )
+            self._link.send(readdressed(cancel, call.key))
         call.port = None
         call.withdraw()
         call.end("cancelled")
@@ -188,17 +188,11 @@ class Relay:
 
     def _take_cancel(self, message: Message) -> None:
         wanted = message.params.get("requestId")
-        if (unsent := with_id(self._entrance.calls, wanted)) is not None:
-            self.withdraw(unsent)
-            return
-        call = with_id(self.calls, wanted)
-        if call is not None:
-            del self.calls[call.key]
-            call.withdraw()
-            call.end("cancelled")
-            if call.key != wanted:
-                message = message.with_(params={**message.params, "requestId": call.key})
-        self._link.send(message)
+        call = with_id(self._entrance.calls, wanted) or with_id(self.calls, wanted)
+        if call is None:
+            self._link.send(message)
+        else:
+            self.withdraw(call, message)
 
     def _take_server_notice(self, message: Message) -> None:
         call = concerned(self.calls, message)

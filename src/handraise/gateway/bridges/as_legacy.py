@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from itertools import count
 from typing import Any, Final
 
+from handraise.gateway.addressing import readdressed
 from handraise.gateway.bridges.bridge import Bridge
 from handraise.gateway.bridges.listening import Listening
 from handraise.gateway.bridges.rounds import RoundCall, hello
@@ -202,7 +203,7 @@ class AsLegacy(Bridge):
         for call in {id(each): each for each in (*self._calls.values(), *self._asked.values())}.values():
             if call.message.id == wanted:
                 self._forget(call)
-                self._link.send(message.with_(params={**message.params, "requestId": call.key}))
+                self._link.send(readdressed(message, call.key))
 
     def _forget(self, call: RoundCall) -> None:
         self._calls.pop(call.key, None)

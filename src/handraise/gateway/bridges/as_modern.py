@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from itertools import count
 from typing import Any, Final
 
+from handraise.gateway.addressing import readdressed
 from handraise.gateway.bridges.bridge import Bridge
 from handraise.gateway.bridges.browsing import Browsing, links_in
 from handraise.gateway.bridges.handshake import Handshake
@@ -230,7 +231,7 @@ class AsModern(Bridge):
         for call in list(self._calls.values()):
             if any(each.id == wanted for each in call.waiting):
                 del self._calls[call.key]
-                self._link.send(message.with_(params={**message.params, "requestId": call.key}))
+                self._link.send(readdressed(message, call.key))
 
 
 def _accepts(answer: object) -> bool:
