@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+import typer.main
+import typer.testing
 
 ROOT = Path(__file__).parents[2]
 Handraise = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="package", autouse=True)
+def commands_built_once() -> Iterator[None]:
+    """The tree of commands is built once: typer's runner builds it for every command that it runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.testing, "_get_command", cache(typer.main.get_command))
+        yield
 
 
 @pytest.fixture
