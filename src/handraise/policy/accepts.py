@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 
 class Accepts(Protocol):
@@ -83,149 +83,153 @@ class Switch:
         return value
 
 
-class Sentence:
+class _Line:
+    """A text on one line."""
+
+    allowed: str
+    longest: ClassVar = 200
+
+    def take(self, value: object) -> str:
+        if (
+            isinstance(value, str)
+            and value.isprintable()
+            and len(value) <= self.longest
+            and self._fits(value)
+        ):
+            return value
+        raise ValueError(self.allowed)
+
+    def _fits(self, text: str) -> bool:
+        return True
+
+
+class Sentence(_Line):
     """A short text on one line."""
 
     allowed = "a text of at most 200 characters, on one line"
 
-    def take(self, value: object) -> str:
-        if not isinstance(value, str) or not value.strip() or len(value) > 200 or not value.isprintable():
-            raise ValueError(self.allowed)
-        return value
+    def _fits(self, text: str) -> bool:
+        return bool(text.strip())
 
 
-class FileName:
-    """The full path of a file, or nothing."""
-
-    allowed = 'the full path of a file, or ""'
-
-    def take(self, value: object) -> str:
-        if not isinstance(value, str) or not value.isprintable() or len(value) > 1000:
-            raise ValueError(self.allowed)
-        if value and not (value.startswith("~/") or _is_full_path(value)):
-            raise ValueError(self.allowed)
-        return value
-
-
-class Address:
-    """A host and a port, or nothing."""
-
-    allowed = 'a host and a port, like "127.0.0.1:8765", or ""'
-
-    def take(self, value: object) -> str:
-        if not isinstance(value, str) or not value.isprintable() or len(value) > 300:
-            raise ValueError(self.allowed)
-        _, colon, port = value.rpartition(":")
-        if value and not (colon and port.isascii() and port.isdigit() and int(port) <= 65535):
-            raise ValueError(self.allowed)
-        return value
-
-
-class StorePlace:
-    """Where a store is, or nothing."""
-
-    allowed = 'the full path of a file, "postgresql://…" without a password in it (~/.pgpass has one), or ""'
-
-    def take(self, value: object) -> str:
-        if not isinstance(value, str) or not value.isprintable() or len(value) > 1000:
-            raise ValueError(self.allowed)
-        scheme, is_url, rest = value.partition("://")
-        if is_url:
-            user = rest.partition("/")[0].rpartition("@")[0]
-            if scheme not in ("postgresql", "postgres") or ":" in user or "password=" in rest:
-                raise ValueError(self.allowed)
-        elif value and not (value.startswith("~/") or _is_full_path(value)):
-            raise ValueError(self.allowed)
-        return value
-
-
-class Patterns:
-    """A list of names or patterns."""
-
-    allowed = 'a list of names or patterns, like ["delete_*"]'
-
-    def take(self, value: object) -> tuple[str, ...]:
-        if not isinstance(value, list) or not all(map(_is_pattern, value)):
-            raise ValueError(self.allowed)
-        return tuple(value)
-
-
-class ArgumentName:
+class ArgumentName(_Line):
     """The name of an argument, or nothing."""
 
     allowed = 'the name of an argument, or ""'
 
-    def take(self, value: object) -> str:
-        if not isinstance(value, str) or not value.isprintable() or len(value) > 200:
+
+class FileName(_Line):
+    """The full path of a file, or nothing."""
+
+    allowed = 'the full path of a file, or ""'
+    longest = 1000
+
+    def _fits(self, text: str) -> bool:
+        return not text or _is_place(text)
+
+
+class Address(_Line):
+    """A host and a port, or nothing."""
+
+    allowed = 'a host and a port, like "127.0.0.1:8765", or ""'
+    longest = 300
+
+    def _fits(self, text: str) -> bool:
+        _, colon, port = text.rpartition(":")
+        return not text or bool(colon and port.isascii() and port.isdigit() and int(port) <= 65535)
+
+
+class StorePlace(_Line):
+    """Where a store is, or nothing."""
+
+    allowed = 'the full path of a file, "postgresql://…" without a password in it (~/.pgpass has one), or ""'
+    longest = 1000
+
+    def _fits(self, text: str) -> bool:
+        scheme, is_url, rest = text.partition("://")
+        if not is_url:
+            return not text or _is_place(text)
+        user = rest.partition("/")[0].rpartition("@")[0]
+        return scheme in ("postgresql", "postgres") and ":" not in user and "password=" not in rest
+
+
+class _Texts:
+    """A list of texts."""
+
+    allowed: str
+
+    def take(self, value: object) -> tuple[str, ...]:
+        if not isinstance(value, list) or not all(
+            isinstance(each, str) and self._fits(each) for each in value
+        ):
             raise ValueError(self.allowed)
-        return value
+        return tuple(value)
+
+    def _fits(self, text: str) -> bool:
+        raise NotImplementedError
 
 
-class ArgumentPatterns:
+class Patterns(_Texts):
+    """A list of names or patterns."""
+
+    allowed = 'a list of names or patterns, like ["delete_*"]'
+
+    def _fits(self, text: str) -> bool:
+        return 0 < len(text) <= 200 and text.isprintable()
+
+
+class ArgumentPatterns(Patterns):
     """A list of arguments, each with the pattern of its value."""
 
     allowed = 'a list of arguments with patterns, like ["path=/etc/*"]'
 
-    def take(self, value: object) -> tuple[str, ...]:
-        if not isinstance(value, list) or not all(_is_pattern(each) and each.find("=") > 0 for each in value):
-            raise ValueError(self.allowed)
-        return tuple(value)
+    def _fits(self, text: str) -> bool:
+        return super()._fits(text) and text.find("=") > 0
 
 
-class Folders:
+class Folders(_Texts):
     """A list of folders by their full paths."""
 
     allowed = 'a list of the full paths of folders, like ["~/Notes"]'
 
-    def take(self, value: object) -> tuple[str, ...]:
-        if not isinstance(value, list) or not all(map(_is_folder, value)):
-            raise ValueError(self.allowed)
-        return tuple(value)
+    def _fits(self, text: str) -> bool:
+        return text.isprintable() and _is_place(text)
 
 
-class Domains:
+class Domains(_Texts):
     """A list of domain names."""
 
     allowed = 'a list of domain names, like ["example.org"]'
 
     def take(self, value: object) -> tuple[str, ...]:
-        if not isinstance(value, list) or not all(
-            isinstance(each, str) and _is_domain(each) for each in value
-        ):
-            raise ValueError(self.allowed)
-        return tuple(each.lower().rstrip(".") for each in value)
+        return tuple(each.lower().rstrip(".") for each in super().take(value))
+
+    def _fits(self, text: str) -> bool:
+        labels = text.rstrip(".").split(".")
+        return len(text) <= 253 and len(labels) > 1 and all(map(_is_label, labels))
 
 
-class Command:
+class Command(_Texts):
     """A program by its full path, with arguments. No shell reads it."""
 
     allowed = 'a list with the full path of a program and its arguments, like ["/usr/local/bin/answer"]'
 
     def take(self, value: object) -> tuple[str, ...]:
-        if not isinstance(value, list) or not all(
-            isinstance(each, str) and "\0" not in each for each in value
-        ):
+        words = super().take(value)
+        if words and not _is_full_path(words[0]):
             raise ValueError(self.allowed)
-        if value and not _is_full_path(value[0]):
-            raise ValueError(self.allowed)
-        return tuple(value)
+        return words
+
+    def _fits(self, text: str) -> bool:
+        return "\0" not in text
 
 
-def _is_pattern(value: object) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= 200 and value.isprintable()
-
-
-def _is_folder(value: object) -> bool:
-    return isinstance(value, str) and value.isprintable() and (value.startswith("~/") or _is_full_path(value))
+def _is_place(text: str) -> bool:
+    return text.startswith("~/") or _is_full_path(text)
 
 
 def _is_full_path(text: str) -> bool:
     return PurePosixPath(text).is_absolute() or PureWindowsPath(text).is_absolute()
-
-
-def _is_domain(text: str) -> bool:
-    labels = text.rstrip(".").split(".")
-    return len(text) <= 253 and len(labels) > 1 and all(_is_label(label) for label in labels)
 
 
 def _is_label(label: str) -> bool:
