@@ -68,7 +68,7 @@ def guard(
     if rule.needs_count and count is None:
         raise DefinitionError("this guard speaks of a count; give it count=, a function that counts")
     quiet = Quiet(cooldown, clock)
-    said = None if annotations is None else to_jsonable_python(annotations, by_alias=True, exclude_none=True)
+    said = to_jsonable_python(annotations, by_alias=True)
 
     def decorate(body: Callable[P, Any]) -> Callable[P, Awaitable[Any]]:
         signature = inspect.signature(body)

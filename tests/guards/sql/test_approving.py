@@ -295,6 +295,7 @@ async def test_duckdb_estimates_and_never_runs(duck: Any) -> None:
     engine = DuckDB(duck)
     assert (await engine.estimate(MANY)).rows > 1_000_000
     assert 0 < (await engine.estimate("SELECT id FROM orders")).rows <= 2000
+    assert (await SqlGuard(engine, CATALOGUE).judge("SELECT 1")).threshold == 1_000_000
     assert (await engine.estimate("DELETE FROM orders")).rows == 2000
     with pytest.raises(CannotEstimate, match="more than one"):
         await engine.estimate("SELECT 1; DROP TABLE orders")

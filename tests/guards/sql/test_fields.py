@@ -46,8 +46,9 @@ def test_a_column_has_the_tags_of_all_that_is_inside_each_once() -> None:
     both = Relation(
         PATH, ("guest",), fields=(*GUEST.fields, Field("guest", "phone", ()), Field("guest", "fax", ()))
     )
-    listed = Catalogue({"people": {"email": ["contact"], "phone": ["contact", "home"]}})
+    listed = Catalogue({"people": {"email": ["contact"], "phone": ["home", "contact"]}})
     assert listed.personal(both) == {"guest": ("contact", "home")}
+    assert Catalogue({"people": {"email": ["a"], "phone": ["b"]}}).personal(both) == {"guest": ("a", "b")}
 
 
 def test_what_is_listed_for_the_column_itself_goes_first() -> None:

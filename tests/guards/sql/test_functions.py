@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.guards.sql.test_corpus import CATALOGUE, SCHEMA
 
@@ -42,3 +44,21 @@ pytestmark = pytest.mark.shows("U4")
 )
 def test_they_are_asked_about(dialect: str, call: str) -> None:
     assert len(read(f"SELECT {call}", dialect, SCHEMA, CATALOGUE).functions) == 1
+
+
+@pytest.mark.parametrize("call", ["btrim(name)", "BTRIM(name)", '"btrim"(name)', "Btrim(name)"])
+def test_what_only_computes_is_not_asked_about_however_it_is_written(call: str) -> None:
+    assert read(f"SELECT {call} FROM orders", "postgres", SCHEMA, CATALOGUE).functions == ()
+
+
+@pytest.mark.parametrize(
+    ("call", "names"),
+    [
+        ("ZZ(read_csv('x'), Aa(1))", ("zz", "read_csv", "aa")),
+        ("zz_made(aa_made(1), 1)", ("aa_made", "zz_made")),
+        ("1 OPERATOR(public.+) 2", ("public.+",)),
+    ],
+)
+def test_they_are_named_once_each_in_one_spelling(call: str, names: tuple[str, ...]) -> None:
+    schema = replace(SCHEMA, functions=frozenset({"ZZ_made", "aa_made"}))
+    assert read(f"SELECT {call}, {call}", "postgres", schema, CATALOGUE).functions == names

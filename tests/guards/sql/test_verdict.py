@@ -67,7 +67,7 @@ def test_a_yes_covers_nothing_more_and_at_most_twice_the_rows(
 
 def test_a_verdict_has_what_the_text_says_and_what_the_plan_says() -> None:
     reading = Reading(("read", "write"), (EMAIL,), frozenset({PEOPLE}), ("leak",))
-    verdict = judge(reading, Estimate(7), 1000, (("a.b", ()), EMAIL))
+    verdict = judge(reading, Estimate(7), 1000, (("a.b", ()),))
     assert verdict == Verdict(frozenset({"read", "write"}), 2, (("a.b", ()), EMAIL), ("leak",), 7, 1000)
     assert judge(reading, None, 5).rows is None
 
@@ -78,6 +78,7 @@ def test_a_verdict_has_what_the_text_says_and_what_the_plan_says() -> None:
         ((("main", "people"), "Email"), ("people.Email", ("contact",))),
         ((("db", "main", "PEOPLE"), "EMAIL"), ("PEOPLE.EMAIL", ("contact",))),
         ((("main", "people"), "id"), None),
+        ((("main", "people_24"), "Email"), ("people_24.Email", ("contact",))),
         ((("other", "people"), "email"), ("other.people.email", ("contact",))),
         ((("main", "orders"), "email"), None),
     ],
@@ -87,6 +88,12 @@ def test_a_personal_column_of_the_plan_is_found_also_where_the_schema_does_not_h
 ) -> None:
     estimate = Estimate(1, columns=frozenset({column}))
     assert planned_columns(estimate, SCHEMA, CATALOGUE) == (() if found is None else (found,))
+
+
+def test_a_function_is_asked_about_a_column_of_the_plan_that_the_schema_does_not_have() -> None:
+    estimate = Estimate(1, columns=frozenset({(("a", "b"), "c")}))
+    lookup = Catalogue(lookup=lambda table, column: ["x"] if (table, column) == ("a.b", "c") else [])
+    assert planned_columns(estimate, SCHEMA, lookup) == (("a.b.c", ("x",)),)
 
 
 @pytest.mark.parametrize(
@@ -99,8 +106,9 @@ def test_a_personal_column_of_the_plan_is_found_also_where_the_schema_does_not_h
     ],
 )
 def test_a_table_of_the_plan_that_the_text_does_not_reach_is_told(tables: Any, unnamed: list[str]) -> None:
-    reading = Reading(("read",), (), frozenset({PEOPLE}), ())
-    assert unnamed_tables(reading, Estimate(1, tables=frozenset(tables)), SCHEMA) == unnamed
+    estimate = Estimate(1, tables=frozenset(tables))
+    for known in (PEOPLE, Relation(("main", "People"), ("id",))):
+        assert unnamed_tables(Reading(("read",), (), frozenset({known}), ()), estimate, SCHEMA) == unnamed
 
 
 @pytest.mark.parametrize(
@@ -109,6 +117,10 @@ def test_a_table_of_the_plan_that_the_text_does_not_reach_is_told(tables: Any, u
         ({"rows": 1}, ["It goes through about 1 row; you are asked above 1,000."]),
         ({"rows": 2345678}, ["It goes through about 2,345,678 rows; you are asked above 1,000."]),
         ({"rows": None}, ["What it costs cannot be estimated before it runs."]),
+        (
+            {"statements": 2, "rows": None},
+            ["It has 2 statements.", "What it costs cannot be estimated before it runs."],
+        ),
         (
             {"statements": 3, "kinds": frozenset({"outside", "read", "write", "definition"}), "rows": None},
             [

@@ -77,7 +77,7 @@ def planned_columns(estimate: Estimate, schema: Schema, catalogue: Catalogue) ->
         for relation in schema.named(path) or [Relation(path, (column,))]:
             if (tags := catalogue.personal(relation).get(fold(column))) is not None:
                 found[f"{relation.name}.{column}"] = tags
-    return tuple(sorted(found.items()))
+    return tuple(found.items())
 
 
 def unnamed_tables(reading: Reading, estimate: Estimate, schema: Schema) -> list[str]:
