@@ -27,6 +27,8 @@ class Body:
     task: asyncio.Task[Json] | None = None
     is_open: bool = True
     """Whether its work still goes on."""
+    ending: Exception | None = None
+    """What was raised to end it, in case somebody hides that."""
     _conversation: Conversation | None = None
 
     @property
@@ -67,17 +69,23 @@ class Body:
         return conversation.begun()
 
     def returned(self, result: Json) -> Json:
-        """What becomes of what the work gave. Raises what the body ends with instead."""
+        """What becomes of what the work gave although its `ending` was raised. Raises what the request gets instead."""
         return result
 
     def raised(self, error: HandraiseError) -> Json:
-        """The result that an error of ours becomes. Raises it when it becomes none."""
-        raise error
+        """The result that an error of ours becomes. Raises what the request gets when it becomes none."""
+        raise self.refusal(error)
+
+    def refusal(self, error: HandraiseError) -> Exception:
+        """An error of ours as the request gets it."""
+        return error
 
     async def _run(self, work: Awaitable[Json]) -> Json:
         try:
             try:
-                result = self.returned(await work)
+                result = await work
+                if self.ending is not None:
+                    result = self.returned(result)
             except HandraiseError as error:
                 result = self.raised(error)
             finally:
@@ -86,7 +94,7 @@ class Body:
             if self._conversation is not None:
                 await self._conversation.fail(error)
             elif isinstance(error, asyncio.CancelledError):
-                raise Withdrawn from error
+                raise self.refusal(Withdrawn()) from error
             else:
                 raise
         else:
@@ -95,11 +103,6 @@ class Body:
             return result
         finally:
             self.context = self.task = None
-
-
-def is_fine(first: Awaitable[Json]) -> bool:
-    """Whether what `run` gave is a body that is over, and ended without an error."""
-    return isinstance(first, asyncio.Task) and not first.cancelled() and first.exception() is None
 
 
 _NAME = "handraise body"

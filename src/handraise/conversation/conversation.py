@@ -239,7 +239,7 @@ class Conversation:
             await lot.store.end(self.id, until=lot.expiry())
             return
         self.current, self.state = after, TRANSITIONS[self.state, "ask"]
-        if not self._is_awaited():  # their time was over while the round was written
+        if lot.store.durable and not self._is_awaited():  # their time was over while the round was written
             self.state = TRANSITIONS[self.state, "give up"]
         lot.live[after.token] = (self, after)
         outcome = Outcome("round", lot.wire(questions, after.token))
@@ -290,7 +290,7 @@ class Conversation:
         if isinstance(error, asyncio.CancelledError):
             if error.args == (_FORGOTTEN,):
                 self._disown()
-            error = Withdrawn()
+            error = self.body.refusal(Withdrawn()) if self.body is not None else Withdrawn()
         await self.end(Outcome("error", self._lot.describe(error)), error)
 
     async def end(self, outcome: Outcome, error: BaseException | None = None) -> None:

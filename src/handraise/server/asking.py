@@ -131,7 +131,8 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
         if manner.unsafe_preanswer and (given := await _given_before(call, key, inquiry)) is not None:
             return given
         timeout = manner.timeout or call.runtime.options.timeout
-        inquiry = await inquiry.begin(call, timeout)
+        if inquiry.mode != "form":  # a form has nothing to begin
+            inquiry = await inquiry.begin(call, timeout)
         tries = call.runtime.options.max_reasks
         reasons: tuple[str, ...] = ()
         call.count()

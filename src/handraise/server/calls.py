@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from anyio import CancelScope
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from handraise.conversation.digest import keyed_id
@@ -17,7 +17,7 @@ from handraise.conversation.journal import Journal
 from handraise.errors import HandraiseError, Mode, NotSupported, TooManyQuestions, UsageError
 from handraise.questions import Person
 from handraise.revisions import Revision
-from handraise.server.endings import as_protocol_error, as_tool_error, error_result, escaped
+from handraise.server.endings import as_protocol_error, as_tool_error, error_result, escaped, protocol_error
 
 if TYPE_CHECKING:
     from mcp_types import RequestId
@@ -38,7 +38,7 @@ class Call:
     replayable: bool = False
     is_open: bool = True
     """Whether its handler still runs."""
-    ending: HandraiseError | MCPError | None = None
+    ending: Exception | None = None
     """The error that was raised to end the call, in case the framework hides it."""
     answered_before: Mapping[str, Any] = MappingProxyType({})
     """Answers that came with the call, before anything was asked."""
@@ -72,15 +72,14 @@ class Call:
         raise ending
 
     def raised(self, error: HandraiseError) -> HandlerResult:
-        """The result that an error of ours becomes which left the author's code. Raises it when it becomes none."""
+        """The result that an error of ours becomes which left the author's code. Raises what it is on the wire."""
         if self.ctx.method != "tools/call" or isinstance(error, MCPError):
-            raise error
+            raise self.refusal(error) from error
         return self.runtime.stamped(error_result(error), self.revision)
 
-    def observed(self, call_next: CallNext) -> CallNext:
-        """The handler, with whatever is recorded around it."""
-        recorder = self.runtime.recorder
-        return call_next if recorder is None else recorder.observing(self, call_next)
+    def refusal(self, error: HandraiseError) -> MCPError:
+        """An error of ours as the protocol has it."""
+        return protocol_error(error, self.revision)
 
     # What differs between the revisions.
 

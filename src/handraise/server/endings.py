@@ -7,6 +7,7 @@ one public sentence and nothing else.
 
 from __future__ import annotations
 
+import logging
 from functools import cache
 from types import FrameType
 from typing import Any
@@ -18,6 +19,8 @@ from handraise.conversation import SettledError
 from handraise.errors import CATEGORY, HandraiseError, NotSupported, StateRefused, WireError
 from handraise.revisions import Revision
 from handraise.wire import MISSING_CAPABILITY, dump_missing_capability
+
+logger = logging.getLogger(__name__)
 
 _FRAMEWORKS = ("mcp.server.", "fastmcp.")
 
@@ -42,6 +45,14 @@ def as_protocol_error(error: HandraiseError, revision: Revision) -> HandraiseErr
         error.__class__ = _mixed(type(error), MCPError)  # type: ignore[arg-type]
         error.__dict__["error"] = ErrorData(**described)
     return error
+
+
+def protocol_error(error: HandraiseError, revision: Revision) -> MCPError:
+    """The JSON-RPC error for an error of ours; the reason goes to the log, the frozen sentence to the wire."""
+    if isinstance(error, MCPError):
+        return MCPError.from_error_data(error.error)
+    logger.warning("%s: %s", error.code, error)
+    return MCPError(**describe(error, revision))
 
 
 @cache

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from handraise.errors import Expired, Failed, Mode, Stale, WireError
 from handraise.forms import Form, read_answer
@@ -72,19 +72,17 @@ class Inquiry(Protocol[R_co]):
         ...
 
 
-class FormInquiry(NamedTuple, Generic[T]):
+@dataclass(slots=True)
+class FormInquiry(Generic[T]):
     """A form question. `declined_when` tells the accepted answers that mean "no" (a confirmation)."""
 
+    mode: ClassVar[Mode] = "form"
     question: FormQuestion[Any]
     convert: Callable[[Any], T] | None = None
     """From what the form reads to what the author gets."""
     check: Check[T] | None = None
     still: Callable[[], Any] | None = None
     declined_when: Callable[[T], bool] | None = None
-
-    @property
-    def mode(self) -> Mode:
-        return "form"
 
     @property
     def content(self) -> object:

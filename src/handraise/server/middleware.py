@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import contextvars
-import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.request_state import RequestStateBoundary
-from mcp.shared.exceptions import MCPError
 
 from handraise.conversation import TOKEN_PREFIX
-from handraise.conversation.body import is_fine
 from handraise.errors import HandraiseError
 from handraise.revisions import Revision
 from handraise.server.calls import CURRENT, Context
-from handraise.server.endings import describe
+from handraise.server.endings import protocol_error
 from handraise.server.legacy import LegacyCall
 from handraise.server.modern import ModernCall
 from handraise.server.rebind import private_copy
 from handraise.server.retries import ModernRetry
-from handraise.wire import parse_input_responses
 
 if TYPE_CHECKING:
     from handraise.server.runtime import Runtime
-
-logger = logging.getLogger(__name__)
 
 ASKING_METHODS = frozenset({"tools/call", "prompts/get", "resources/read"})
 """The only methods in which a server may ask (2026-07-28, input required)."""
 
 _REVISIONS = {str(revision): revision for revision in Revision}
+_NO_PARAMS: Mapping[str, Any] = {}
 
 
 class AskingMiddleware:
@@ -44,50 +39,33 @@ class AskingMiddleware:
         self._runtime = runtime
 
     def __call__(self, ctx: Context, call_next: CallNext) -> Any:
-        """A plain function, so that what cannot ask passes without a frame of ours."""
+        """A plain function, so that what cannot ask passes without a frame of ours, and what does not with few."""
         revision = _REVISIONS.get(ctx.protocol_version)
         if ctx.method not in ASKING_METHODS or ctx.request_id is None or revision is None:
             return call_next(ctx)
         if revision is not Revision.JULY_2026:
             return self._serve_legacy(LegacyCall(self._runtime, ctx, revision), call_next)
-        state = None if ctx.params is None else ctx.params.get("requestState")
+        params = ctx.params or _NO_PARAMS
+        state = params.get("requestState")
         if state is not None and is_ours(state):
             return self._resume(ctx, call_next, state)
-        return self._start(ctx, call_next)
+        call = ModernCall(self._runtime, private_copy(ctx), revision)
+        if state is None and "inputResponses" in params:
+            call.bring(params["inputResponses"])
+        return call.start(call_next)
 
     async def _serve_legacy(self, call: LegacyCall, call_next: CallNext) -> HandlerResult:
+        if self._runtime.recorder is not None:
+            call_next = self._runtime.recorder.observing(call, call_next)
         before = CURRENT.set(call)
         try:
-            try:
-                return call.returned(await call.observed(call_next)(call.ctx))
-            except HandraiseError as error:
-                return call.raised(error)
-            finally:
-                call.is_open = False
-                CURRENT.reset(before)
+            result = await call_next(call.ctx)
+            return result if call.ending is None else call.returned(result)
         except HandraiseError as error:
-            raise _protocol_error(error, call.revision) from error
-
-    def _start(self, ctx: Context, call_next: CallNext) -> Awaitable[HandlerResult]:
-        """Begin a body, and give what comes of it first: a round, or the end of the call.
-
-        A body that is over by then is given as it is: most never ask, and have no other frame of ours around them.
-        """
-        call = ModernCall(self._runtime, private_copy(ctx), Revision.JULY_2026)
-        call.pin_arguments()
-        params = ctx.params
-        if params is not None and "inputResponses" in params and params.get("requestState") is None:
-            return self._start_answered(call, call_next, params["inputResponses"])
-        first = call.start(call_next)
-        return first if is_fine(first) else _told(first)
-
-    async def _start_answered(self, call: ModernCall, call_next: CallNext, brought: object) -> HandlerResult:
-        """Begin a body whose request brings answers before anything was asked."""
-        try:
-            call.answered_before = parse_input_responses(brought)
-        except HandraiseError as error:
-            raise _protocol_error(error, Revision.JULY_2026) from error
-        return await _told(call.start(call_next))
+            return call.raised(error)
+        finally:
+            call.is_open = False
+            CURRENT.reset(before)
 
     async def _resume(self, ctx: Context, call_next: CallNext, token: str) -> HandlerResult:
         """Take a retry to its body, and give what comes of it next."""
@@ -95,7 +73,7 @@ class AskingMiddleware:
             retry = ModernRetry(self._runtime, ctx, call_next, token)
             result: HandlerResult = await self._runtime.lot.resume(retry)
         except HandraiseError as error:
-            raise _protocol_error(error, Revision.JULY_2026) from error
+            raise protocol_error(error, Revision.JULY_2026) from error
         return result
 
 
@@ -122,22 +100,6 @@ class OwnBoundary(RequestStateBoundary):
 def is_ours(state: object) -> TypeGuard[str]:
     """Whether a requestState is one of ours."""
     return isinstance(state, str) and state.startswith(TOKEN_PREFIX)
-
-
-async def _told(first: Awaitable[HandlerResult]) -> HandlerResult:
-    """What comes of a body first, with an error of ours as the protocol has it."""
-    try:
-        return await first
-    except HandraiseError as error:
-        raise _protocol_error(error, Revision.JULY_2026) from error
-
-
-def _protocol_error(error: HandraiseError, revision: Revision) -> MCPError:
-    """The JSON-RPC error for an error of ours; the reason goes to the log, the frozen sentence to the wire."""
-    if isinstance(error, MCPError):
-        return MCPError.from_error_data(error.error)
-    logger.warning("%s: %s", error.code, error)
-    return MCPError(**describe(error, revision))
 
 
 Carrier = Callable[[contextvars.Context, Context], None]

@@ -14,12 +14,13 @@ from mcp.server.context import CallNext, HandlerResult
 from handraise.conversation import Binding, Body, Conversation, Lot, RoundRecord
 from handraise.conversation.digest import digest, keyed_id
 from handraise.conversation.journal import Journal
-from handraise.errors import NotReplayable
+from handraise.errors import HandraiseError, NotReplayable
 from handraise.questions import Person
 from handraise.server.calls import CURRENT, Call, Context, Wire
 from handraise.server.clocks import start_clocks, stop_clocks
 from handraise.server.person import principal_of
 from handraise.server.rebind import detach_round
+from handraise.wire import parse_input_responses
 
 if TYPE_CHECKING:
     from handraise.server.recording import Recorder
@@ -36,6 +37,9 @@ class ModernCall(Call, Body):
 
     def start(self, call_next: CallNext) -> Awaitable[HandlerResult]:
         """Run the handler at once until it waits; what the request gets that began it."""
+        arguments = (self.ctx.params or {}).get("arguments") or {}
+        if type(arguments) is not dict or not _FIXED.issuperset(map(type, arguments.values())):
+            self._pinned = digest(arguments)
         context = contextvars.copy_context()
         return self.run(self._work(call_next, context), context)
 
@@ -48,8 +52,17 @@ class ModernCall(Call, Body):
         self.begin(self._work(call_next, context), context)
 
     def _work(self, call_next: CallNext, context: contextvars.Context) -> Awaitable[HandlerResult]:
+        if self.runtime.recorder is not None:
+            call_next = self.runtime.recorder.observing(self, call_next)
         context.run(CURRENT.set, self)
-        return context.run(self.observed(call_next), self.ctx)
+        return context.run(call_next, self.ctx)
+
+    def bring(self, responses: object) -> None:
+        """Take answers that came with the call, before anything was asked."""
+        try:
+            self.answered_before = parse_input_responses(responses)
+        except HandraiseError as error:
+            raise self.refusal(error) from error
 
     @property
     def lot(self) -> Lot:
@@ -84,12 +97,6 @@ class ModernCall(Call, Body):
         if self.replayable:
             return keyed_id(self.seed.encode(), self._numbered, content)
         return keyed_id(self.runtime.id_key, self._principal[1], self.request_id, self._numbered, content)
-
-    def pin_arguments(self) -> None:
-        """Take note of what the arguments are, unless nobody can change them."""
-        arguments = (self.ctx.params or {}).get("arguments") or {}
-        if type(arguments) is not dict or not _FIXED.issuperset(map(type, arguments.values())):
-            self._pinned = digest(arguments)
 
     def paused(self) -> None:
         detach_round(self.ctx)

@@ -28,11 +28,11 @@ def principal_of(ctx: ServerRequestContext[Any, Any]) -> tuple[Person, str]:
         client, issuer, subject = principal_components(token)
         person = Person(issuer or "", subject if subject is not None else f"client {client}", "token")
         return person, f"{person.key} {token.client_id}"
-    person = local_person() if ctx.request is None else _anonymous(session_id_of(ctx.session))
-    return person, f"{person.key} "
+    return _unverified(None if ctx.request is None else session_id_of(ctx.session))
 
 
 @lru_cache(maxsize=1024)
-def _anonymous(session_id: str) -> Person:
-    """Nobody we can name: whoever has the session. Most requests have none, and share this."""
-    return Person("", session_id, "anonymous")
+def _unverified(session_id: str | None) -> tuple[Person, str]:
+    """The user of this machine, or nobody we can name: whoever has the session. Most have none, and share this."""
+    person = local_person() if session_id is None else Person("", session_id, "anonymous")
+    return person, f"{person.key} "

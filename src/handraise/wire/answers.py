@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from handraise.errors import Mode, WireError
 from handraise.forms import Form
@@ -12,8 +11,7 @@ from handraise.questions import Action
 _ACTIONS = frozenset(get_args(Action))
 
 
-@dataclass(frozen=True, slots=True)
-class WireAnswer:
+class WireAnswer(NamedTuple):
     """What the client sent back: the action, and content only on an accepted form. Not checked yet."""
 
     action: Action
