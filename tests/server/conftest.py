@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from mcp import Client
+from mcp.server.mcpserver import MCPServer
 from tests.server.kitchen import make_kitchen
 from tests.server.peers import REVISIONS, connect, http_server, stdio_kitchen
 
@@ -27,6 +28,12 @@ def revision(request: pytest.FixtureRequest) -> Revision:
 def kitchen_url() -> Iterator[str]:
     with http_server() as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def kitchen() -> MCPServer:
+    """One kitchen for all who are in this process, as there is one for all over HTTP: its tools take a while to make."""
+    return make_kitchen()
 
 
 @dataclass
@@ -59,8 +66,8 @@ class Place:
 def place(request: pytest.FixtureRequest, revision: Revision) -> Place:
     transport: str = request.param
     if transport == "memory":
-        server = make_kitchen()
-        return Place(transport, revision, lambda: server)
+        kitchen = request.getfixturevalue("kitchen")
+        return Place(transport, revision, lambda: kitchen)
     if transport == "stdio":
         programs = request.getfixturevalue("programs")
         return Place(transport, revision, lambda: stdio_kitchen(programs))
