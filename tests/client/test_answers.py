@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.desks.questions import form_question, link_question
 
-from handraise.client.answers import checked, dump_decision
+from handraise.client.answers import checked, dump_as_answer
 from handraise.desks import Decision
 from handraise.forms import Form, Text
 from handraise.questions import Accepted, Cancelled, Declined
@@ -39,10 +39,10 @@ def test_an_answer_that_may_not_leave_becomes_a_cancel_that_says_why(
 )
 def test_what_may_leave_is_sent_as_it_was_decided(decision: Decision, sent: dict[str, Any]) -> None:
     assert checked(NAME, decision) is decision
-    assert dump_decision(decision) == sent
+    assert dump_as_answer(decision) == sent
 
 
 def test_a_link_is_agreed_to_without_content() -> None:
     agreed = Decision(Accepted(None))
     assert checked(link_question(), agreed) is agreed
-    assert dump_decision(agreed) == {"action": "accept"}
+    assert dump_as_answer(agreed) == {"action": "accept"}

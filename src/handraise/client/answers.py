@@ -24,7 +24,7 @@ def checked(waiting: Waiting, decision: Decision) -> Decision:
     return decision
 
 
-def dump_decision(decision: Decision) -> dict[str, Any]:
+def dump_as_answer(decision: Decision) -> dict[str, Any]:
     """A decision as the server gets it."""
     answer = decision.answer
     content = answer.data if isinstance(answer, Accepted) else None

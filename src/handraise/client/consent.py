@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from handraise.client.answers import checked, dump_decision
+from handraise.client.answers import checked, dump_as_answer
 from handraise.client.calls import Call, asking_call, cause_of
 from handraise.client.flows import Flows
 from handraise.client.gate import Desks, Gate, Ruling
@@ -133,7 +133,7 @@ class Consent:
         decision = await self.ask(question, revision)
         if isinstance(question, UrlQuestion) and isinstance(decision.answer, Accepted):
             self._went_to(question, revision)
-        return ElicitResult.model_validate(dump_decision(decision))
+        return ElicitResult.model_validate(dump_as_answer(decision))
 
     async def list_roots(self, context: Any) -> types.ListRootsResult | types.ErrorData:
         """Answer a `roots/list` of the SDK's client with the folders that the person agreed to, on any revision."""

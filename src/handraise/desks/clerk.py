@@ -10,7 +10,7 @@ from typing import Literal
 from handraise.desks.batch import Key, batch_key, batch_of
 from handraise.desks.counter import Code
 from handraise.desks.queue import Queue, Verdict
-from handraise.desks.telling import short_left, tell
+from handraise.desks.telling import VERBS, short_left, tell
 from handraise.desks.typeahead import Quiet
 from handraise.desks.waiting import Decision, DeskAnswer, Waiting
 from handraise.display import for_line
@@ -21,7 +21,6 @@ DESK = "terminal"
 """What this desk is called in decisions."""
 
 Block = Literal["session", "always"]
-_DONE = {"accept": "accepted", "decline": "declined", "cancel": "cancelled"}
 _FAREWELL = {
     "accept": "{} has your answer.",
     "decline": "{} is told no.",
@@ -117,7 +116,7 @@ class Clerk:
             self._mine.add(waiting.id)
             self.farewell = _FAREWELL[answer.action].format(for_line(waiting.origin.name))
             rule = "" if block is None else f"; blocked{'' if block == 'always' else ' for this session'}"
-            self._lines.append(f"{_asked(waiting)}: {_DONE[answer.action]}{rule}")
+            self._lines.append(f"{_asked(waiting)}: {VERBS[answer.action]}{rule}")
         return verdict
 
     def ended(self, waiting: Waiting) -> str:

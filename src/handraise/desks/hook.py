@@ -16,12 +16,12 @@ from contextlib import suppress
 from typing import Final, assert_never
 
 from handraise.desks.describe import describe
-from handraise.desks.waiting import Decision, Waiting
+from handraise.desks.waiting import Decision, Waiting, desk_answer
 from handraise.errors import WireError
 from handraise.forms import check_answer, load_json
 from handraise.policy import CancelIt, Headless, Park, RunHook
 from handraise.policy.secrets import scan_answer
-from handraise.questions import Accepted, Cancelled, Declined, FormQuestion, Question
+from handraise.questions import Cancelled, FormQuestion, Question
 from handraise.wire import WireAnswer, parse_answer
 
 DESK: Final = "hook"
@@ -52,13 +52,8 @@ async def run_hook(hook: RunHook, waiting: Waiting) -> Decision:
         answer = _read_answer(waiting.question, await _output(hook, given))
     except _Unusable as error:
         return Decision(Cancelled(), by="policy", desk=DESK, reason=str(error))
-    match answer.action:
-        case "accept":
-            return Decision(Accepted(answer.content), by="policy", desk=DESK)
-        case "decline":
-            return Decision(Declined(), by="policy", desk=DESK)
-        case "cancel":
-            return Decision(Cancelled(), by="policy", desk=DESK, reason="The hook cancelled it.")
+    reason = "The hook cancelled it." if answer.action == "cancel" else ""
+    return Decision(desk_answer(answer.action, answer.content), by="policy", desk=DESK, reason=reason)
 
 
 def _read_answer(question: Question, output: bytes) -> WireAnswer:

@@ -115,11 +115,9 @@ class LineDesk:
             self._say("", *review_lines(lines, filled, sheet))
             self._say("To change a field, write its number.")
             word = "send anyway" if filled.secrets else "send"
-            accepted = Accepted(filled.content)
-            at, only = (
-                await self._send(waiting, word, accepted, edited(form, filled.content), len(lines)),
-                True,
-            )
+            changed = edited(form, filled.content)
+            at = await self._send(waiting, word, Accepted(filled.content), changed, len(lines))
+            only = True
 
     async def _send(
         self, waiting: Waiting, word: str, accepted: DeskAnswer, changed: tuple[str, ...], fields: int
@@ -205,9 +203,7 @@ class LineDesk:
         while True:
             if consent:
                 self._reader.flush()
-            self._output.write(f"{prompt}: ")
-            self._output.flush()
-            written = (await self._reader.line(waiting)).strip()
+            written = await self._line(waiting, prompt)
             match written.casefold():
                 case "?":
                     self._say(*HELP)
@@ -229,9 +225,7 @@ class LineDesk:
         self._say(
             f"Block {for_line(waiting.origin.name)}? This question is declined, and no other one reaches you."
         )
-        self._output.write("Write session, always or back: ")
-        self._output.flush()
-        length = lengths.get((await self._reader.line(waiting)).strip().casefold())
+        length = lengths.get((await self._line(waiting, "Write session, always or back")).casefold())
         if length is not None:
             self._decide(waiting, Declined(), block=length)
 
@@ -250,6 +244,11 @@ class LineDesk:
                 raise Gone
             case "too soon":
                 self._say(TOO_SOON)
+
+    async def _line(self, waiting: Waiting, prompt: str) -> str:
+        self._output.write(f"{prompt}: ")
+        self._output.flush()
+        return (await self._reader.line(waiting)).strip()
 
     def _say(self, *lines: str) -> None:
         self._output.writelines(f"{line}\n" for line in lines)

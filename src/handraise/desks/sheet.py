@@ -124,11 +124,9 @@ _WAYS_OUT = "Decline tells the server no. Cancel says nothing was decided."
 def _consequences(waiting: Waiting) -> tuple[str, ...]:
     origin = waiting.origin
     if waiting.browsing:
+        again = "It is the link that you agreed to before. You need not open it again."
         return (
-            *(
-                ("It is the link that you agreed to before. You need not open it again.",)
-                * waiting.asked_again
-            ),
+            *((again,) if waiting.asked_again else ()),
             "Finish in your browser, then say that you are done. The call goes on by itself when the site reports it.",
             "Cancel stops waiting.",
         )

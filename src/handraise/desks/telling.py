@@ -16,7 +16,8 @@ _PLACES = {
     "command": "with handraise answer",
     "script": "by a script",
 }
-_VERBS: dict[Action, str] = {"accept": "accepted", "decline": "declined", "cancel": "cancelled"}
+VERBS: dict[Action, str] = {"accept": "accepted", "decline": "declined", "cancel": "cancelled"}
+"""What became of a question, by its action."""
 _RULES = {
     None: "",
     "session": " The server is blocked for this session.",
@@ -43,7 +44,7 @@ def tell(decision: Decision, now: float | None = None, *, browsing: bool = False
             return Ending("Expired", f"Nobody answered in time. Nothing was sent.{ended}", "expired")
         case "policy":
             why = f": {decision.reason.removesuffix('.')}" if decision.reason else ""
-            return Ending("Decided by a rule", f"One of your rules {_VERBS[action]} it{when}{why}.", "rule")
+            return Ending("Decided by a rule", f"One of your rules {VERBS[action]} it{when}{why}.", "rule")
         case "agent" if not decision.desk and browsing:
             return Ending("Went on", f"The call went on{when}. There is nothing left to say.", "withdrawn")
         case "agent" if not decision.desk:
@@ -53,8 +54,8 @@ def tell(decision: Decision, now: float | None = None, *, browsing: bool = False
         case "agent" | "human":
             where = _PLACES.get(decision.desk, "at another desk")
             more = f" {decision.reason}" if decision.by == "human" and decision.reason else ""
-            sentence = f"It was answered {where}{when}: {_VERBS[action]}.{_RULES[decision.block]}{more}"
-            return Ending(_VERBS[action].capitalize(), sentence, action)
+            sentence = f"It was answered {where}{when}: {VERBS[action]}.{_RULES[decision.block]}{more}"
+            return Ending(VERBS[action].capitalize(), sentence, action)
 
 
 def ago(seconds: float) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from handraise.policy.secrets import SecretFinding
-from handraise.questions import Accepted, Cancelled, Declined, Origin, Person, Question
+from handraise.questions import Accepted, Action, Cancelled, Declined, Origin, Person, Question
 from handraise.urls import Inspection
 
 Content: TypeAlias = dict[str, Any]
@@ -88,3 +88,13 @@ class Decision:
     """The fields in which the person changed the server's suggestion."""
     at: float = field(default=0.0, compare=False)
     """When, by the wall clock; the queue writes it down."""
+
+
+def desk_answer(action: Action, content: Content | None = None) -> DeskAnswer:
+    """The answer of this action; content goes with an accepted form. KeyError when there is no such action."""
+    answers: dict[Action, DeskAnswer] = {
+        "accept": Accepted(content),
+        "decline": Declined(),
+        "cancel": Cancelled(),
+    }
+    return answers[action]

@@ -7,9 +7,10 @@ import time
 from typing import Any
 
 from handraise.desks import Decision, Waiting
+from handraise.desks.waiting import desk_answer
 from handraise.errors import WireError
 from handraise.gateway.messages import Message
-from handraise.questions import Accepted, Cancelled, Declined, FormQuestion, Question
+from handraise.questions import Cancelled, FormQuestion, Question
 from handraise.wire import parse_answer
 
 CLIENT = "client"
@@ -68,10 +69,4 @@ def _decision(question: Question, raw: object) -> Decision:
         return Decision(
             Cancelled(), by="agent", desk=CLIENT, reason=f"the client sent no answer ({error.rule})"
         )
-    match answer.action:
-        case "accept":
-            return Decision(Accepted(answer.content), desk=CLIENT)
-        case "decline":
-            return Decision(Declined(), desk=CLIENT)
-        case "cancel":
-            return Decision(Cancelled(), desk=CLIENT)
+    return Decision(desk_answer(answer.action, answer.content), desk=CLIENT)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from handraise.client.answers import dump_decision
+from handraise.client.answers import dump_as_answer
 from handraise.desks import Decision
 from handraise.errors import WireError
 from handraise.gateway.asking import Asker, Asking, begin_round, note_for_model, parse
@@ -73,6 +73,6 @@ class Deciding:
             self._note(key, await deciding)
 
     def _note(self, key: str, decision: Decision) -> None:
-        self.round.decided[key] = dump_decision(decision)
+        self.round.decided[key] = dump_as_answer(decision)
         if (note := note_for_model(decision, self.asker.upstream.name)) is not None:
             self.round.notes.append(note)

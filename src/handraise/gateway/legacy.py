@@ -176,7 +176,7 @@ class LegacyRelay(Relay):
             for call in calls:
                 call.notes.append(CANNOT_ASK)
             return response(message.id, {"action": "cancel"})
-        from handraise.client.answers import dump_decision
+        from handraise.client.answers import dump_as_answer
         from handraise.gateway.asking import Asker, note_for_model, parse
 
         asker = Asker(message.source.upstream, message.source.claimed, self.person, self.peer)
@@ -196,7 +196,7 @@ class LegacyRelay(Relay):
         if (note := note_for_model(decision, asker.upstream.name)) is not None:
             for call in calls:
                 call.notes.append(note)
-        return response(message.id, dump_decision(decision))
+        return response(message.id, dump_as_answer(decision))
 
     async def _keep(self, calls: list[Call], message: Message) -> None:
         """Remember what was asked, where it came from a round that another process could go on with."""

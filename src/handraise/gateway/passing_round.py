@@ -38,7 +38,7 @@ class Round:
 
     async def answers(self, sent: Mapping[str, Any]) -> dict[str, Any]:
         """The answers for the server: the client's as it sent them, unless they may not leave; ours beside them."""
-        from handraise.client.answers import dump_decision
+        from handraise.client.answers import dump_as_answer
 
         for key, (at_client, _) in self.at_client.items():
             at_client.answer(sent.get(key))
@@ -46,7 +46,7 @@ class Round:
         for key, (_, deciding) in self.at_client.items():
             decision, raw = await deciding, sent.get(key)
             if key in sent and not (isinstance(raw, dict) and raw.get("action") == decision.answer.action):
-                answers[key] = dump_decision(decision)
+                answers[key] = dump_as_answer(decision)
         return answers
 
 

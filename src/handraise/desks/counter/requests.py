@@ -11,7 +11,7 @@ from handraise.desks.fill import edited
 from handraise.desks.queue import ARMED_AFTER, Queue
 from handraise.desks.sheet import link_of
 from handraise.desks.telling import tell
-from handraise.desks.waiting import Content, Decision, DeskAnswer, Waiting
+from handraise.desks.waiting import Content, Decision, DeskAnswer, Waiting, desk_answer
 from handraise.errors import WireError
 from handraise.forms import check_answer
 from handraise.policy.secrets import scan_answer
@@ -109,10 +109,8 @@ def _read(waiting: Waiting, given: Message, anyway: bool) -> DeskAnswer | Messag
         answer = parse_answer(given, question.mode, form)
     except WireError as error:
         return _no("misfit", "This is no answer to the question. Nothing was sent.", [str(error)])
-    if answer.action == "decline":
-        return Declined()
-    if answer.action == "cancel":
-        return Cancelled()
+    if answer.action != "accept":
+        return desk_answer(answer.action)
     if form is None:
         return _consent(waiting)
     content: Content = answer.content or {}

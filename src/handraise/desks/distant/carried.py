@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
-from handraise.desks.waiting import Cause, Decision, DeskAnswer, Waiting
+from handraise.desks.waiting import Cause, Decision, Waiting, desk_answer
 from handraise.policy.secrets import SecretFinding
-from handraise.questions import Accepted, Cancelled, Declined, FormQuestion, Origin, Person
+from handraise.questions import Accepted, FormQuestion, Origin, Person
 from handraise.revisions import Revision
 from handraise.urls import Inspection
 from handraise.wire import dump_question, parse_question
@@ -79,13 +79,8 @@ def parse_decision(carried: Carried) -> Decision:
         raise ValueError("content is an object")
     if carried["block"] not in (None, "session", "always"):
         raise ValueError("block is for the session or for always")
-    answers: dict[str, DeskAnswer] = {
-        "accept": Accepted(given),
-        "decline": Declined(),
-        "cancel": Cancelled(),
-    }
     return Decision(
-        answers[carried["action"]],
+        desk_answer(carried["action"], given),
         by=carried["by"],
         desk=str(carried["desk"]),
         reason=str(carried["reason"]),

@@ -85,9 +85,8 @@ class DistantQueue(Queue):
 
     def _begin(self, question_id: str, door: Path, told: Carried) -> None:
         self._homes[question_id] = door
-        with contextlib.suppress(
-            KeyError, TypeError, ValueError, HandraiseError
-        ):  # told in another version's way
+        # What is told in another version's way is left out.
+        with contextlib.suppress(KeyError, TypeError, ValueError, HandraiseError):
             waiting: Waiting = parse_waiting(told)
             task = asyncio.ensure_future(self.put(waiting))
             self._putting.add(task)
