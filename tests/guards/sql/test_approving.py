@@ -358,6 +358,40 @@ async def test_what_is_personal_in_a_table_is_personal_in_its_partitions(
         assert (name, tags) == (f"guarded.{column}", ("contact",))
 
 
+@pytest.mark.stranger
+async def test_what_is_personal_in_a_partition_is_personal_in_its_table(
+    pg: psycopg.AsyncConnection[Any],
+) -> None:
+    await pg.execute(
+        "CREATE TABLE visits(id INT, email TEXT, at DATE) PARTITION BY RANGE (at);"
+        "CREATE TABLE visits_24 PARTITION OF visits FOR VALUES FROM ('2024-01-01') TO ('2025-01-01');"
+        "COMMENT ON COLUMN visits_24.email IS 'personal: contact'"
+    )
+    engine = Postgres(pg)
+    guard = SqlGuard(engine, await engine.comments())
+    assert (await guard.judge("SELECT email FROM visits")).columns == (
+        ("guarded.visits.email", ("contact",)),
+    )
+    assert not (await guard.judge("SELECT id FROM visits")).asks
+
+
+@pytest.mark.stranger
+async def test_a_connection_on_which_strings_end_elsewhere_is_refused(
+    pg: psycopg.AsyncConnection[Any],
+) -> None:
+    """What the guard reads as one string, PostgreSQL would read as two, with the name of a column between them."""
+    guard = SqlGuard(Postgres(pg), CATALOGUE, clock=Clock())
+    statement = r"SELECT 'a\'', email FROM people --', id FROM people"
+    assert not (await guard.judge(statement)).asks
+    await pg.execute("SET standard_conforming_strings = off; SET escape_string_warning = off")
+    for text in (statement, "SELECT pg_sleep(0)", "SELECT id FROM nowhere"):
+        with pytest.raises(GuardRefused, match="standard_conforming_strings is not on"):
+            await SqlGuard(Postgres(pg), CATALOGUE).judge(text)
+    with pytest.raises(GuardRefused, match="standard_conforming_strings is not on"):
+        await guard.judge(statement)
+    await pg.execute("RESET standard_conforming_strings")
+
+
 INSIDE = (
     "SELECT guest FROM stays",
     "SELECT s.guest FROM stays s",

@@ -90,6 +90,30 @@ def test_a_partition_has_what_its_table_has() -> None:
     assert Catalogue({"crm.people": {"email": []}}).personal(part) == {"email": ()}
 
 
+@pytest.mark.parametrize(
+    "listed",
+    [
+        Catalogue({"crm.people_2024": {"email": ["x"], "ssn": []}}),
+        Catalogue(
+            lookup=lambda table, column: ["x"] if (table, column) == ("crm.people_2024", "Email") else []
+        ),
+    ],
+    ids=["listed", "asked"],
+)
+def test_a_table_has_of_its_columns_what_a_partition_of_it_has(listed: Catalogue) -> None:
+    """Its rows are those of its partitions; columns that only a child has are not read by it."""
+    whole = Relation(
+        ("crm", "people"), ("id", "Email"), parts=(("crm", "people_2023"), ("crm", "people_2024"))
+    )
+    assert listed.personal(whole) == {"email": ("x",)}
+
+
+def test_what_is_said_about_the_table_itself_goes_before_what_is_said_about_its_parts() -> None:
+    whole = Relation(("crm", "people"), ("id", "email"), parts=(("crm", "people_2024"),))
+    both = Catalogue({"people": {"email": ["own"]}, "people_2024": {"email": ["x"]}})
+    assert both.personal(whole) == {"email": ("own",)}
+
+
 def test_what_is_computed_from_personal_columns_is_personal_whatever_the_order() -> None:
     made = (("F", "LOWER(B)"), ("c", "lower(b)"), ("b", 'concat("A ""1""")'), ("d", "upper(e)"))
     relation = Relation(("main", "t"), ('a "1"', "b", "c", "d", "e", "F"), computed=made)

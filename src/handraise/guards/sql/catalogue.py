@@ -10,7 +10,7 @@ from pathlib import Path as File
 from typing import Any
 
 from handraise.errors import SetupError
-from handraise.guards.sql.schema import Field, Relation, fold, fold_path
+from handraise.guards.sql.schema import Field, Path, Relation, fold, fold_path
 
 Tags = Mapping[str, Mapping[str, Iterable[str]]]
 """Tags by table, then column: `{"people": {"email": ["contact"]}}`. A table may be qualified: `crm.people`."""
@@ -72,21 +72,30 @@ class Catalogue:
         has something inside with the name of a personal one, of whichever table, or that is computed from one.
         """
         found: dict[str, tuple[str, ...]] = {}
+        for path in relation.parts:
+            below = self._listed(path, relation.columns)
+            found.update({name: kinds for name, kinds in below.items() if name in relation.folded})
         for path in (*relation.part_of, relation.path):
-            own = fold_path(path)
-            for table, columns in self._tags:
-                if own[-len(table) :] == table or table == ("*",):
-                    found.update(columns)
-            if self._lookup is not None:
-                for column in relation.columns:
-                    if kinds := tuple(self._lookup(".".join(path), column)):
-                        found[fold(column)] = kinds
+            found.update(self._listed(path, relation.columns))
         inside: dict[str, tuple[str, ...]] = {}
         for field in relation.fields:
             if (kinds_inside := self._inside(field)) is not None:
                 column = fold(field.column)
                 inside[column] = tuple(dict.fromkeys((*inside.get(column, ()), *kinds_inside)))
         return _with_computed(relation, inside | found)
+
+    def _listed(self, path: Path, columns: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        """What is said about the table of this name; a function is asked about these columns of it."""
+        own = fold_path(path)
+        found: dict[str, tuple[str, ...]] = {}
+        for table, listed in self._tags:
+            if own[-len(table) :] == table or table == ("*",):
+                found.update(listed)
+        if self._lookup is not None:
+            for column in columns:
+                if kinds := tuple(self._lookup(".".join(path), column)):
+                    found[fold(column)] = kinds
+        return found
 
     def _inside(self, field: Field) -> tuple[str, ...] | None:
         """The tags of what a column has inside; None when that is not personal."""

@@ -79,6 +79,7 @@ class Postgres:
 
     async def schema(self) -> Schema:
         """Tables, views and functions outside of the system's own schemas."""
+        self._require_standard_strings()
         with _telling():
             async with self._connection.cursor() as cursor:
                 found = await (await cursor.execute(_RELATIONS)).fetchall()
@@ -86,8 +87,10 @@ class Postgres:
                 inside = await (await cursor.execute(_FIELDS)).fetchall()
                 made = await (await cursor.execute(_FUNCTIONS)).fetchall()
         above: defaultdict[Path, list[Path]] = defaultdict(list)
-        for schema, name, *of in parts:
-            above[schema, name].append(tuple(of))
+        below: defaultdict[Path, list[Path]] = defaultdict(list)
+        for part_schema, part, schema, name in parts:
+            above[part_schema, part].append((schema, name))
+            below[schema, name].append((part_schema, part))
         fields: defaultdict[Path, list[Field]] = defaultdict(list)
         for schema, name, column, field, *of in inside:
             fields[schema, name].append(Field(column, field, tuple(of)))
@@ -97,6 +100,7 @@ class Postgres:
                 tuple(columns),
                 view,
                 tuple(above[path]),
+                tuple(below[path]),
                 tuple(fields[path]),
                 tuple((column, made) for column, made in zip(columns, computed, strict=True) if made),
             )
@@ -117,6 +121,7 @@ class Postgres:
 
     async def estimate(self, statement: str) -> Estimate:
         """The most rows of any step, and the tables that the plan reads."""
+        self._require_standard_strings()
         with _telling():
             async with self._connection.transaction(), self._connection.cursor() as cursor:
                 # Prepared, because the server then takes one statement only: behind EXPLAIN a second one would run.
@@ -124,6 +129,11 @@ class Postgres:
                 await cursor.execute(text, prepare=True)
                 (row,) = await cursor.fetchall()
         return parse_plan(row[0])
+
+    def _require_standard_strings(self) -> None:
+        """Refuse a connection on which strings end elsewhere: what the guard takes for one would run."""
+        if self._connection.info.parameter_status("standard_conforming_strings") != "on":
+            raise CannotEstimate("standard_conforming_strings is not on, so that strings end elsewhere")
 
 
 @contextmanager

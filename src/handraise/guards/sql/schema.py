@@ -44,6 +44,8 @@ class Relation:
     definition: str | None = None
     part_of: tuple[Path, ...] = ()
     """The tables that it is a partition or a child of: what is personal there is personal here."""
+    parts: tuple[Path, ...] = ()
+    """Its own partitions and children, whose rows it has: what is personal there is personal here, of its columns."""
     fields: tuple[Field, ...] = ()
     computed: tuple[tuple[str, str], ...] = ()
     """The columns that the engine computes, each with its expression: from what is personal comes what is."""
