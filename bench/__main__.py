@@ -34,7 +34,7 @@ def main(words: Sequence[str]) -> int:
     met = True
     for at, name in enumerate(names, 1):
         print(f"\n{name}, part {at} of {len(names)}: at most {PARTS[name].minutes:g} minutes", flush=True)
-        met &= _measured(Bench(name, quick)).met
+        met &= _measured(Bench(name, quick=quick)).met
     if quick:
         print("\nnothing is written: figures of so few rounds mean nothing")
     elif not wanted:

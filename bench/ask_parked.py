@@ -43,8 +43,8 @@ async def measure_parked(bench: Bench, *, count: int, waiting_legacy: int) -> No
     Two servers are left alone until the time of their questions is over; the others are measured meanwhile.
     """
     with ExitStack() as stack:
-        traced = stack.enter_context(_clients("handraise", "traced"))
-        resident = stack.enter_context(_clients("handraise"))
+        traced = stack.enter_context(_clients(bench, "handraise", "traced"))
+        resident = stack.enter_context(_clients(bench, "handraise"))
         bench.progress("parking, every allocation traced")
         traced_before, traced_parked = await traced.abandon(count)
         bench.progress("parking")
@@ -87,7 +87,7 @@ _OUR_WAIT = ("handraise", "ask_once")
 
 
 async def _parked_on_fastmcp(bench: Bench, count: int) -> float:
-    with _clients("fastmcp") as clients:
+    with _clients(bench, "fastmcp") as clients:
         bench.progress("parking on FastMCP")
         await clients.warm_up()
         before = await clients.measure()
@@ -97,7 +97,7 @@ async def _parked_on_fastmcp(bench: Bench, count: int) -> float:
 
 async def _waiting(bench: Bench, server: str, tool: str, count: int) -> float:
     """The KiB that a question takes on 2025-11-25, where the call and its connection wait with it."""
-    with _clients(server) as clients:
+    with _clients(bench, server) as clients:
         bench.progress(f"waiting on {LEGACY}, {server}")
         session = await clients.start_session()
         await clients.wait_at(session, tool, _CONNECTIONS)
@@ -113,8 +113,9 @@ def _kib(size: int, count: int) -> float:
 class _Clients:
     """Clients of one server."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, warm_up: int) -> None:
         self._port = port
+        self._warm_up = warm_up
         self._wires: list[Wire] = []
         self._held: list[Wire] = []
         self._waiting: list[Waiting] = []
@@ -146,10 +147,10 @@ class _Clients:
 
     async def warm_up(self) -> float:
         """Ask and answer until everything has been used once; how long one round takes."""
-        await self.park(_WARM_UP)
+        await self.park(self._warm_up)
         began = time.perf_counter()
         assert await self.answer_all() == 0
-        each = (time.perf_counter() - began) / _WARM_UP
+        each = (time.perf_counter() - began) / self._warm_up
         await asyncio.sleep(2 * RETRY_WINDOW + _SLACK)
         return each
 
@@ -223,10 +224,10 @@ class _Clients:
 
 
 @contextmanager
-def _clients(server: str, *flags: str) -> Iterator[_Clients]:
+def _clients(bench: Bench, server: str, *flags: str) -> Iterator[_Clients]:
     """A server, and clients of it."""
     with serving(server, *flags) as served:
-        clients = _Clients(served.port)
+        clients = _Clients(served.port, _WARM_UP // 10 if bench.quick else _WARM_UP)
         try:
             yield clients
         finally:

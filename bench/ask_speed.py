@@ -88,7 +88,7 @@ async def measure_speed(bench: Bench, transport: str, *, rounds: int, calls: int
     async with _connections(transport, processes) as connections:
         for case in samples:
             for connection in connections[case.server, case.revision]:
-                await _turn(connection, case, 5)
+                await _turn(connection, case, bench.rounds(5))
         gc.collect()
         gc.freeze()
         try:

@@ -69,7 +69,7 @@ def _surroundings() -> Iterator[None]:
 
 
 async def _measure_calls(bench: Bench, transport: str, rounds: int, calls: int) -> None:
-    for revision in (LEGACY, REVISION):
+    for revision in (REVISION,) if bench.quick else (LEGACY, REVISION):
         samples: dict[str, dict[str, list[float]]] = {
             tool: {name: [] for name in _contenders(tool, revision)} for tool in TOOLS
         }

@@ -107,8 +107,6 @@ class Bench:
     """What one part measured. Shows progress while it runs and the figures when it has them."""
 
     part: str
-    quick: bool = False
-    """Whether it shall only be seen that everything runs: two rounds of little, and no bars, as they mean nothing."""
     tables: list[Table] = field(default_factory=list)
     figures: list[Figures] = field(default_factory=list)
     machine: str = field(default_factory=this_machine)
@@ -116,6 +114,8 @@ class Bench:
     """False when it was stopped because it took too long."""
     took: float = 0.0
     """How many seconds it ran."""
+    quick: bool = False
+    """Whether it shall only be seen that everything runs: two rounds of little, and no bars, as they mean nothing."""
 
     def rounds(self, usual: int) -> int:
         """How many rounds to make."""

@@ -12,6 +12,7 @@ from ssl import SSLContext
 from typing import TYPE_CHECKING
 
 import httpcore2
+import hypothesis
 import pytest
 
 from tests import summary
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 # tells its parallel jobs to the makes below it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.pop("MAKEFLAGS", None)
+
+hypothesis.settings.register_profile("inner", max_examples=20)  # of `make check`, which wants to be quick
 
 
 @pytest.fixture(scope="session")

@@ -32,7 +32,7 @@ def kitchen_url() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def kitchen() -> MCPServer:
-    """One kitchen for all who are in this process, as there is one for all over HTTP: its tools take a while to make."""
+    """One kitchen for all in this process, as there is one for all over HTTP: its tools take a while to make."""
     return make_kitchen()
 
 
