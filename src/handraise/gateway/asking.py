@@ -21,7 +21,7 @@ from handraise.errors import WireError
 from handraise.gateway.calls import Call
 from handraise.gateway.errands import Errands
 from handraise.gateway.peers import Peer
-from handraise.gateway.upstreams import Upstream
+from handraise.gateway.upstreams import Source, Upstream
 from handraise.ledger.earlier import earlier
 from handraise.ledger.events import Client
 from handraise.questions import Origin, Person, Question
@@ -42,12 +42,16 @@ IN_VAIN: Final = "The server did not know the call any more, so that the answer 
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who asks whom: a server, what it calls itself, and the person of the client."""
+    """Who asks whom: a server, and the person of the client."""
 
-    upstream: Upstream
-    claimed: Mapping[str, Any]
+    source: Source
     person: Person
     peer: Peer | None = None
+
+    @property
+    def upstream(self) -> Upstream:
+        """The server, as the user named it."""
+        return self.source.upstream
 
     @property
     def client(self) -> Client | None:
@@ -60,7 +64,7 @@ class Asker:
     @property
     def origin(self) -> Origin:
         """The server in the user's own words; its own ones beside them, as a claim."""
-        name, version = self.claimed.get("name"), self.claimed.get("version")
+        name, version = self.source.claimed.get("name"), self.source.claimed.get("version")
         return Origin(
             self.upstream.name,
             self.upstream.target,

@@ -89,7 +89,7 @@ class Guarded:
         from handraise.revisions import Revision
 
         asking = await self._home.asking()
-        asker = Asker(place.source.upstream, place.source.claimed, self._person(), call.peer)
+        asker = Asker(place.source, self._person(), call.peer)
         call.round = NOT_SENT
         with self._holding.holding([call]):
             decide = partial(

@@ -115,7 +115,7 @@ class LegacyRelay(Relay):
             return
         from handraise.gateway.asking import Asker
 
-        asker = Asker(message.source.upstream, message.source.claimed, self.person, self.peer)
+        asker = Asker(message.source, self.person, self.peer)
         with self.holding.holding([call]):
             done = await self._links_first.meet(asking, asker, call, message)
         if not done:
@@ -179,7 +179,7 @@ class LegacyRelay(Relay):
         from handraise.client.answers import dump_as_answer
         from handraise.gateway.asking import Asker, note_for_model, parse
 
-        asker = Asker(message.source.upstream, message.source.claimed, self.person, self.peer)
+        asker = Asker(message.source, self.person, self.peer)
         try:
             question, revision = parse(message.params, message.source.revision)
         except WireError as error:

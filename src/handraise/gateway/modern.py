@@ -152,7 +152,7 @@ class ModernRelay(Relay):
         from handraise.gateway.asking import Asker
         from handraise.gateway.deciding import Deciding
 
-        asker = Asker(message.source.upstream, message.source.claimed, self.person, call.peer)
+        asker = Asker(message.source, self.person, call.peer)
         among = [self.calls[id] for id in message.among if id in self.calls] or [call]
         await Deciding(self.home, self.holding, asking, asker, call, among, round_).decide(asked)
         return round_

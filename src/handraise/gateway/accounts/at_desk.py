@@ -38,7 +38,7 @@ async def _decide(own: OwnAccount, invitation: Invitation, asking: Asking) -> An
     from handraise.gateway.asking import Asker
     from handraise.revisions import Revision
 
-    asker = Asker(own.accounts.source.upstream, {}, own.person)
+    asker = Asker(own.accounts.source, own.person)
     decision = await asking.decide(invitation.question, Revision.NOVEMBER_2025, asker, [])
     if isinstance(decision.answer, Accepted):
         await asking.wait_in_browser(invitation.question, asker, [])

@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 from typing import IO, Any, Final
 
 from handraise.errors import SetupError
-from handraise.gateway.lines.process import ProcessLink
-from handraise.gateway.lines.spawn import start
+from handraise.gateway.connect import open_direct
 from handraise.gateway.links import Link
 from handraise.gateway.messages import Message, request
 from handraise.gateway.peers import CAPABILITIES_KEY, CLIENT_KEY, MODERN, NOVEMBER, VERSION_KEY, claimed_in
-from handraise.gateway.upstreams import Source, Upstream
+from handraise.gateway.upstreams import Upstream
 
 PATIENCE: Final = 10.0
 _MOST_ERRORS: Final = 1024 * 1024
@@ -57,7 +56,7 @@ async def _probe(upstream: Upstream, patience: float, *ways: Way) -> Probed:
     """The first of these ways to begin that a server does not refuse."""
     with tempfile.TemporaryFile() as errors:
         try:
-            link = await _open(upstream, errors)
+            link = await open_direct(upstream, errors=errors)
         except SetupError as error:
             return Probed(problem=str(error))
         try:
@@ -77,17 +76,6 @@ def _last_line(errors: IO[bytes]) -> str:
     lines = errors.read(_MOST_ERRORS).decode(errors="replace").split("\n")
     said = [line.strip() for line in lines if line.strip()]
     return f", and said last: {said[-1]}" if said else ""
-
-
-async def _open(upstream: Upstream, errors: IO[bytes]) -> Link:
-    source = Source(upstream)
-    if upstream.url is not None:
-        from handraise.gateway.http.link import HttpLink
-
-        return HttpLink(source)
-    link = ProcessLink(source, start(upstream, errors))
-    await link.open()
-    return link
 
 
 async def _ask(link: Link, ways: tuple[Way, ...]) -> Probed:
