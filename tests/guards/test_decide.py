@@ -201,6 +201,7 @@ def test_a_name_is_typed_as_it_is() -> None:
     for typed in ("a100", "A 100", "a 10", "a  100"):
         assert not same_text(typed, "a 100")
     assert not same_text("1,000", "a1000")
+    assert not same_text("a1,000", "a1000")
 
 
 @pytest.mark.parametrize(

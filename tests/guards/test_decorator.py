@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -382,7 +383,7 @@ async def test_an_argument_that_was_left_out_is_shown_and_guarded_as_it_will_be_
         other: Path = Field(default=Path("/b")),  # noqa: B008
         kept: Path = Path("/c"),
         depth: Depth = Depth(),  # noqa: B008
-        retries: int = 3,
+        retries: float = math.inf,
     ) -> str:
         ran.append(path)
         return "removed"
@@ -390,15 +391,53 @@ async def test_an_argument_that_was_left_out_is_shown_and_guarded_as_it_will_be_
     server.tool()(remove)
     person = Person(DECLINE, DECLINE)
     async with connect(getattr(server, "_mcp_server", server), REVISIONS[-1], person) as client:
-        await client.call_tool("remove", {})
+        await client.call_tool("remove")
         await client.call_tool("remove", {"depth": {"levels": 8}, "kept": "/d"})
         assert text_of(await client.call_tool("remove", {"path": "a"})) == "removed"
     assert ran == ["a"]
     assert person.messages == [
         "Remove?\n\nTool: remove\nArguments:\n- path: /a\n- other: /b\n"
-        f"- kept: {kept}\n- depth: {depth}\n- retries: 3\n\nIf you decline: It stays."
+        f"- kept: {kept}\n- depth: {depth}\n- retries: Infinity\n\nIf you decline: It stays."
         for kept, depth in (("/c", '{"levels": 7}'), ("/d", '{"levels": 8}'))
     ]
+
+
+async def test_what_a_lowlevel_handler_hands_over_by_other_names_is_shown_and_its_own_objects_are_not(
+    revision: Revision,
+) -> None:
+    @guard("Go?")
+    def work(
+        text: str, n: int, f: float, several: list[int], named: dict[str, int], none: None, *, own: object
+    ) -> str:
+        return f"worked {text}"
+
+    async def body(**sent: Any) -> Any:
+        return await work(sent["group"], 1, 1.5, [2], {"a": 3}, None, own=object())
+
+    person = Person(YES)
+    assert (await ask_for(with_tool("lowlevel", body), revision, person))[0] == "worked old"
+    shown = '- text: old\n- n: 1\n- f: 1.5\n- several: [2]\n- named: {"a": 3}\n- none: null\n\n'
+    assert person.messages[0].startswith(f"Go?\n\nTool: delete_contacts\nArguments:\n{shown}")
+
+
+async def test_a_resource_is_guarded_like_a_tool(revision: Revision) -> None:
+    server = Handraise().install(MCPServer("notes"))
+    read: list[str] = []
+
+    @guard("Read it?")
+    async def diary() -> str:
+        read.append("diary")
+        return "dear"
+
+    server.resource("notes://diary")(diary)
+    person = Person(DECLINE, YES)
+    async with connect(server, revision, person) as client:
+        with pytest.raises(MCPError):
+            await client.read_resource("notes://diary")
+        assert read == []
+        await client.read_resource("notes://diary")
+    assert read == ["diary"]
+    assert person.messages[0].startswith("Read it?\n\nTool: diary\nArguments: none")
 
 
 async def test_functions_of_the_author_may_be_async_and_get_what_they_name(revision: Revision) -> None:
@@ -411,11 +450,11 @@ async def test_functions_of_the_author_may_be_async_and_get_what_they_name(revis
         given.append(everything)
         return bool(everything["group"] != "new")
 
-    async def still() -> bool:
-        return "still" not in ran
+    async def still(most: int = 3) -> bool:
+        return len(ran) < most
 
     @guard("Delete {count} of {group}?", count=how_many, when=when, still=still)
-    async def delete_contacts(group: str, *, deep: bool = True) -> str:
+    async def delete_contacts(*, group: str, deep: bool = True) -> str:
         ran.append(group)
         return f"deleted {group} {deep}"
 
@@ -427,7 +466,7 @@ async def test_functions_of_the_author_may_be_async_and_get_what_they_name(revis
     assert person.messages[0].startswith(
         "Delete 3 of old?\n\nTool: delete_contacts\nArguments:\n- group: old\n- deep: true"
     )
-    ran.append("still")
+    ran.append("another")
     assert (await ask_for(server, revision, person, "old"))[1] == "stale"
 
 

@@ -88,6 +88,7 @@ def test_long_arguments_do_not_push_away_what_follows() -> None:
     exactly = {f"a{at}": "y" * 94 for at in range(10)}
     assert len(shown(exactly)) == 2 + 10
     assert shown({**exactly, "b": ""})[-1] == "- and 1 more that is not shown"
+    assert shown({**exactly, "a9": "y" * 95})[-1] == "- and 1 more that is not shown"
 
 
 def test_the_sentence_has_the_count_and_the_arguments() -> None:

@@ -123,10 +123,9 @@ def _plain(signature: inspect.Signature, given: Mapping[str, Any]) -> dict[str, 
 
 def _is_own(value: Any, default: Any) -> bool:
     """Whether an argument is the tool's own. A context or a dependency, which the framework puts in, is not."""
-    if isinstance(default, FieldInfo):
+    if isinstance(value, _PLAIN) and (default is inspect.Parameter.empty or isinstance(default, _PLAIN)):
         return True
-    could_be_sent = default is inspect.Parameter.empty or isinstance(default, _PLAIN)
-    return (could_be_sent and isinstance(value, _PLAIN)) or bool(value == default)
+    return isinstance(default, FieldInfo) or type(value) is type(default)
 
 
 _PLAIN = (str, int, float, list, dict, type(None))
