@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+from jinja2 import Environment
+
 from handraise.display import UntrustedText
-from handraise.site.rendering import StaticFiles, excerpt, line, sentence, whole
+from handraise.site.rendering import StaticFiles, environment, excerpt, line, sentence, whole
 
 
 def test_text_of_others_cannot_leave_its_place() -> None:
@@ -41,3 +44,9 @@ def test_an_excerpt_runs_paragraphs_together_and_keeps_everything_else_visible()
     assert "\u202e" not in excerpt(said)
     assert "U+000A" not in excerpt(said)
     assert "U+000A" in line(said)
+
+
+def test_a_template_is_compiled_once_for_all_sites(monkeypatch: pytest.MonkeyPatch) -> None:
+    environment("handraise.pages", static="").get_template("site.html")
+    monkeypatch.delattr(Environment, "_parse")
+    environment("handraise.desks.web", static="/static/").get_template("site.html")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from importlib.resources import files
+from types import CodeType
 from typing import Final
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import BytecodeCache, ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup, escape
 from starlette.responses import Response
 
@@ -49,6 +51,23 @@ def sentence(text: str) -> Markup:
     return escape(text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else "."))
 
 
+class _Compiled(BytecodeCache):
+    """Templates that were compiled: once in a process, however many sites it serves."""
+
+    def __init__(self) -> None:
+        self._code: dict[tuple[str, str], CodeType] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        bucket.code = self._code.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        assert bucket.code is not None
+        self._code[bucket.key, bucket.checksum] = bucket.code
+
+
+_COMPILED: Final = _Compiled()
+
+
 def environment(*packages: str, static: str) -> Environment:
     """The templates of packages, which extend `site.html`. `static` is where the site's own files are served."""
     made = Environment(
@@ -57,6 +76,7 @@ def environment(*packages: str, static: str) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        bytecode_cache=_COMPILED,
     )
     made.filters.update(line=line, excerpt=excerpt, whole=whole, sentence=sentence)
     made.globals["static"] = static
