@@ -15,6 +15,7 @@ import httpcore2
 import hypothesis
 import pytest
 
+from handraise.revisions import Revision
 from tests import summary
 
 if TYPE_CHECKING:
@@ -79,6 +80,14 @@ def programs() -> Iterator[Path]:
 
     with tempfile.TemporaryDirectory(prefix="hr", dir="/tmp") as folder, quick_programs(Path(folder)) as ours:
         yield ours
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the oldest revision to `make test`: the inner loop has the one after it, which differs least from it."""
+    for item in items:
+        called = getattr(item, "callspec", None)
+        if called is not None and Revision.JUNE_2025 in called.params.values():
+            item.add_marker("slow")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

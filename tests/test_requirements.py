@@ -11,11 +11,13 @@ def test_every_id_belongs_to_one_requirement() -> None:
     assert sum(len(part) for part in PARTS.values()) == len(REQUIREMENTS)
 
 
+@pytest.mark.slow
 def test_a_test_claims_only_requirements_that_exist() -> None:
     unknown = {id_: places for id_, places in claims().items() if id_ not in REQUIREMENTS}
     assert not unknown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_", REQUIREMENTS)
 def test_every_requirement_has_a_test(id_: str) -> None:
     assert id_ in claims(), REQUIREMENTS[id_]

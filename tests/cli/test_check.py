@@ -167,6 +167,7 @@ def test_every_example_of_the_help_works(kind: str, tmp_path: Path) -> None:
     assert "json" not in {problem["rule"] for problem in told(check(kind, literal, "--json"))[0]["problems"]}
 
 
+@pytest.mark.slow
 def test_the_command_is_installed_and_reads_many_lines_in_one_go() -> None:
     command = [str(Path(sys.executable).with_name("handraise")), "check", "form", "--jsonl"]
     done = subprocess.run(command, input=f"{GOOD_FORM}\n" * 300, capture_output=True, text=True, check=False)

@@ -102,6 +102,7 @@ def test_wrong_use_is_exit_status_two(arguments: list[str]) -> None:
     assert run(*arguments).exit_code == 2
 
 
+@pytest.mark.slow
 def test_three_hundred_links_are_judged_in_order_and_well_under_two_seconds() -> None:
     links = read_all()[:300]
     lines = "".join(json.dumps({"url": link.url, "context": link.context}) + "\n" for link in links)

@@ -70,6 +70,7 @@ def test_it_is_written_and_undone(file: Path) -> None:
     assert "Nothing is to do." in run(file, "--yes", "--undo")[1]
 
 
+@pytest.mark.slow
 def test_a_person_at_a_terminal_is_asked_before_anything_is_written(file: Path) -> None:
     command = [*HANDRAISE, "gateway", "install", "--client", "vscode", "--file", str(file)]
     around = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "80"}

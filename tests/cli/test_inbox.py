@@ -24,6 +24,7 @@ def test_without_a_gateway_it_says_so(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (done.exit_code, done.output.startswith("No gateway waits for you.")) == (0, True)
 
 
+@pytest.mark.slow
 def test_it_can_stay_at_a_terminal_where_nothing_waits_yet(home: dict[str, str]) -> None:
     shown = at_a_terminal([*HANDRAISE, "inbox", "--terminal", "--all"], home, [("Questions appear", "\x03")])
     assert "Traceback" not in shown

@@ -29,6 +29,7 @@ def test_what_the_rules_refuse_costs_the_server_nothing_of_its_limits() -> None:
     assert gate.admit(form_question("Another?"), 0.0).rules == ("limits",)
 
 
+@pytest.mark.slow
 @pytest.mark.shows("D6")
 def test_three_thousand_questions_of_one_call_become_a_handful_and_a_refusal() -> None:
     gate, cause = PolicyGate(Policy()), Cause((("delete_note", {}),), call_id="call")

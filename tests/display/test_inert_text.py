@@ -158,6 +158,7 @@ def test_no_single_character_comes_out_dangerous() -> None:
     assert not any(map(dangerous, inert(text, limit=10 * len(text))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["a", "\u202e", "\u0301", "a\u0301\u200b", "\n", "👩\u200d", "\u200b\u200c"])
 def test_it_takes_linear_time(unit: str) -> None:
     def seconds(times: int) -> float:

@@ -19,6 +19,7 @@ PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
 CLAIMS = re.findall(r"\[(\w+)\]\(requirements\.md#(\w+)\) ([^|]+?) \|$", PAGE, flags=re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_every_attack_names_a_requirement_and_a_test_that_shows_it() -> None:
     shown = {id_: {line.partition(" (")[0] for line in lines} for id_, lines in shown_by().items()}
     assert len(CLAIMS) > 25

@@ -102,6 +102,7 @@ def stage(programs: Path) -> Iterator[Stage]:
         yield stage
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("documents")
 @pytest.mark.parametrize("command", list(staged()))
 def test_a_command_that_a_page_names_runs(stage: Stage, command: str) -> None:

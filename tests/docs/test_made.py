@@ -32,6 +32,7 @@ from handraise.errors import HandraiseError
 NAMES = [name for _, names in SECTIONS.values() for name in names] + list(ELSEWHERE)
 
 
+@pytest.mark.slow
 @pytest.mark.shows("T1")
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_what_the_code_makes_of_it(name: str) -> None:

@@ -23,6 +23,7 @@ def test_a_python_snippet_runs(page: Page, index: int) -> None:
     run_python(page, index)
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("documents")
 @pytest.mark.parametrize(("page", "index"), _blocks("console"))
 def test_a_console_snippet_says_what_the_page_says(page: Page, index: int, shell: Shell) -> None:
@@ -93,21 +94,25 @@ def test_a_failing_snippet_is_found_at_its_own_line() -> None:
     assert failure.traceback[-1].lineno + 1 == 4
 
 
+@pytest.mark.slow
 def test_console_commands_find_the_files_of_the_page(shell: Shell) -> None:
     run_console(parse_page("page.md", CONSOLE), 1, shell)
 
 
+@pytest.mark.slow
 def test_a_command_that_says_something_else_fails(shell: Shell) -> None:
     with pytest.raises(AssertionError):
         run_console(parse_page("page.md", CONSOLE.replace("\nthree\n```", "\nfour\n```")), 1, shell)
 
 
+@pytest.mark.slow
 def test_a_command_that_ends_with_another_code_fails(shell: Shell) -> None:
     page = parse_page("page.md", "```console\n$ python -c 'raise SystemExit(1)'\n```\n")
     with pytest.raises(AssertionError):
         run_console(page, 0, shell)
 
 
+@pytest.mark.slow
 def test_a_mark_gives_the_code_that_a_command_ends_with(shell: Shell) -> None:
     text = "<!-- snippet: exit 1 -->\n```console\n$ python -c 'raise SystemExit(1)'\n```\n"
     run_console(parse_page("page.md", text), 0, shell)

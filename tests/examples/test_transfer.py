@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "transfer.py"
 
 
+@pytest.mark.slow
 def test_the_money_moves_once_on_every_revision_and_not_so_with_the_sdk_alone() -> None:
     """By way of the file with the SDK's versions; the README's console runs the other."""
     run = [sys.executable, "-W", "error", str(EXAMPLE.with_name("comparison.py"))]

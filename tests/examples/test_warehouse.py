@@ -24,7 +24,7 @@ from handraise.revisions import Revision
 from warehouse.server import __file__ as program
 from warehouse.server import arguments, make_warehouse
 
-pytestmark = [pytest.mark.anyio, pytest.mark.shows("U4")]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.shows("U4")]
 SMALL: dict[str, Any] = {"people": 50, "orders": 3000, "rows": 1000}
 SEVENTH = "SELECT email FROM people WHERE id = 7"
 PROGRAM = Path(program)

@@ -120,6 +120,7 @@ def likely(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
     return st.one_of(right[schema["type"]], right[schema["type"]], ANSWERS)
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(cases())
 def test_we_agree_with_jsonschema_but_for_the_rules_that_are_stricter(

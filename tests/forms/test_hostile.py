@@ -64,6 +64,7 @@ SCHEMAS = ANYTHING | st.fixed_dictionaries(
 REVISIONS = st.sampled_from(list(Revision))
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(SCHEMAS, ANYTHING, REVISIONS)
 def test_any_schema_and_any_answer_are_read_or_refused(
@@ -88,6 +89,7 @@ def test_any_answer_to_an_authors_form_is_checked(answer: object) -> None:
     check_answer(form, {"name": answer, "day": answer, "many": answer, "count": answer})
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.dictionaries(KEYWORDS | st.text(max_size=3), NEARLY, max_size=3), REVISIONS)
 def test_a_form_that_an_author_could_send_comes_back_equal(

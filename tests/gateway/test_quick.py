@@ -69,6 +69,7 @@ def test_what_is_wrong_is_left_to_the_whole_command_line(words: list[str]) -> No
     assert read_flags(words) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", [None, "gateway.hold = 3"], ids=["without a file", "with a file"])
 def test_the_server_is_started_before_anything_heavy_is_loaded(tmp_path: Path, file: str | None) -> None:
     done = start(tmp_path, file, "--", sys.executable, "-c", "pass")
@@ -83,6 +84,7 @@ def test_a_file_that_cannot_be_used_is_told_with_its_line_and_the_server_is_let_
     assert "handraise.toml:2: gateway.hold: use a number of seconds" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_file_that_says_http_has_http_served(tmp_path: Path) -> None:
     """A host that is not this computer is refused there: so it is seen that the file was read."""
     file = '[gateway]\nhttp = "192.0.2.1:80"'

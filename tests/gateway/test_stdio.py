@@ -19,6 +19,8 @@ from tests.server.peers import REVISIONS, Person, accept, text_of
 
 from handraise.revisions import Revision
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 HANDRAISE = [sys.executable, "-c", "from handraise.cli import main; main()"]
 HELLO = {

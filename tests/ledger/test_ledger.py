@@ -70,6 +70,7 @@ async def test_arguments_are_a_digest_that_is_equal_for_equal_ones_and_nobody_ca
     assert digest(ledger, name="Ada") != digest(other, name="Ada")
 
 
+@pytest.mark.slow
 async def test_more_events_than_fit_a_page_are_all_read_and_verified(ledger: Ledger) -> None:
     trail = a_trail(ledger)
     await ledger.record(*(trail.asked() for _ in range(1700)))
@@ -192,6 +193,7 @@ def be_killed(path: Path) -> None:
     assert done.returncode == -9
 
 
+@pytest.mark.slow
 @pytest.mark.shows("G1", "G5")
 async def test_what_was_in_flight_when_a_process_was_killed_is_ambiguous_at_the_next_start(
     path: Path,

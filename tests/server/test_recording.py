@@ -193,6 +193,7 @@ async def test_who_cannot_be_asked_was_not_asked_in_the_ledger(ledger: Ledger) -
     assert failed.reasons == ("nobody could be asked", "the author's fallback was used")
 
 
+@pytest.mark.slow
 @pytest.mark.shows("G1", "C8")
 async def test_a_question_that_nobody_answers_expires_in_the_ledger(
     revision: Revision, ledger: Ledger

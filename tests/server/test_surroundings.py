@@ -134,6 +134,7 @@ async def test_a_call_that_is_dispatched_twice_asks_once(revision: Revision) -> 
         tasks.cancel_scope.cancel()
 
 
+@pytest.mark.slow
 @pytest.mark.shows("L2")
 async def test_a_flow_is_finished_by_a_real_other_process(tmp_path: Any) -> None:
     path = tmp_path / "store.db"

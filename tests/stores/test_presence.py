@@ -14,6 +14,8 @@ from handraise.stores import SqliteStore
 from handraise.stores.sqlite.presence import Presence
 from handraise.testing.ledgers import a_record, bodies
 
+pytestmark = pytest.mark.slow
+
 KILLED = """
     import asyncio, os, signal, sys
     from handraise.stores import SqliteStore

@@ -302,6 +302,7 @@ async def test_text_that_no_database_takes_is_a_store_error(store: SqliteStore) 
     await store.open_round(a_round())
 
 
+@pytest.mark.slow
 def test_many_who_open_a_new_file_at_once_all_get_it(tmp_path: Path) -> None:
     for attempt in range(15):
         path, start = tmp_path / f"{attempt}.db", threading.Barrier(8)
@@ -407,6 +408,7 @@ FULL_DISK = """
 """
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_a_store_error_and_what_was_kept_before_is_still_there(tmp_path: Path) -> None:
     out, err = _start(FULL_DISK, str(tmp_path / "store.db")).communicate(timeout=60)
     assert (out, err) == ("fine\n", "")
@@ -436,6 +438,7 @@ CONSUMER = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.shows("C3", "X1")
 async def test_of_several_processes_one_consumes_each_round(tmp_path: Path) -> None:
     """The others with the same answers learn that they came before, those with answers of their own are refused."""
@@ -486,6 +489,7 @@ KILLED = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.shows("C6")
 async def test_what_was_written_is_there_after_kill_9(tmp_path: Path) -> None:
     killed = _start(KILLED, str(tmp_path / "store.db"))

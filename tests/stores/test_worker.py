@@ -6,6 +6,8 @@ import gc
 import threading
 from queue import SimpleQueue
 
+import pytest
+
 from handraise.stores.sqlite.worker import Worker
 
 
@@ -26,6 +28,7 @@ def test_everything_is_done_in_order_by_one_thread_whoever_gave_it() -> None:
     assert told == [(-1, "store")] * 8 + [(number, "store") for number in range(100)]
 
 
+@pytest.mark.slow
 def test_the_thread_ends_with_its_last_owner() -> None:
     worker, threads = Worker("store"), SimpleQueue[threading.Thread]()
     worker.do(lambda: threads.put(threading.current_thread()))

@@ -135,6 +135,7 @@ def test_an_honest_link_with_a_hidden_character_in_it_is_honest_no_more(link: La
     assert inspect_url(broken, **link.context).verdict == "danger"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "flood", ["a" * 500_000, "a." * 100_000, "%20" * 100_000, "?a=1&" * 50_000, "é" * 50_000]
 )

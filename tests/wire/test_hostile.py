@@ -74,6 +74,7 @@ PARSERS: list[Callable[[object], object]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.shows("F8", "O3")
 @settings(max_examples=300, deadline=None)
 @given(SHAPED)

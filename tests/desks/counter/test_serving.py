@@ -71,7 +71,7 @@ async def open_office(directory: Path, person: Person | None = None) -> AsyncIte
         await asyncio.gather(*office.asked, return_exceptions=True)
 
 
-@pytest.fixture(params=["socket", "port"])
+@pytest.fixture(params=["socket", pytest.param("port", marks=pytest.mark.slow)])
 async def office(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Office]:
     """Once over a Unix socket, and once over a port, as where the path is too long for a socket."""
     directory = tmp_path / ("run" if request.param == "socket" else "x" * 120)

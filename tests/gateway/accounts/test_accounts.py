@@ -34,7 +34,7 @@ from handraise.questions import Accepted, UrlQuestion
 from handraise.revisions import Revision
 from handraise.vault.keys import new_key
 
-pytestmark = [pytest.mark.anyio, pytest.mark.shows("W8")]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.shows("W8")]
 
 WITH_URL = [Revision.NOVEMBER_2025, Revision.JULY_2026]
 

@@ -21,7 +21,7 @@ from handraise.questions import Accepted, Declined, UrlQuestion
 from handraise.revisions import Revision
 from handraise.vault.keys import new_key
 
-pytestmark = [pytest.mark.anyio, pytest.mark.shows("W8")]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.shows("W8")]
 
 
 @pytest.fixture(params=REVISIONS, ids=str)

@@ -27,7 +27,7 @@ from handraise.gateway.shared.issued import IssuedTokens
 from handraise.questions import Person
 from handraise.revisions import Revision
 
-pytestmark = [pytest.mark.anyio, pytest.mark.shows("W7", "W8")]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.shows("W7", "W8")]
 
 HERE = "https://gateway.example/mcp"
 KEY = ec.generate_private_key(ec.SECP256R1())

@@ -23,7 +23,7 @@ from handraise.guards.sql import DuckDB, Postgres, Schema
 from handraise.guards.sql.engines import CannotEstimate
 from handraise.revisions import Revision
 
-pytestmark = [pytest.mark.anyio, pytest.mark.shows("U4")]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.shows("U4")]
 
 YES = accept(confirm=True)
 TABLES = """

@@ -71,6 +71,7 @@ def test_no_statement_of_the_corpus_says_something_else_when_it_is_parsed(dialec
         assert reading in (None, parsed(text, dialect)), text
 
 
+@pytest.mark.slow
 def test_nothing_that_runs_says_something_else_when_it_is_parsed(engine: duckdb.DuckDBPyConnection) -> None:
     agreed = 0
     for text in nearly_plain(20260728, MANY):
@@ -159,6 +160,7 @@ def test_a_word_of_the_language_can_be_the_name_of_a_personal_column() -> None:
     assert plainly_reached(words, table, personal) is None
 
 
+@pytest.mark.slow
 def test_a_text_made_to_be_slow_is_not() -> None:
     began = process_time()
     for part in (

@@ -63,6 +63,7 @@ def test_what_has_too_much_within_each_other_is_refused() -> None:
             reader.read(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

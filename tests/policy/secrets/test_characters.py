@@ -39,6 +39,7 @@ def test_invisible_characters_hide_nothing(title: str, insertions: list[tuple[in
     assert asks(title)
 
 
+@pytest.mark.slow
 @pytest.mark.shows("S3")
 @given(st.sampled_from(["Password", "Passcode", "Contraseña", "API key", "Token", "Access token"]), st.data())
 def test_letters_of_another_script_hide_nothing(title: str, data: st.DataObject) -> None:
@@ -67,6 +68,7 @@ def test_digits_and_single_letters_alone_ask_for_nothing(title: str) -> None:
     assert not asks(title)
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_folding_twice_changes_nothing_more_for_the_reader(text: str) -> None:
     assert asks(text) == asks(fold(text))

@@ -16,6 +16,7 @@ from handraise.policy.secrets.lexicon import COMPILED, load
 LANGUAGES = "ar cs de el en es fi fr he hi id it ja ko nl pl pt ru sv th tr uk vi zh"
 
 
+@pytest.mark.slow
 def test_the_compiled_lexicon_is_what_the_files_say() -> None:
     kept = files(handraise.policy.secrets).joinpath(COMPILED).read_text("utf-8")
     assert kept == written(compile_lexicon(lexicon_files())), (

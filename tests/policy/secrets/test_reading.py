@@ -61,6 +61,7 @@ def test_a_text_without_words_names_nothing() -> None:
     assert not read("region").generic
 
 
+@pytest.mark.slow
 @pytest.mark.shows("S3")
 @pytest.mark.parametrize(
     "unit",

@@ -178,6 +178,7 @@ def test_no_answer_makes_the_scan_fail(content: dict[str, object]) -> None:
     scan_answer(content)
 
 
+@pytest.mark.slow
 @pytest.mark.shows("S4")
 @pytest.mark.parametrize(
     "unit",

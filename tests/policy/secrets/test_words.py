@@ -48,6 +48,7 @@ def test_a_word_that_nobody_can_read_is_left_as_it_is() -> None:
     assert words_of("x" * 500 + "password") == ("x" * 500 + "password",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["x" * 100_000, "字" * 100_000, "密码" * 50_000, "p@" * 50_000])
 def test_hostile_words_are_not_remembered(word: str) -> None:
     before = _recognise.cache_info().currsize, _mark.cache_info().currsize
