@@ -89,7 +89,7 @@ class Consent:
         """The folders that the server may get to know, once the person agreed; None: it cannot ask for any."""
         self.calls: list[Call] = []
         """The calls under way, as far as the host tells."""
-        self.flows = Flows()
+        self.flows: Flows = Flows()
         """The links that are open."""
         self.client: Client | None = None
         """The host's own program, for the ledger."""
