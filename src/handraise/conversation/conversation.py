@@ -114,8 +114,9 @@ class Conversation:
         )
         deadline = lot.deadlines.add(timeout, self._expire, asked)
         try:
+            # While a round is out or on its way, a question waits for the next one.
             if not self._sending and self.state != "asking":
-                await self._send_round()
+                await (self._send() if self._sends_alone() else asyncio.shield(self._send_beside()))
             answer = await asked.future
         except Expired:
             await self._require_unanswered()
@@ -123,8 +124,10 @@ class Conversation:
                 journal.expired(key, digest(request))
             self._send_rest()
             raise
-        finally:
+        except BaseException:
             asked.drop()
+            raise
+        finally:
             lot.deadlines.drop(deadline)
             del self._open[key]
         if journal is not None:
@@ -191,11 +194,10 @@ class Conversation:
         self._lot.live.pop(self.current.token, None)
         self.id, self.current = "", Round(self.current.number)
 
-    def _send_round(self) -> Awaitable[None]:
-        """End the round with the open questions. While one is out or on its way, they wait for the next one."""
-        if not self._lot.store.durable and asyncio.current_task() is self._task:
-            return self._send()
-        return asyncio.shield(self._send_beside())
+    def _sends_alone(self) -> bool:
+        """Whether the body itself asks, no sibling task, and nothing can stop it half way through writing a round."""
+        body = self.body
+        return body is not None and not self._lot.store.durable and asyncio.current_task() is body.task
 
     def _send_beside(self) -> asyncio.Task[None]:
         """Send in a task of its own: questions that sibling tasks ask in the same breath share the round, and

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 from handraise.conversation.body import Body
@@ -80,6 +80,8 @@ class Lot:
         events, ours = retry.tell_taken(of, answers), None
         while True:
             taken = await self._consume(retry, answers, events)
+            if taken.verdict == "refused":
+                raise StateRefused(taken.reason)
             ours = taken.since if taken.verdict == "first" else ours
             live = self.live.get(token)
             if taken.outcome is not None:
@@ -136,25 +138,27 @@ class Lot:
         record = await self._find(token)
         return record, record.questions
 
-    async def _consume(self, retry: Retry, answers: dict[str, Json], events: Sequence[Record]) -> Consumption:
-        token, now = retry.token, self.store.now()
-        live = self.live.get(token) if self.store.durable else None
-        if live is not None:
-            if live[0].binding != retry.binding:
-                raise StateRefused("bound to another person or call")
-            live[1].taking += 1
-            live[1].tried += (now,)
+    def _consume(
+        self, retry: Retry, answers: dict[str, Json], events: Sequence[Record]
+    ) -> Awaitable[Consumption]:
+        store, now = self.store, self.store.now()
+        live = self.live.get(retry.token) if store.durable else None
+        if live is not None and live[0].binding != retry.binding:
+            raise StateRefused("bound to another person or call")
+        taking = store.consume(
+            retry.token, binding=retry.binding, answers=answers, digest=retry.said, now=now, events=events
+        )
+        return taking if live is None else self._take_here(live[1], now, taking)
+
+    async def _take_here(self, round_: Round, now: float, taking: Awaitable[Consumption]) -> Consumption:
+        """Answers to a round whose body is here: it does not end while they are on their way to the store."""
+        round_.taking += 1
+        round_.tried += (now,)
         try:
-            taken = await self.store.consume(
-                token, binding=retry.binding, answers=answers, digest=retry.said, now=now, events=events
-            )
+            taken = await taking
         finally:
-            if live is not None:
-                live[1].taking -= 1
-        if live is not None:
-            live[1].tried = tuple(when for when in live[1].tried if when != now)
-        if taken.verdict == "refused":
-            raise StateRefused(taken.reason)
+            round_.taking -= 1
+        round_.tried = tuple(when for when in round_.tried if when != now)
         return taken
 
     async def _show_again(self, token: str, binding: Binding) -> Json:

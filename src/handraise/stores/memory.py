@@ -62,7 +62,8 @@ class MemoryStore(Alone):
             self._journals[record.conversation] = list(record.journal)
         else:
             self._journals.pop(record.conversation, None)
-        self.ledger.add(events)
+        if events:
+            self.ledger.add(events)
 
     async def find_round(self, token: str) -> RoundRecord | None:
         row = self._rows.get(token)
@@ -94,7 +95,8 @@ class MemoryStore(Alone):
             if now >= row.record.deadline or row.until is not None:
                 return Consumption("refused", "expired")
             row.digest, row.answers, row.since = digest, answers, now
-            self.ledger.add(events)
+            if events:
+                self.ledger.add(events)
             return Consumption("first", since=now)
         if row.digest != digest:
             return Consumption("refused", "used already, with other answers")
@@ -124,14 +126,15 @@ class MemoryStore(Alone):
         row = self._rows.get(token)
         if row is not None:
             row.outcome, row.until = outcome, until
-        self.ledger.add(events)
+        if events:
+            self.ledger.add(events)
 
     async def end(self, conversation: str, *, until: float) -> None:
         self._journals.pop(conversation, None)
         for token in self._tokens.get(conversation, ()):
             row = self._rows[token]
             row.answers, row.until = None, until
-            row.record = RoundRecord(*row.record[:5], {}, {}, (), *row.record[8:])
+            row.record = RoundRecord(*row.record[:5], _NONE, _NONE, (), *row.record[8:])
 
     async def pending(self, person: str | None = None) -> list[RoundRecord]:
         return [
@@ -197,6 +200,8 @@ class MemoryStore(Alone):
             self._journals.pop(conversation, None)
 
 
+_NONE: dict[str, Json] = {}
+"""What is left of the questions of a call that is over, shared by all."""
 _GRACE = 3600.0
 """How long a round that nobody answered is remembered after its deadline, so that a late retry learns why."""
 
