@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from mcp.server.mcpserver import MCPServer
+from mcp.shared.exceptions import MCPError
 from tests.gateway.parking.test_holding import LEAVE, QUICK, answer, ticket_in, waiting
 from tests.gateway.parking.test_taking_over import keepers
 from tests.gateway.peers import gateway
@@ -20,7 +21,7 @@ from tests.waiting import until
 from handraise.desks import Decision
 from handraise.desks.scripted import Line
 from handraise.errors import CATEGORY
-from handraise.gateway.messages import response
+from handraise.gateway.messages import read, response
 from handraise.gateway.parking.taking_over import Keeper
 from handraise.questions import Accepted, Declined
 from handraise.revisions import Revision
@@ -169,6 +170,70 @@ async def test_a_guard_knows_its_server_behind_several_and_the_tools_own_name(re
         assert text_of(await client.call_tool("south_buy", {"item": "tea"})) == "south: 3 tea"
     assert [each.origin.name for each in seen.desk.seen] == ["north", "south"]
     assert all(b'"tools/call"' not in message.raw for message in links["north"].sent)
+
+
+class Late(MCPServer):
+    """A server that does not list all that it has when it is asked for the first time."""
+
+    listed = 0
+
+    async def list_tools(self) -> Any:
+        self.listed += 1
+        return await super().list_tools() if self.listed > 1 else []
+
+
+async def test_a_tool_that_a_server_has_a_moment_later_is_not_called_past_its_guard(
+    revision: Revision,
+) -> None:
+    ran: list[str] = []
+
+    def late(name: str) -> MCPServer:
+        server = Late(name)
+
+        @server.tool(name=f"{name}_remove")
+        def remove() -> str:
+            ran.append(name)
+            return "removed"
+
+        return server
+
+    async with (
+        two_shops([Line("decline")], late, guards=DESTRUCTIVE) as (seen, connected, _),
+        connected(revision) as client,
+    ):
+        with pytest.raises(MCPError, match="None of the servers has this"):
+            await client.session.call_tool("north_remove", {})
+        refused = await client.session.call_tool("north_remove", {})
+        assert (getattr(refused, "meta", None) or {})[CATEGORY] == "user_declined"
+    assert ran == []
+    assert len(seen.desk.seen) == 1
+
+
+TWICE = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": %b}'
+
+
+@pytest.mark.parametrize(
+    ("params", "told"),
+    [
+        (b'{"name": "remove", "arguments": {"path": "/", "path": "a"}}', "names a member of an object twice"),
+        (b'{"name": "remove", "arguments": {"a": [{"b": 1, "b": 2}]}}', "names a member of an object twice"),
+        (b'{"name": "remove", "name": "read", "arguments": {}}', "names a member of an object twice"),
+        (b'{"name": "remove", "arguments": {"path": "\xff"}}', "is not written in UTF-8"),
+    ],
+)
+async def test_a_call_that_servers_read_in_different_ways_reaches_none(params: bytes, told: str) -> None:
+    """The person would be shown one of two paths, and a server that takes the other would remove that."""
+    client = await WireClient.begun(modern=False, behind=False, guards=DESTRUCTIVE)
+    client.server.got.clear()
+    (message,) = read(TWICE % params)
+    client.say(message)
+    ended = (await client.taken()).result or {}
+    assert ended["content"][0]["text"] == (
+        f"ambiguous: this call {told}, which servers read in different ways. The call did not reach the server; "
+        "nothing was done."
+    )
+    assert not client.queue.waiting()
+    assert not client.server.got
 
 
 @pytest.mark.parametrize("modern", [False, True], ids=["legacy", "modern"])

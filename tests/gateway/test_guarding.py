@@ -15,7 +15,7 @@ from tests.server.peers import REVISIONS, Person, accept, text_of
 from handraise import Handraise, ask
 from handraise.desks.scripted import Line
 from handraise.errors import CATEGORY
-from handraise.gateway.guarding import rules_of
+from handraise.gateway.guarding import Asked, question_for, rules_of
 from handraise.gateway.options import Options
 from handraise.ledger import Ledger
 from handraise.policy.config import parse_settings
@@ -58,6 +58,63 @@ def rules(text: str) -> Any:
 
 
 DESTRUCTIVE = rules('[guards.mine]\nhint = "destructive"\nmessage = "Really {so}?"')
+
+
+def asked(text: str, arguments: dict[str, Any], server: str = "files", *names: str) -> Asked | None:
+    return question_for(rules(text), server, names or ("remove",), arguments, None)
+
+
+@pytest.mark.parametrize(
+    ("servers", "guarded"),
+    [
+        ('["files"]', True),
+        ('["f*"]', True),
+        ('["a", "fil??"]', True),
+        ('["mail"]', False),
+        ('["FILES"]', False),
+    ],
+)
+def test_servers_are_named_or_chosen_by_pattern(servers: str, guarded: bool) -> None:
+    assert (asked(f"[guards.a]\nservers = {servers}", {}) is not None) is guarded
+    assert asked(f"[guards.a]\nservers = {servers}", {}, "f[1]") is None or "f*" in servers
+    assert asked('[guards.a]\nservers = ["f[1]"]', {}, "f[1]") is not None
+
+
+def test_the_first_rule_that_applies_asks_by_whichever_name_the_tool_has() -> None:
+    text = '[guards.a]\ntools = ["mine_*"]\n[guards.b]\nhint = "any"\n[guards.c]\ntools = ["remove"]'
+    for names, rule, tool in ((("remove", "mine_remove"), "a", "mine_remove"), (("remove",), "b", "remove")):
+        found = asked(text, {}, "files", *names)
+        assert found is not None
+        assert (found.rule.name, found.tool) == (rule, tool)
+
+
+COUNTED = '[guards.a]\nmessage = "Remove {count} files?"\ncount = "paths"\nabove = 1\n'
+
+
+@pytest.mark.parametrize("paths", ["many", None, -1])
+@pytest.mark.parametrize(
+    ("typed", "wanted"), [('typed = "count"', None), ('typed = "why"', "old"), ("", None)]
+)
+def test_what_cannot_be_counted_is_asked_about(paths: Any, typed: str, wanted: str | None) -> None:
+    found = asked(COUNTED + typed, {"paths": paths, "why": "old"})
+    assert found is not None
+    assert found.question.message.startswith("Remove an unknown number of files?\n")
+    assert found.guard.to_type(found.arguments, found.count) == wanted
+
+
+def test_nothing_is_filled_in_but_the_count() -> None:
+    found = asked(
+        '[guards.a]\nmessage = "Remove {count}, {path}?"\ncount = "paths"', {"paths": [1, 2], "path": "a"}
+    )
+    assert found is not None
+    assert found.question.message.startswith("Remove 2, {path}?\n")
+    assert asked('[guards.a]\nmessage = "Remove {path}?"', {"count": [1]}, "files") is not None
+
+
+def test_a_pattern_may_have_an_equals_sign() -> None:
+    text = '[guards.a]\narguments = ["query=a=*"]'
+    assert asked(text, {"query": "a=b"}) is not None
+    assert asked(text, {"query": "a"}) is None
 
 
 async def test_a_silent_tool_waits_for_the_user_and_then_runs(revision: Revision) -> None:

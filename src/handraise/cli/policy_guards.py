@@ -51,7 +51,7 @@ def _said_by(
     rule: Rule, tool: str, server: str, arguments: Mapping[str, Any], said: Mapping[str, Any] | None
 ) -> Report:
     guard, count = rule.counting(arguments)
-    if rule.servers and server not in rule.servers:
+    if not rule.is_for(server):
         why_not: str | None = "It is for other servers."
     else:
         why_not = guard.why_not(tool, said, arguments, count)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from handraise.errors import HandraiseError
 from handraise.gateway.calls import Call
 from handraise.gateway.links import Link, Place
-from handraise.gateway.messages import Id, Message
+from handraise.gateway.messages import Id, Message, nowhere
 from handraise.gateway.sentences import RESUME, with_resume_tool
 
 if TYPE_CHECKING:
@@ -73,7 +73,9 @@ class Entrance:
         if may_park and call.name == RESUME:
             await self._holding.resume(call)
         elif (place := await self._link.locate(call.message)) is None:
-            self._forward(call)  # to be told that nobody has this
+            self._end(
+                call, nowhere(call.message.id)
+            )  # a server that has it a moment later would not be guarded
         elif not (may_park and await self._holding.join(call)):
             await self._pass(call, place)
         self.leave(call)

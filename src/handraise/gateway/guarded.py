@@ -66,7 +66,7 @@ class Guarded:
                 if isinstance(decision.answer, Declined):
                     asked.rule.quiet.begin(self._person().key, asked.tool)
         except GuardRefused as error:
-            return guarding.cooling_down(call, error)
+            return guarding.unasked(call, error)
         except HandraiseError as error:
             logger.error("a guard could not ask: %s", error)
         return guarding.refusal(asked, decision, call)
@@ -75,8 +75,9 @@ class Guarded:
         rules = await self._home.guards()
         if not rules:
             return None
-        from handraise.gateway.guarding import question_for
+        from handraise.gateway.guarding import question_for, require_one_meaning
 
+        require_one_meaning(call.message.raw)
         names = dict.fromkeys((name_of(place.message), call.name))
         return question_for(
             rules, place.source.upstream.name, names, call.arguments, self._hints.get(call.name)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from handraise.errors import CATEGORY, GuardRefused
@@ -32,6 +34,10 @@ class Rule:
     servers: tuple[str, ...] = ()
     count: str = ""
     quiet: Quiet = field(default_factory=lambda: Quiet(0.0, time.monotonic))
+
+    def is_for(self, server: str) -> bool:
+        """Whether the tools of this server are guarded; servers are named, or chosen by pattern."""
+        return not self.servers or any(server == each or fnmatchcase(server, each) for each in self.servers)
 
     def counting(self, arguments: Mapping[str, Any]) -> tuple[Guard, int | None]:
         """The guard for a call with these arguments, and the count. What cannot be counted is asked about, too."""
@@ -76,7 +82,7 @@ def rules_of(settings: Mapping[str, GuardSettings]) -> tuple[Rule, ...]:
         Rule(
             name,
             Guard(
-                message=_template(each.message, with_count=bool(each.count)),
+                message=_template(each.message),
                 tools=each.tools,
                 hint=each.hint,
                 arguments=dict(pair.split("=", 1) for pair in each.arguments),
@@ -91,10 +97,9 @@ def rules_of(settings: Mapping[str, GuardSettings]) -> tuple[Rule, ...]:
     )
 
 
-def _template(message: str, *, with_count: bool) -> str:
+def _template(message: str) -> str:
     """A sentence of the user's, in which nothing is filled in but the count."""
-    literal = message.replace("{", "{{").replace("}", "}}")
-    return literal.replace("{{count}}", "{count}") if with_count else literal
+    return message.replace("{", "{{").replace("}", "}}").replace("{{count}}", "{count}")
 
 
 def question_for(
@@ -110,13 +115,34 @@ def question_for(
     """
     names = tuple(names)
     for rule in rules:
-        if rule.servers and server not in rule.servers:
+        if not rule.is_for(server):
             continue
         guard, count = rule.counting(arguments)
         for name in names:
             if (question := guard.applies(name, annotations, arguments, count)) is not None:
                 return Asked(rule, guard, name, arguments, count, question)
     return None
+
+
+def require_one_meaning(raw: bytes) -> None:
+    """Refuse a call that its server may read in another way than the person: what was approved is what runs."""
+    try:
+        json.loads(raw.decode(), object_pairs_hook=_unique)
+    except UnicodeDecodeError:
+        raise _ambiguous("is not written in UTF-8") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _ambiguous("names a member of an object twice")
+    return found
+
+
+def _ambiguous(how: str) -> GuardRefused:
+    return GuardRefused(
+        f"this call {how}, which servers read in different ways. Write it anew.", category="ambiguous"
+    )
 
 
 def mistyped(decision: Decision) -> bool:
@@ -142,8 +168,8 @@ def refusal(asked: Asked | None, decision: Decision | None, call: Call) -> Messa
             )
 
 
-def cooling_down(call: Call, error: GuardRefused) -> Message:
-    """What a call is told that comes too soon after a decline."""
+def unasked(call: Call, error: GuardRefused) -> Message:
+    """What a call is told about which nobody is asked: it comes too soon after a decline, or could mean two things."""
     return _told(call, error.category, str(error).partition(". ")[0])
 
 

@@ -148,6 +148,11 @@ def fault(id: Id | None, code: int, message: str, data: Any = None) -> Message:
     return made({"jsonrpc": "2.0", "id": id, "error": error})
 
 
+def nowhere(id: Id | None) -> Message:
+    """What is told about a request when no server has what it is about."""
+    return fault(id, -32602, "None of the servers has this.")
+
+
 def read(raw: bytes) -> list[Message]:
     """The messages in some bytes: one, or those of a batch; none when they cannot be read as JSON-RPC.
 

@@ -193,7 +193,9 @@ class GuardSettings:
     """A question in front of the tools of servers behind the gateway."""
 
     tools: tuple[str, ...] = setting(("*",), Patterns(), "Which tools, by name or pattern.")
-    servers: tuple[str, ...] = setting((), Patterns(), "Of which servers, by configured name; empty: of all.")
+    servers: tuple[str, ...] = setting(
+        (), Patterns(), "Of which servers, by configured name or pattern; empty: of all."
+    )
     hint: Literal["destructive", "writes", "any"] = setting(
         "destructive",
         Choice("destructive", "writes", "any"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -58,7 +58,7 @@ def shop(name: str) -> MCPServer:
 
 @asynccontextmanager
 async def two_shops(
-    script: list[Line] | None = None, **more: Any
+    script: list[Line] | None = None, shop: Callable[[str], MCPServer] = shop, **more: Any
 ) -> AsyncIterator[tuple[Gateway, Any, dict[str, MemoryLink]]]:
     queue = Queue()
     home = Home(Options(), opening(Asking(queue, OpenGate(), timeout=300)), **more)

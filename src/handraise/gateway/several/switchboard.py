@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from handraise.gateway.errands import Errands
 from handraise.gateway.links import Link, Place
-from handraise.gateway.messages import Id, Message, fault, known, request, response
+from handraise.gateway.messages import Id, Message, fault, known, nowhere, request, response
 from handraise.gateway.peers import claimed_in, envelope_of
 from handraise.gateway.several.combined import combine_discovery, combine_hello
 from handraise.gateway.several.directory import LISTS
@@ -139,7 +139,7 @@ class Switchboard:
         if name is not None:
             self._send_to(name, self._whose.with_own_name(message))
         elif message.is_request:
-            self.on_message(fault(message.id, -32602, "None of the servers has this."))
+            self.on_message(nowhere(message.id))
 
     def _server_of(self, message: Message) -> str | None:
         """Whose a message is, as far as we know."""
