@@ -245,6 +245,28 @@ async def test_arguments_that_changed_after_the_question_do_not_run(revision: Re
     assert ran == []
 
 
+async def test_arguments_that_changed_while_they_were_counted_again_do_not_run(revision: Revision) -> None:
+    ran: list[list[str]] = []
+    counts: list[int] = []
+
+    async def count(names: list[str]) -> int:
+        counts.append(len(names))
+        if len(counts) > 1:
+            names[:] = ["everything"]
+        return 1
+
+    @guard("Delete {count}?", count=count)
+    async def delete(names: list[str]) -> str:
+        ran.append(names)
+        return "deleted"
+
+    server = Handraise().install(MCPServer("names"))
+    server.tool()(delete)
+    async with connect(server, revision, Person(YES)) as client:
+        result = await client.call_tool("delete", {"names": ["a"]})
+    assert ((result.meta or {})[CATEGORY], ran) == ("stale", [])
+
+
 async def test_after_a_decline_there_is_a_pause(revision: Revision) -> None:
     book, now = Book(), [0.0]
     server = with_tool("MCPServer", guarded(book, cooldown=60, clock=lambda: now[0]))

@@ -54,9 +54,11 @@ async def require_consent(
         if question is None:
             return
         await _ask(guard, question, arguments, number, intent.tool, still, quiet)
-        if digest(intent.arguments()) != pinned:
-            end_with(Stale("the arguments changed while the person decided"))
         now = None if count is None else await count()
+        if (
+            digest(intent.arguments()) != pinned
+        ):  # last of all: nothing else of the author's runs before the body
+            end_with(Stale("the arguments changed while the person decided"))
         if now == number:
             return
         if if_changed == "refuse":
