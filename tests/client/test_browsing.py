@@ -48,7 +48,8 @@ class Connector:
 
 
 @pytest.fixture
-async def connector() -> Connector:
+async def connector(monkeypatch: pytest.MonkeyPatch) -> Connector:
+    monkeypatch.setattr("handraise.client.browsing.PATIENCE", 0.05)
     return Connector()
 
 
