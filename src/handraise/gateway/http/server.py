@@ -154,14 +154,8 @@ class HttpGateway:
         """The stream on which a session hears what belongs to no request."""
         session = self._session(headers, person)
         if session is None or session.following:
-            status = (
-                405
-                if session is None and b"mcp-session-id" not in headers
-                else 404
-                if session is None
-                else 409
-            )
-            await reply(send, status, b"", b"text/plain")
+            unknown = 404 if b"mcp-session-id" in headers else 405
+            await reply(send, unknown if session is None else 409, b"", b"text/plain")
             return
         session.following = True
         gone = asyncio.ensure_future(disconnected(receive))
