@@ -13,8 +13,8 @@ unexport PYTHONDONTWRITEBYTECODE # where it is set, each of the hundreds of proc
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
-	@echo '  TESTS="tests/forms tests/urls" narrows test, check and docs to these tests.'
-	@echo '  PARTS="forms urls" narrows bench; QUICK=1 only shows that it runs, and writes nothing.'
+	@echo 'TESTS="tests/forms tests/urls" narrows test, check and docs to these tests,'
+	@echo 'PARTS="forms urls" narrows bench; with QUICK=1 it only shows that all runs.'
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Handraise needs Python 3.11 or newer; call make PYTHON=/path/to/python3"; exit 2; }
@@ -48,13 +48,13 @@ test: setup lint ## everything: style, types, every test, strangers included
 tests: $(READY) # three workers for two cores: a third of their time is waiting for other programs
 	$(BIN)/python -m pytest -n 3 --dist worksteal $(TESTS)
 
-check: $(READY) lint ## the inner loop, in a minute: style, types, tests; no strangers, no slow ones
+check: $(READY) lint ## the inner loop, in a minute: all but slow tests and strangers
 	@$(MAKE) --no-print-directory --jobs=2 types inner
 
 inner: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not stranger and not slow' --hypothesis-profile inner $(TESTS)
 
-soak: $(READY) ## ten minutes of killed nodes and database restarts; SEED=n SECONDS=n
+soak: $(READY) ## ten minutes of kills and restarts; SEED=n SECONDS=n
 	HANDRAISE_SOAK=$(or $(SECONDS),600) HANDRAISE_SEED=$(or $(SEED),1) $(BIN)/python -m pytest tests/stores/test_two_nodes_campaign.py
 
 fmt: $(READY) ## format the code
@@ -72,7 +72,7 @@ types: $(READY)
 bench: $(READY) ## measure against peers, side by side; writes docs/benchmarks.md
 	$(BIN)/python -m bench $(if $(QUICK),--quick) $(PARTS)
 
-docs: $(READY) ## write the pages that are made from code, run every snippet, build site/
+docs: $(READY) ## write the pages made from code, run every snippet, build site/
 	$(BIN)/python -m docs.make
 	$(BIN)/python -m pytest -n 2 -m 'not stranger' $(or $(TESTS),tests/docs)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict

@@ -19,7 +19,7 @@ SLOWER: Final = 1.1
 """From which ratio on we say that we are slower."""
 NOTICE: Final = "<!-- Made by `make bench` from what it measured; edits here are lost. -->\n"
 HOW: Final = """
-<!-- snippet: not run: it takes many minutes and wants the machine for itself -->
+<!-- snippet: run by test_a_part_runs_to_its_end -->
 ```console
 $ make bench
 $ python -m bench forms urls
@@ -27,7 +27,8 @@ $ python -m bench forms urls
 
 The first runs every part and writes this page, in {minutes:g} minutes at most; the second runs the parts that it
 names. Leave the machine alone meanwhile. Figures go to `bench/out/PART.json`, and a run ends with status 1 when a
-bar is missed.
+bar is missed. `make bench QUICK=1`, or `python -m bench --quick`, only shows that every part runs to its end: its
+figures mean nothing, and none is kept.
 
 Each part is measured side by side with what one would use otherwise, in one run: every contender takes its turn in
 every round, and a ratio is the median of the ratios within each round, where both sides met the same machine. Absolute

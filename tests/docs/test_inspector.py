@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
@@ -46,6 +47,21 @@ def test_mcpdo_goes_through_the_walk(inspector: Shell) -> None:
         asked = next(iter(ID.findall(shown)), asked)
         told = re.sub(r"(?m)^Server: .*python", "Server: python", shown.replace(asked, named))
         assert same_output(told, expected), f"{command} prints:\n{shown}"
+
+
+def test_mcpdo_is_brought_by_what_the_page_says_to_install(tmp_path: Path) -> None:
+    """What is global is in a folder of its own, and comes from npm's cache where that has it."""
+    [command] = [each for each in named_commands(PAGE) if each.startswith("npm install")]
+    around = {
+        **os.environ,
+        "PATH": f"{PACKAGES / '.bin'}{os.pathsep}{os.environ['PATH']}",  # where Node is as new as it has to be
+        "npm_config_prefix": str(tmp_path),
+        "npm_config_prefer_offline": "true",
+    }
+    done = subprocess.run(command.split(), env=around, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    told = subprocess.run([f"{tmp_path}/bin/mcpdo", "--help"], env=around, capture_output=True, text=True)
+    assert "tools/call" in told.stdout
 
 
 def test_the_web_page_of_the_inspector_starts(inspector: Shell) -> None:

@@ -1,28 +1,23 @@
-"""The site builds without a complaint, and a reader's browser asks nobody else for anything."""
+"""`make docs` builds the site without a complaint, and a reader's browser asks nobody else for anything."""
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from tests.docs.snippets import ROOT
+from tests.docs.tree import copy_tree, make
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
-    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return tmp_path
+    tree = copy_tree(tmp_path)
+    make(tree, "docs TESTS=tests/docs/test_readme.py")
+    return tree / "site"
 
 
 class _Loaded(HTMLParser):
