@@ -9,7 +9,7 @@ from typing import Any
 from handraise.desks.fill import NO, YES, Entries, Filled, suggest
 from handraise.desks.sheet import SheetField
 from handraise.display import UntrustedText, inert
-from handraise.forms import Choices, Field, Form
+from handraise.forms import Choices, Field, Form, Text
 
 _LONG = 300
 """Where a line of text becomes a box with several lines."""
@@ -103,7 +103,7 @@ def _view(
 
 
 def _is_long(field: Field) -> bool:
-    return getattr(field, "max_length", None) is not None and getattr(field, "max_length", 0) > _LONG
+    return isinstance(field, Text) and field.max_length is not None and field.max_length > _LONG
 
 
 def _options(shown: SheetField, entry: str | list[str]) -> tuple[OptionView, ...]:
