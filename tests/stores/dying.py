@@ -19,7 +19,6 @@ POINTS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "answer taken for another": ("consume", lambda taken: taken.elsewhere),
     "answer taken up": ("take_up", lambda brought: brought is not None),
     "result written": ("settle", lambda _: True),
-    "call ended": ("end", lambda _: True),
 }
 """After which method of the store a node dies, and whether this call of it counts."""
 BROUGHT = "answer brought"

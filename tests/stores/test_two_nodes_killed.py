@@ -26,13 +26,12 @@ STEPS = (
     "answer taken up",
     "body resumed",
     "result written",
-    "call ended",
     "result returned",
 )
 TOOLS = ("parked", "replayed")
 AMONG_NODES = ("answer taken for another", "answer brought", "answer taken up")
 """Steps of a question whose answer comes to another node. A file knows no nodes: whoever takes an answer goes on."""
-DONE = ("result written", "call ended", "result returned")
+DONE = ("result written", "result returned")
 """Steps after which the result is there, whether or not the call may run again."""
 
 
@@ -97,8 +96,7 @@ async def live_all(cluster: Cluster, cases: list[tuple[str, str]]) -> Lives:
 def check_death(life: Life, step: str) -> None:
     """The node died where it should."""
     assert (life.first is None) == (step == "asked"), life
-    if step != "call ended":  # the result is on its way already
-        assert (life.second is not None) == (step == "result returned"), life
+    assert (life.second is not None) == (step == "result returned"), life
 
 
 def check_end(life: Life, tool: str, step: str) -> None:

@@ -246,7 +246,7 @@ class Conversation:
         lot.live[after.token] = (self, after)
         outcome = Outcome("round", lot.wire(questions, after.token))
         if before.token:
-            await self._settle(before, outcome, lot.expiry())
+            await self._settle(before, outcome)
         else:
             before.finish(outcome)
         if self.body is not None:
@@ -276,11 +276,11 @@ class Conversation:
         )
 
     async def _settle(
-        self, done: Round, outcome: Outcome, until: float, error: BaseException | None = None
+        self, done: Round, outcome: Outcome, ends: str = "", error: BaseException | None = None
     ) -> None:
         """Keep how a round went on, and tell whoever waits for it also when that fails."""
         try:
-            await self._lot.store.settle(done.token, outcome, until=until)
+            await self._lot.store.settle(done.token, outcome, until=self._lot.expiry(), ends=ends)
         finally:
             self._lot.live.pop(done.token, None)
             done.finish(outcome, error)
@@ -305,9 +305,7 @@ class Conversation:
             if not self.id:  # it never asked, or the call is another process's: there is nothing to keep
                 self.current.finish(outcome, error)
             else:
-                until = lot.expiry()
-                await self._settle(self.current, outcome, until, error)
-                await lot.store.end(self.id, until=until)
+                await self._settle(self.current, outcome, self.id, error)
                 lot.prune_later()
         except StoreError as failure:
             logger.error("the end of a call could not be kept: %s", failure)

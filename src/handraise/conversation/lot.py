@@ -206,10 +206,8 @@ class Lot:
         try:
             conversation = retry.replay(record)
         except NotReplayable as error:
-            until = self.expiry()
-            lost = Outcome("error", self.describe(error))
-            await self.store.settle(token, lost, until=until, events=retry.tell_lost(record))
-            await self.store.end(record.conversation, until=until)
+            lost, told = Outcome("error", self.describe(error)), retry.tell_lost(record)
+            await self.store.settle(token, lost, until=self.expiry(), ends=record.conversation, events=told)
             raise
         conversation.id, conversation.seed = record.conversation, record.seed
         conversation.current = Round(record.number, token)

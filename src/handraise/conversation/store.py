@@ -117,9 +117,12 @@ class Store(Protocol):
         ...
 
     async def settle(
-        self, token: str, outcome: Outcome, *, until: float, events: Sequence[Record] = ()
+        self, token: str, outcome: Outcome, *, until: float, ends: str = "", events: Sequence[Record] = ()
     ) -> None:
-        """Keep how a consumed or expired round went on, for retries that arrive late."""
+        """Keep how a consumed or expired round went on, for retries that arrive late.
+
+        `ends` is the conversation that is over with it, as if it were given to `end`.
+        """
         ...
 
     async def end(self, conversation: str, *, until: float) -> None:

@@ -121,15 +121,20 @@ class MemoryStore(Alone):
         self._journals.setdefault(conversation, []).extend(entries)
 
     async def settle(
-        self, token: str, outcome: Outcome, *, until: float, events: Sequence[Record] = ()
+        self, token: str, outcome: Outcome, *, until: float, ends: str = "", events: Sequence[Record] = ()
     ) -> None:
         row = self._rows.get(token)
         if row is not None:
             row.outcome, row.until = outcome, until
+        if ends:
+            self._end(ends, until)
         if events:
             self.ledger.add(events)
 
     async def end(self, conversation: str, *, until: float) -> None:
+        self._end(conversation, until)
+
+    def _end(self, conversation: str, until: float) -> None:
         self._journals.pop(conversation, None)
         for token in self._tokens.get(conversation, ()):
             row = self._rows[token]

@@ -121,6 +121,25 @@ class StoreContract:
         assert await consume(store) == Consumption("again", outcome=RESULT, since=NOW)
         assert (await consume(store, answers=NO)).outcome is None
 
+    async def test_the_last_outcome_ends_the_conversation(self, store: Store) -> None:
+        await store.open_round(a_round())
+        await consume(store)
+        await store.settle("hr1.first", Outcome("round", {}), until=NOW + 60)
+        await store.open_round(a_round("hr1.second", number=2))
+        await consume(store, "hr1.second")
+        await store.append("c1", [Entry("once", "step", "", 1)])
+        await store.settle("hr1.second", RESULT, until=NOW + 90, ends="c1")
+        assert (await consume(store)).outcome == Outcome("round", {})
+        assert (await consume(store, "hr1.second")).outcome == RESULT
+        for token in ("hr1.first", "hr1.second"):
+            found = await store.find_round(token)
+            assert found is not None
+            assert (found.questions, found.journal) == ({}, ())
+        await store.prune(NOW + 89)
+        assert await store.find_round("hr1.first") is not None
+        await store.prune(NOW + 90)
+        assert await store.find_round("hr1.first") is None
+
     async def test_an_outcome_of_every_kind_is_kept(self, store: Store) -> None:
         outcomes = [
             RESULT,

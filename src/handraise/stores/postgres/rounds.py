@@ -62,6 +62,13 @@ _TAKE_UP: LiteralString = """
         AND set_config('synchronous_commit', 'off', true) IS NOT NULL
     RETURNING answers"""
 # A take-up need not wait for the disk: should it be lost, the round is this node's as before, and goes on here.
+_SETTLE: LiteralString = """
+    UPDATE rounds SET outcome = %(kind)s, outcome_value = %(value)s, until = %(until)s WHERE token = %(token)s"""
+_SETTLE_AND_END: LiteralString = """
+    UPDATE rounds SET answers = NULL, questions = NULL, until = %(until)s,
+        outcome = CASE WHEN token = %(token)s THEN %(kind)s ELSE outcome END,
+        outcome_value = CASE WHEN token = %(token)s THEN %(value)s ELSE outcome_value END
+    WHERE conversation = %(conversation)s"""
 _END: LiteralString = """,
     forgotten AS (DELETE FROM journal WHERE conversation = %(conversation)s)"""
 _PRUNE: LiteralString = """
@@ -203,14 +210,13 @@ class Rounds:
         if entries:
             await self._database.run(append)
 
-    async def settle(self, token: str, outcome: Outcome, until: float, events: Sequence[Record]) -> None:
-        query = (
-            "UPDATE rounds SET outcome = %(kind)s, outcome_value = %(value)s, until = %(until)s"
-            " WHERE token = %(token)s"
-        )
+    async def settle(
+        self, token: str, outcome: Outcome, until: float, ends: str, events: Sequence[Record]
+    ) -> None:
         value = rows.dump_outcome(self._database.sealer, token, outcome)
-        params = {"kind": outcome.kind, "value": value, "until": until, "token": token}
-        await self._along.write(query, params, events, always=True)
+        params = {"kind": outcome.kind, "value": value, "until": until, "token": token, "conversation": ends}
+        query, more = (_SETTLE_AND_END, _END) if ends else (_SETTLE, "")
+        await self._along.write(query, params, events, more=more, always=True)
 
     async def end(self, conversation: str, until: float) -> None:
         query = (

@@ -122,9 +122,9 @@ class PostgresStore:
         await self._rounds.append(conversation, entries)
 
     async def settle(
-        self, token: str, outcome: Outcome, *, until: float, events: Sequence[Record] = ()
+        self, token: str, outcome: Outcome, *, until: float, ends: str = "", events: Sequence[Record] = ()
     ) -> None:
-        await self._rounds.settle(token, outcome, until, events)
+        await self._rounds.settle(token, outcome, until, ends, events)
         self._watch.went_on(token)
 
     async def end(self, conversation: str, *, until: float) -> None:

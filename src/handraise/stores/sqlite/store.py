@@ -91,10 +91,12 @@ class SqliteStore(Alone):
         await self._file.write(lambda db, sealer: rounds.append(db, sealer, conversation, entries))
 
     async def settle(
-        self, token: str, outcome: Outcome, *, until: float, events: Sequence[Record] = ()
+        self, token: str, outcome: Outcome, *, until: float, ends: str = "", events: Sequence[Record] = ()
     ) -> None:
         def settle(db: sqlite3.Connection, sealer: Sealer) -> None:
             rounds.settle(db, sealer, token, outcome, until)
+            if ends:
+                rounds.end(db, ends, until)
             self.ledger.add(db, sealer, events)
 
         await self._file.write(settle)
