@@ -67,7 +67,7 @@ async def test_a_question_in_another_store_is_left_to_those_who_have_it(
     async with by_hand(make_shop(other and tmp_path / other, effects, ledger=path)):
         assert by_question(await events_in(path)) == [["asked"]]
     later = SqliteStore(tmp_path / "first.db")
-    later.now = lambda: time.time() + DAYS  # type: ignore[method-assign]
+    later.now = lambda: time.time() + DAYS
     async with by_hand(make_shop(later, effects, ledger=path)):
         assert by_question(await events_in(path)) == [["asked", "expired"]]
     await later.aclose()
@@ -100,7 +100,7 @@ async def test_a_question_whose_body_was_let_go_expires_while_its_process_lives(
             [e.kind async for _, e in ledger.events() if e.question == q] for q in await asked_in(ledger)
         ]
         assert kinds == [["asked", "decided"], ["asked"]]
-        store.now = lambda: time.time() + DAYS  # type: ignore[method-assign]
+        store.now = lambda: time.time() + DAYS
         for _ in range(2):
             await recorder.start()
         kinds = [
