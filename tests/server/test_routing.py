@@ -133,7 +133,7 @@ async def start(store: MemoryStore | SqliteStore) -> AsyncIterator[Start]:
     yield start
     for node in nodes:
         await node.leave()
-        await node.stop()
+    await asyncio.gather(*(node.stop() for node in nodes))
 
 
 @pytest.fixture
