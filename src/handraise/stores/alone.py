@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 
 from handraise.conversation.records import Brought
 from handraise.conversation.store import Answered
@@ -14,10 +15,10 @@ _LOOK_AGAIN = 0.1
 class Alone:
     """The part of the contract that is about other nodes, for a store without any."""
 
+    now: Callable[[], float] = staticmethod(time.time)
+
     async def open(self) -> None:
         """This computer's clock is there already."""
-
-    now = staticmethod(time.time)
 
     def attend(self, answered: Answered) -> None:
         """Nobody elsewhere answers."""
