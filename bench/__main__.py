@@ -36,7 +36,7 @@ def main(words: Sequence[str]) -> int:
         print(f"\n{name}, part {at} of {len(names)}: at most {PARTS[name].minutes:g} minutes", flush=True)
         met &= _measured(Bench(name, quick=quick)).met
     if quick:
-        print("\nnothing is written: figures of so few rounds mean nothing")
+        print("\nnothing is written: figures of a single round mean nothing")
     elif not wanted:
         write_page()
         print(f"\nwritten to {PAGE.relative_to(ROOT)}")

@@ -115,11 +115,11 @@ class Bench:
     took: float = 0.0
     """How many seconds it ran."""
     quick: bool = False
-    """Whether it shall only be seen that everything runs: two rounds of little, and no bars, as they mean nothing."""
+    """Whether it shall only be seen that everything runs: one round of little, and no bars, as it means nothing."""
 
     def rounds(self, usual: int) -> int:
         """How many rounds to make."""
-        return min(2, usual) if self.quick else usual
+        return 1 if self.quick else usual
 
     def compare(
         self,

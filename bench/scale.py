@@ -95,7 +95,7 @@ def _pending(bench: Bench, postgres: PostgresServer, size: int) -> dict[str, flo
         held = sum(after) - sum(before)
         disk = one.do("disk", "rounds") / size
         times = []
-        for _ in range(bench.rounds(100)):
+        for _ in range(2 if bench.quick else 100):
             token = one.do("ask")
             times.append(two.do("answer", token))
         cuts = quantiles(times, n=100)
