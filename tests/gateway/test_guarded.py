@@ -21,7 +21,7 @@ from tests.waiting import until
 from handraise.desks import Decision
 from handraise.desks.scripted import Line
 from handraise.errors import CATEGORY
-from handraise.gateway.messages import read, response
+from handraise.gateway.messages import fault, read, response
 from handraise.gateway.parking.taking_over import Keeper
 from handraise.questions import Accepted, Declined
 from handraise.revisions import Revision
@@ -207,6 +207,40 @@ async def test_a_tool_that_a_server_has_a_moment_later_is_not_called_past_its_gu
         assert (getattr(refused, "meta", None) or {})[CATEGORY] == "user_declined"
     assert ran == []
     assert len(seen.desk.seen) == 1
+
+
+SAYS = {"name": "remove", "annotations": {"readOnlyHint": True}}
+
+
+@pytest.mark.shows("U3b")
+@pytest.mark.parametrize(
+    ("listed", "asks"),
+    [
+        ({"tools": [SAYS]}, False),
+        ({"tools": [7, {"name": 3, "annotations": {}}, {"title": "x"}, SAYS]}, False),
+        ({"tools": [{**SAYS, "name": "other"}]}, True),
+        ({"tools": [SAYS, {"name": "remove"}]}, True),
+        ({"tools": [{"name": "remove", "annotations": ["readOnlyHint"]}]}, True),
+        ({"tools": SAYS}, True),
+        ({"tools": "remove"}, True),
+        ({"tools": None}, True),
+        ({}, True),
+        (None, True),
+    ],
+)
+async def test_what_a_server_says_of_its_tools_is_read_with_care(listed: Any, asks: bool) -> None:
+    client = await WireClient.begun(modern=False, behind=False, guards=DESTRUCTIVE)
+    client.ask(1, "tools/list")
+    id = (await client.server.taken("tools/list")).id
+    client.server.say(fault(id, -32603, "no") if listed is None else response(id, listed))
+    await client.taken()
+    client.ask(2, "tools/call", {"name": "remove", "arguments": {}})
+    if asks:
+        await until(client.queue.waiting)
+    else:
+        assert (await client.server.taken("tools/call")).params["name"] == "remove"
+    assert bool(client.queue.waiting()) is asks
+    await client.leave()
 
 
 TWICE = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": %b}'

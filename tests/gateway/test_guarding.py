@@ -12,10 +12,13 @@ from tests.gateway.peers import gateway
 from tests.gateway.test_recording import events_in
 from tests.server.peers import REVISIONS, Person, accept, text_of
 
-from handraise import Handraise, ask
+from handraise import Accepted, Cancelled, Declined, Handraise, ask
+from handraise.desks import Decision
 from handraise.desks.scripted import Line
 from handraise.errors import CATEGORY
-from handraise.gateway.guarding import Asked, question_for, rules_of
+from handraise.gateway.calls import Call
+from handraise.gateway.guarding import Asked, mistyped, question_for, refusal, rules_of
+from handraise.gateway.messages import request
 from handraise.gateway.options import Options
 from handraise.ledger import Ledger
 from handraise.policy.config import parse_settings
@@ -115,6 +118,83 @@ def test_a_pattern_may_have_an_equals_sign() -> None:
     text = '[guards.a]\narguments = ["query=a=*"]'
     assert asked(text, {"query": "a=b"}) is not None
     assert asked(text, {"query": "a"}) is None
+
+
+TYPED = '[guards.a]\ntyped = "path"'
+PLAIN = '[guards.a]\nhint = "any"'
+
+
+@pytest.mark.parametrize(
+    ("text", "content", "answer", "reason"),
+    [
+        (PLAIN, {"confirm": True}, Accepted({"confirm": True}), ""),
+        (PLAIN, {"confirm": False}, Declined(by="answer"), ""),
+        (PLAIN, {}, Declined(by="answer"), ""),
+        (PLAIN, None, Declined(by="answer"), ""),
+        (TYPED, {"typed": "a"}, Accepted({"typed": "a"}), ""),
+        (TYPED, {"typed": "b"}, Declined(by="answer"), "This is not what had to be typed."),
+        (TYPED, {"confirm": True}, Declined(by="answer"), "This is not what had to be typed."),
+    ],
+)
+def test_an_answer_that_is_no_yes_counts_as_a_no(
+    text: str, content: dict[str, Any] | None, answer: Any, reason: str
+) -> None:
+    found = asked(text, {"path": "a"})
+    assert found is not None
+    given = Decision(Accepted(content), desk="web")
+    read = found.read(given)
+    assert (read.answer, read.reason, read.desk) == (answer, reason, "web")
+    assert mistyped(read) is bool(reason)
+    for other in (Decision(Declined()), Decision(Cancelled(), reason="This is not what had to be typed.")):
+        assert found.read(other) == other
+        assert not mistyped(other)
+
+
+NO_ANSWER = "no_answer: a guard of the user's asks first, and there is no answer ({})"
+
+
+@pytest.mark.parametrize(
+    ("decision", "told"),
+    [
+        (Decision(Accepted({"confirm": True})), None),
+        (Decision(Accepted({"confirm": False})), NO_ANSWER.format("nobody answered")),
+        (Decision(Accepted(None)), NO_ANSWER.format("nobody answered")),
+        (Decision(Declined()), "user_declined: the user declined this call of remove"),
+        (Decision(Declined(by="answer")), "user_declined: the user declined this call of remove"),
+        (
+            Decision(Declined(by="answer"), reason="This is not what had to be typed."),
+            "not_confirmed: the user did not type what had to be typed for a yes",
+        ),
+        (
+            Decision(Cancelled(), desk="web"),
+            "user_cancelled: the user dismissed the question without deciding",
+        ),
+        (Decision(Cancelled()), NO_ANSWER.format("nobody answered")),
+        (Decision(Cancelled(), desk="web", reason="too late"), NO_ANSWER.format("too late")),
+        (None, NO_ANSWER.format("nobody could be asked")),
+    ],
+)
+@pytest.mark.parametrize("known", [True, False], ids=["asked", "not asked"])
+def test_whatever_is_no_yes_ends_the_call_with_a_sentence(
+    decision: Decision | None, told: str | None, known: bool
+) -> None:
+    call = Call(request(7, "tools/call", {"name": "remove", "arguments": {}}), None, None, 7)
+    ended = refusal(asked(PLAIN, {}) if known else None, decision, call)
+    if told is None and known:
+        assert ended is None
+        return
+    text = (
+        f"{told or NO_ANSWER.format('nobody answered')}. The call did not reach the server; nothing was done."
+    )
+    assert ended is not None
+    assert (ended.id, ended.result) == (
+        7,
+        {
+            "content": [{"type": "text", "text": text}],
+            "isError": True,
+            "_meta": {CATEGORY: text.partition(":")[0]},
+        },
+    )
 
 
 async def test_a_silent_tool_waits_for_the_user_and_then_runs(revision: Revision) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -31,9 +31,9 @@ class Rule:
 
     name: str
     guard: Guard
-    servers: tuple[str, ...] = ()
-    count: str = ""
-    quiet: Quiet = field(default_factory=lambda: Quiet(0.0, time.monotonic))
+    servers: tuple[str, ...]
+    count: str
+    quiet: Quiet
 
     def is_for(self, server: str) -> bool:
         """Whether the tools of this server are guarded; servers are named, or chosen by pattern."""
@@ -41,8 +41,7 @@ class Rule:
 
     def counting(self, arguments: Mapping[str, Any]) -> tuple[Guard, int | None]:
         """The guard for a call with these arguments, and the count. What cannot be counted is asked about, too."""
-        count = counted(arguments, self.count) if self.count else None
-        if count is not None or not self.guard.needs_count:
+        if (count := counted(arguments, self.count)) is not None:
             return self.guard, count
         typed = None if self.guard.typed == "count" else self.guard.typed
         message = self.guard.message.replace("{count}", "an unknown number of")
