@@ -424,22 +424,51 @@ async def test_an_argument_that_was_left_out_is_shown_and_guarded_as_it_will_be_
     ]
 
 
+async def test_an_argument_that_was_sent_is_shown_whatever_it_became(revision: Revision) -> None:
+    server = Handraise().install(MCPServer("files"))
+
+    @server.tool()
+    @guard("Move?", arguments={"where": "/x*"})
+    async def move(where: Path, depth: Depth) -> str:
+        return f"{where} {depth.levels}"
+
+    person = Person(YES)
+    async with connect(server, revision, person) as client:
+        told = await client.call_tool("move", {"where": "/x/y", "depth": {"levels": 8}})
+    assert text_of(told) == "/x/y 8"
+    assert '- where: /x/y\n- depth: {"levels": 8}\n' in person.messages[0]
+
+
 async def test_what_a_lowlevel_handler_hands_over_by_other_names_is_shown_and_its_own_objects_are_not(
     revision: Revision,
 ) -> None:
+    class Group:
+        def __repr__(self) -> str:
+            return "a group"
+
     @guard("Go?")
     def work(
-        text: str, n: int, f: float, several: list[int], named: dict[str, int], none: None, *, own: object
+        text: str,
+        n: int,
+        f: float,
+        several: list[int],
+        named: dict[str, int],
+        none: None,
+        more: str | None = None,
+        *,
+        group: Group,
+        own: object,
     ) -> str:
         return f"worked {text}"
 
     async def body(**sent: Any) -> Any:
-        return await work(sent["group"], 1, 1.5, [2], {"a": 3}, None, own=object())
+        return await work(sent["group"], 1, 1.5, [2], {"a": 3}, None, "m", group=Group(), own=object())
 
     person = Person(YES)
     assert (await ask_for(with_tool("lowlevel", body), revision, person))[0] == "worked old"
-    shown = '- text: old\n- n: 1\n- f: 1.5\n- several: [2]\n- named: {"a": 3}\n- none: null\n\n'
-    assert person.messages[0].startswith(f"Go?\n\nTool: delete_contacts\nArguments:\n{shown}")
+    plain = '- text: old\n- n: 1\n- f: 1.5\n- several: [2]\n- named: {"a": 3}\n- none: null\n- more: m\n'
+    shown = f"Go?\n\nTool: delete_contacts\nArguments:\n{plain}- group: a group\n\n"
+    assert person.messages[0].startswith(shown)
 
 
 async def test_a_resource_is_guarded_like_a_tool(revision: Revision) -> None:
@@ -468,9 +497,9 @@ async def test_functions_of_the_author_may_be_async_and_get_what_they_name(revis
     async def how_many(group: str, deep: bool) -> int:
         return len(group) if deep else 1
 
-    async def when(**everything: Any) -> bool:
-        given.append(everything)
-        return bool(everything["group"] != "new")
+    async def when(group: str, **others: Any) -> bool:
+        given.append({"group": group, **others})
+        return group != "new"
 
     async def still(most: int = 3) -> bool:
         return len(ran) < most

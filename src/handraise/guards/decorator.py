@@ -115,7 +115,7 @@ def _plain(signature: inspect.Signature, given: Mapping[str, Any]) -> dict[str, 
     """The tool's own arguments as plain data: those that were sent, and those that the author's defaults fill in."""
     sent = (current_call().ctx.params or {}).get("arguments") or {}
     return {
-        name: to_jsonable_python(value, fallback=repr, inf_nan_mode="strings")
+        name: to_jsonable_python(value, fallback=repr)
         for name, value in given.items()
         if name in sent or _is_own(value, signature.parameters[name].default)
     }

@@ -153,7 +153,8 @@ async def test_what_cannot_be_read_or_estimated_is_refused(duck: Any, revision: 
     }.items():
         told, found = await server.call(statement, revision, Person())
         assert found == category
-        assert told.startswith(f"{category}: ")
+        assert told.startswith(f"{category}: this statement does not run. ")
+        assert ("The guard cannot tell what it does. It" in told) is (category == "cannot_parse")
     assert server.ran == []
 
 
