@@ -327,15 +327,52 @@ async def test_postgres_estimates_and_never_runs(pg: psycopg.AsyncConnection[Any
 
 
 @pytest.mark.stranger
+async def test_postgres_tells_of_tables_of_every_kind_and_of_nothing_that_is_gone(
+    pg: psycopg.AsyncConnection[Any],
+) -> None:
+    await pg.execute(
+        "CREATE TYPE place AS (street TEXT, email TEXT); ALTER TYPE place DROP ATTRIBUTE email;"
+        "CREATE TABLE stays(id INT, email TEXT, at place, note TEXT DEFAULT 'email', CHECK (id > 0));"
+        "ALTER TABLE stays DROP COLUMN email;"
+        "CREATE TABLE trips(id INT, guest people) PARTITION BY LIST (id);"
+        "CREATE TABLE trips_1 PARTITION OF trips FOR VALUES IN (1) PARTITION BY LIST (id);"
+        "CREATE TABLE trips_1_1 PARTITION OF trips_1 FOR VALUES IN (1);"
+        "CREATE FOREIGN DATA WRAPPER nothing; CREATE SERVER far FOREIGN DATA WRAPPER nothing;"
+        "CREATE FOREIGN TABLE leads(id INT, email TEXT) SERVER far"
+    )
+    schema = await Postgres(pg).schema()
+    await pg.execute("DROP FOREIGN DATA WRAPPER nothing CASCADE")
+    found = {path: each for each in schema.relations if (path := each.path)[0] == "guarded"}
+    stays, trips = found["guarded", "stays"], found["guarded", "trips"]
+    assert (stays.columns, stays.computed) == (("id", "at", "note"), ())
+    assert [(field.column, field.name) for field in stays.fields] == [("at", "street")]
+    assert {field.name for field in trips.fields} == {"id", "name", "email", "born", "city", "größe"}
+    assert found["guarded", "leads"].columns == ("id", "email")
+    assert set(trips.parts) == {("guarded", "trips_1"), ("guarded", "trips_1_1")}
+    assert set(found["guarded", "trips_1_1"].part_of) == {("guarded", "trips"), ("guarded", "trips_1")}
+    assert found["guarded", "trips_1"].part_of == (("guarded", "trips"),)
+    assert schema.functions == {"leak"}
+    assert not [each for each in schema.relations if each.path[0] in ("pg_catalog", "information_schema")]
+
+
+@pytest.mark.stranger
 async def test_comments_on_columns_are_a_catalogue(pg: psycopg.AsyncConnection[Any]) -> None:
     await pg.execute("COMMENT ON COLUMN people.city IS 'where they live; personal: location, contact'")
-    await pg.execute("COMMENT ON COLUMN people.id IS 'a number'")
+    await pg.execute("COMMENT ON COLUMN people.id IS 'a number, impersonal'")
+    await pg.execute(
+        "COMMENT ON COLUMN people.born IS 'PERSONAL'; COMMENT ON COLUMN crm.leads.id IS 'personal'"
+    )
+    await pg.execute("CREATE TABLE leads(id INT)")
     engine = Postgres(pg)
     guard = SqlGuard(engine, await engine.comments())
-    assert [tags for _, tags in (await guard.judge("SELECT city FROM people")).columns] == [
-        ("location", "contact")
-    ]
-    assert not (await guard.judge("SELECT id FROM people")).asks
+    for statement, expected in {
+        "SELECT city FROM people": [("guarded.people.city", ("location", "contact"))],
+        "SELECT born FROM people": [("guarded.people.born", ("personal",))],
+        "SELECT id FROM people": [],
+        "SELECT id FROM crm.leads": [("crm.leads.id", ("personal",))],
+        "SELECT id FROM guarded.leads": [],
+    }.items():
+        assert list((await guard.judge(statement)).columns) == expected, statement
 
 
 @pytest.mark.stranger
