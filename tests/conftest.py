@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from functools import cache
 from pathlib import Path
 from ssl import SSLContext
@@ -82,6 +83,17 @@ def programs() -> Iterator[Path]:
         yield ours
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect tests without looking for garbage, of which there is none: that took as long as all the rest of it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave the oldest revision to `make test`: the inner loop has the one after it, which differs least from it."""
     for item in items:
@@ -91,14 +103,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what was shown; with whom, only when they took part."""
+    """Say what is shown, unless some tests were left out; with whom, only when they took part."""
     reports = [
         report
         for outcome in ("passed", "failed")
         for report in terminalreporter.stats.get(outcome, ())
         if report.when == "call"
     ]
-    terminalreporter.write_line(summary.requirements())
+    if not terminalreporter.config.option.markexpr:
+        terminalreporter.write_line(summary.requirements())
     for line in summary.scenarios((report.nodeid, report.outcome) for report in reports):
         terminalreporter.write_line(line)
     for name, text in (pair for report in reports for pair in report.user_properties):
