@@ -247,23 +247,50 @@ async def test_a_statement_that_names_what_is_not_known_is_read_anew_once(duck: 
     assert engine.looks == 3
 
 
-async def test_a_yes_is_used_after_another_look_and_what_changes_something_is_followed_by_one(
+async def test_what_is_looked_up_before_a_change_has_run_is_not_remembered(
+    duck: Any, revision: Revision
+) -> None:
+    """Between the yes and its use another call may look, and would see the view as it was."""
+    guard = SqlGuard(DuckDB(duck), CATALOGUE, clock=Clock())
+    ran: list[str] = []
+    app = Handraise().install(MCPServer("warehouse"))
+
+    @app.tool()
+    async def change(sql: str) -> str:
+        statement = await guard.approve(sql)
+        assert not (await guard.judge("SELECT id FROM contacts")).asks  # another call
+        duck.execute(statement)
+        ran.append(statement)
+        return "changed"
+
+    async with connect(app, revision, Person(YES)) as client:
+        await client.call_tool("change", {"sql": "CREATE OR REPLACE VIEW contacts AS SELECT leak(1) AS id"})
+    assert len(ran) == 1
+    assert (await guard.judge("SELECT id FROM contacts")).functions == ("leak",)
+
+
+async def test_a_yes_is_used_after_another_look_and_what_changes_something_is_followed_by_some(
     duck: Any,
 ) -> None:
-    engine = Looking(duck)
-    server = Server(SqlGuard(engine, CATALOGUE, clock=Clock()), duck)
+    engine, clock = Looking(duck), Clock()
+    server = Server(SqlGuard(engine, CATALOGUE, clock=clock), duck)
     looks = []
-    for statement, person in (
-        ("SELECT id FROM orders", Person()),
-        ("SELECT email FROM people", Person(YES)),
-        ("SELECT id FROM orders", Person()),
-        ("CREATE OR REPLACE VIEW contacts AS SELECT id FROM people", Person(YES)),
-        ("SELECT id FROM orders", Person()),
-        ("SELECT id FROM orders", Person()),
+    for passed, statement, person in (
+        (0, "SELECT id FROM orders", Person()),
+        (0, "SELECT email FROM people", Person(YES)),
+        (0, "SELECT id FROM orders", Person()),
+        (0, "CREATE OR REPLACE VIEW contacts AS SELECT id FROM people", Person(YES)),
+        (0, "SELECT id FROM orders", Person()),
+        (4.9, "SELECT id FROM orders", Person()),
+        (5, "SELECT id FROM orders", Person()),
+        (5, "SELECT leak(1)", Person(YES)),
+        (9.9, "SELECT id FROM orders", Person()),
+        (10, "SELECT id FROM orders", Person()),
     ):
+        clock.now = 100.0 + passed
         assert (await server.call(statement, REVISIONS[-1], person))[1] is None
         looks.append(engine.looks)
-    assert looks == [1, 2, 2, 3, 4, 4]
+    assert looks == [1, 2, 2, 3, 4, 5, 5, 6, 7, 7]
 
 
 async def test_a_view_that_another_redefined_is_refused_when_the_plan_tells(duck: Any) -> None:

@@ -35,7 +35,8 @@ class SqlGuard:
     - `catalogue`: which columns hold personal data.
     - `rows`: above how many rows a person is asked.
     - `keep_schema`: for how many seconds what the engine has is remembered. It is looked up anew before a yes is
-      used, after anything but a read, and when a statement names what is not known; 0 looks it up each time.
+      used, when a statement names what is not known, and each time for as long after anything but a plain read was
+      approved; 0 looks it up each time.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class SqlGuard:
         self._clock = clock
         self._reader: Reader | None = None
         self._until = 0.0
+        self._settled = 0.0
 
     async def approve(self, statement: str, *, also: str | None = None) -> str:
         """Return the very statement when it may run; run that, and nothing else.
@@ -74,13 +76,15 @@ class SqlGuard:
                 verdict = later  # the world has changed meanwhile, and it reaches more now
         except GuardRefused as error:
             end_with(error)
-        if verdict.kinds != {"read"}:
-            self._reader = None
+        if verdict.kinds != {"read"} or verdict.functions:
+            self._settled = (
+                self._clock() + self._keep
+            )  # it runs from now on: who looks meanwhile may look too soon
         return statement
 
     async def judge(self, statement: str, *, fresh: bool = False) -> Verdict:
         """What speaks for a question. Raises `GuardRefused` when that cannot be told."""
-        known = self._reader if not fresh and self._clock() < self._until else None
+        known = self._reader if not fresh and self._settled <= self._clock() < self._until else None
         try:
             reader = known or await self._look_up()
             reading = reader.read(statement)
