@@ -152,17 +152,18 @@ async def test_a_call_that_ran_after_a_yes_is_ambiguous_to_another_process(
     assert ran == ["a"]
 
 
-NORTH_ONLY = rules('[guards.mine]\nservers = ["north"]\ntools = ["buy"]\nhint = "any"')
-
-
-async def test_a_guard_knows_its_server_behind_several_and_the_tools_own_name(revision: Revision) -> None:
+@pytest.mark.parametrize("tool", ["buy", "north_buy"])
+async def test_a_guard_knows_its_server_behind_several_and_both_names_of_a_tool(
+    revision: Revision, tool: str
+) -> None:
     """Both have a tool `buy`, so that the client knows it as `north_buy`; nothing was listed yet."""
+    guards = rules(f'[guards.mine]\nservers = ["north"]\ntools = ["{tool}"]\nhint = "any"')
     script = [
-        Line("decline", message="Tool: buy", repeat=True),
+        Line("decline", message=f"Tool: {tool}", repeat=True),
         Line("accept", {"answer": "3"}, message="south", repeat=True),
     ]
     async with (
-        two_shops(script, guards=NORTH_ONLY) as (seen, connected, links),
+        two_shops(script, guards=guards) as (seen, connected, links),
         connected(revision) as client,
     ):
         refused = await client.session.call_tool("north_buy", {"item": "tea"})

@@ -405,6 +405,29 @@ async def test_who_mistypes_is_asked_again_with_the_reason_three_times_at_most(
     assert [message for message in again if message != f"{first}\n\n{reason}"] == []
 
 
+async def test_after_anything_else_the_user_is_asked_at_once(revision: Revision) -> None:
+    ran: list[int] = []
+    script = [Line("cancel"), Line("accept", {"typed": "2"}), Line("decline")]
+    async with (
+        gateway(server=many(ran), guards=rules(MANY), script=script) as (seen, connect),
+        connect(revision) as client,
+    ):
+        found = [await client.call_tool("remove", {"paths": [name] * 2}) for name in "abc"]
+    assert [(each.meta or {}).get(CATEGORY) for each in found] == ["user_cancelled", None, "user_declined"]
+    assert (ran, len(seen.desk.seen)) == ([2], 3)
+
+
+async def test_a_guard_that_cannot_ask_lets_nothing_pass(
+    revision: Revision, caplog: pytest.LogCaptureFixture
+) -> None:
+    ran: list[int] = []
+    typed = rules('[guards.a]\ntyped = "paths"')
+    async with gateway(server=many(ran), guards=typed) as (_, connect), connect(revision) as client:
+        result = await client.call_tool("remove", {"paths": ["a"]})
+    assert ((result.meta or {})[CATEGORY], ran) == ("no_answer", [])
+    assert "a guard could not ask: the argument 'paths' is to be typed" in caplog.text
+
+
 @pytest.mark.parametrize("no", [Line("decline"), ALWAYS], ids=["decline", "mistyped"])
 async def test_after_a_no_there_is_a_pause(revision: Revision, no: Line) -> None:
     ran: list[int] = []

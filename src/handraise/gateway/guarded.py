@@ -44,7 +44,7 @@ class Guarded:
                 said = tool.get("annotations")
                 self._hints[name] = said if isinstance(said, dict) else {}
 
-    async def refusal(self, call: Call, place: Place, *, again: bool = False) -> Message | None:
+    async def refusal(self, call: Call, place: Place, *, again: bool) -> Message | None:
         """What the client gets instead of a result; None when the call may go to its server.
 
         `again`: a guard asked about it in a process that is gone, so that without a guard it does not go either.
@@ -73,8 +73,6 @@ class Guarded:
 
     async def _question(self, call: Call, place: Place) -> Asked | None:
         rules = await self._home.guards()
-        if not rules:
-            return None
         from handraise.gateway.guarding import question_for, require_one_meaning
 
         require_one_meaning(call.message.raw)
