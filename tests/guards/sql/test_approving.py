@@ -383,6 +383,25 @@ async def test_postgres_tells_of_tables_of_every_kind_and_of_nothing_that_is_gon
 
 
 @pytest.mark.stranger
+async def test_what_postgres_objects_to_is_one_line_and_leaves_your_transaction_as_it_was(
+    pg: psycopg.AsyncConnection[Any], postgres_server: PostgresServer
+) -> None:
+    async with await psycopg.AsyncConnection.connect(postgres_server.url()) as mine:
+        await mine.execute("SET search_path = guarded")
+        await mine.execute("INSERT INTO orders VALUES (0, 0, 0, 'mine')")
+        guard = SqlGuard(Postgres(mine), CATALOGUE)
+        with pytest.raises(GuardRefused, match=r"cannot_estimate: .* does not exist") as caught:
+            await guard.judge("SELECT nothing_like_it FROM orders")
+        assert "\n" not in str(caught.value)
+        found = await (await mine.execute("SELECT count(*) FROM orders WHERE name = 'mine'")).fetchall()
+        assert found == [(1,)]
+        await mine.rollback()
+    for known in (guard, SqlGuard(Postgres(mine), CATALOGUE)):
+        with pytest.raises(GuardRefused, match=r"cannot_estimate: .*the connection is closed"):
+            await known.judge("SELECT id FROM orders")
+
+
+@pytest.mark.stranger
 async def test_comments_on_columns_are_a_catalogue(pg: psycopg.AsyncConnection[Any]) -> None:
     await pg.execute("COMMENT ON COLUMN people.city IS 'where they live; personal: location, contact'")
     await pg.execute("COMMENT ON COLUMN people.id IS 'a number, impersonal'")

@@ -79,8 +79,8 @@ class Postgres:
 
     async def schema(self) -> Schema:
         """Tables, views and functions outside of the system's own schemas."""
-        self._require_standard_strings()
         with _telling():
+            self._require_standard_strings()
             async with self._connection.cursor() as cursor:
                 found = await (await cursor.execute(_RELATIONS)).fetchall()
                 parts = await (await cursor.execute(_PARTS)).fetchall()
@@ -121,8 +121,8 @@ class Postgres:
 
     async def estimate(self, statement: str) -> Estimate:
         """The most rows of any step, and the tables that the plan reads."""
-        self._require_standard_strings()
         with _telling():
+            self._require_standard_strings()
             async with self._connection.transaction(), self._connection.cursor() as cursor:
                 # Prepared, because the server then takes one statement only: behind EXPLAIN a second one would run.
                 text = f"EXPLAIN (FORMAT JSON, VERBOSE) {statement}".encode()
