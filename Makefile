@@ -4,6 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 NPM    := tests/strangers/node_modules/.ready
+PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal# three workers for two cores: a third of their time is waiting
 OLD    := $(patsubst tests/strangers/old_sdk/mcp-%.txt,tests/strangers/old_sdk/.venv-%/.ready,$(wildcard tests/strangers/old_sdk/mcp-*.txt))
 
 unexport PYTHONDONTWRITEBYTECODE # where it is set, each of the hundreds of processes that tests start would compile all anew
@@ -45,14 +46,14 @@ demo: $(READY) ## a tour of a few minutes, in a temporary folder
 test: setup lint ## everything: style, types, every test, strangers included
 	@$(MAKE) --no-print-directory --jobs=2 types tests
 
-tests: $(READY) # three workers for two cores: a third of their time is waiting for other programs
-	$(BIN)/python -m pytest -n 3 --dist worksteal $(TESTS)
+tests: $(READY)
+	$(PYTEST) $(TESTS)
 
 check: $(READY) lint ## the inner loop, in a minute: all but slow tests and strangers
 	@$(MAKE) --no-print-directory --jobs=2 types inner
 
 inner: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not stranger and not slow' --hypothesis-profile inner $(TESTS)
+	$(PYTEST) -m 'not stranger and not slow' --hypothesis-profile inner $(TESTS)
 
 soak: $(READY) ## ten minutes of kills and restarts; SEED=n SECONDS=n
 	HANDRAISE_SOAK=$(or $(SECONDS),600) HANDRAISE_SEED=$(or $(SEED),1) $(BIN)/python -m pytest tests/stores/test_two_nodes_campaign.py

@@ -29,10 +29,11 @@ import handraise
 from handraise import Handraise, ask
 from handraise.errors import HandraiseError
 
+pytestmark = pytest.mark.slow
+
 NAMES = [name for _, names in SECTIONS.values() for name in names] + list(ELSEWHERE)
 
 
-@pytest.mark.slow
 @pytest.mark.shows("T1")
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_what_the_code_makes_of_it(name: str) -> None:

@@ -18,6 +18,7 @@ def _blocks(language: str) -> list[object]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "index"), _blocks("python"))
 def test_a_python_snippet_runs(page: Page, index: int) -> None:
     run_python(page, index)

@@ -28,6 +28,8 @@ from handraise.questions import Accepted, FormQuestion, UrlQuestion
 from handraise.revisions import Revision
 from server import make_server
 
+pytestmark = pytest.mark.slow
+
 SERVER = ROOT / "examples" / "notes" / "server.py"
 YES = Line("accept", {"confirm": True})
 

@@ -107,7 +107,7 @@ class Node:
 Start = Callable[..., Awaitable[Node]]
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", pytest.param("sqlite", marks=pytest.mark.slow)])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[MemoryStore | SqliteStore]:
     store = MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "store.db")
     yield store

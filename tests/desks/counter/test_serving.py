@@ -27,6 +27,8 @@ from handraise.forms import Flag, Form, Text
 from handraise.policy.secrets import SecretFinding
 from handraise.questions import Accepted, Cancelled, Declined, Person
 
+pytestmark = pytest.mark.slow
+
 NAME = Form.by_hand(Text("name", min_length=2, default="Ada"))
 DECLINE = {"action": "decline"}
 
@@ -71,7 +73,7 @@ async def open_office(directory: Path, person: Person | None = None) -> AsyncIte
         await asyncio.gather(*office.asked, return_exceptions=True)
 
 
-@pytest.fixture(params=["socket", pytest.param("port", marks=pytest.mark.slow)])
+@pytest.fixture(params=["socket", "port"])
 async def office(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Office]:
     """Once over a Unix socket, and once over a port, as where the path is too long for a socket."""
     directory = tmp_path / ("run" if request.param == "socket" else "x" * 120)
