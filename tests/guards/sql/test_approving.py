@@ -12,7 +12,7 @@ import pytest
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from tests.guards.sql.test_corpus import CATALOGUE, CORPUS, SCHEMA
-from tests.postgres import PostgresServer, running_postgres
+from tests.postgres import PostgresServer
 from tests.server.peers import CANCEL, DECLINE, REVISIONS, Person, accept, connect, text_of
 from tests.server.rounds import by_hand
 
@@ -52,12 +52,6 @@ def duck() -> Iterator[duckdb.DuckDBPyConnection]:
         connection.execute(TABLES + VIEWS + fill("range(2000) t(i)"))
         connection.execute("CREATE MACRO leak(x) AS x")
         yield connection
-
-
-@pytest.fixture(scope="module")
-def postgres_server() -> Iterator[PostgresServer]:
-    with running_postgres() as server:
-        yield server
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from tests.guards.sql.statements import Statements, nearly_plain
 from tests.guards.sql.test_approving import TABLES, VIEWS
 from tests.guards.sql.test_corpus import CATALOGUE
-from tests.postgres import running_postgres
+from tests.postgres import PostgresServer
 
 from handraise.guards.sql import DuckDB, Postgres
 from handraise.guards.sql.parsing import Unreadable
@@ -67,26 +67,23 @@ async def test_on_duckdb() -> None:
 
 @pytest.mark.slow
 @pytest.mark.stranger
-async def test_on_postgres() -> None:
-    with running_postgres() as server:
-        urls = {"one": server.new_database(), "other": server.new_database()}
-        for url, mark, factor in zip(urls.values(), ("a", "bbb"), (1, 3), strict=True):
-            with psycopg.connect(url, autocommit=True) as connection:
-                connection.execute(
-                    (TABLES + VIEWS + data(mark, factor, "generate_series(0, 5) t(i)")).encode()
-                )
-        async with await psycopg.AsyncConnection.connect(urls["one"]) as connection_:
-            reader = Reader("postgres", await Postgres(connection_).schema(), CATALOGUE)
-        with (
-            psycopg.connect(urls["one"], autocommit=True) as one,
-            psycopg.connect(urls["other"], autocommit=True) as other,
-        ):
-            connections = {"one": one, "other": other}
+async def test_on_postgres(postgres_server: PostgresServer) -> None:
+    urls = {"one": postgres_server.new_database(), "other": postgres_server.new_database()}
+    for url, mark, factor in zip(urls.values(), ("a", "bbb"), (1, 3), strict=True):
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute((TABLES + VIEWS + data(mark, factor, "generate_series(0, 5) t(i)")).encode())
+    async with await psycopg.AsyncConnection.connect(urls["one"]) as connection_:
+        reader = Reader("postgres", await Postgres(connection_).schema(), CATALOGUE)
+    with (
+        psycopg.connect(urls["one"], autocommit=True) as one,
+        psycopg.connect(urls["other"], autocommit=True) as other,
+    ):
+        connections = {"one": one, "other": other}
 
-            def run(which: str, text: str) -> list[str] | None:
-                try:
-                    return sorted(map(repr, connections[which].execute(text.encode()).fetchall()))
-                except psycopg.Error:
-                    return None
+        def run(which: str, text: str) -> list[str] | None:
+            try:
+                return sorted(map(repr, connections[which].execute(text.encode()).fetchall()))
+            except psycopg.Error:
+                return None
 
-            assert compare(reader, "postgres", run) > 10
+        assert compare(reader, "postgres", run) > 10
