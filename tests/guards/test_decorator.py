@@ -186,6 +186,12 @@ async def test_few_are_deleted_without_a_question(revision: Revision) -> None:
     ] == "deleted old"
 
 
+async def test_none_at_all_is_a_count_like_any_other() -> None:
+    person = Person(YES)
+    told, _ = await ask_for(with_tool("MCPServer", guarded(Book(0))), REVISIONS[-1], person)
+    assert (told, person.messages[0][:17]) == ("deleted old", "Delete 0 contacts")
+
+
 async def test_when_the_count_changed_the_person_is_asked_again(revision: Revision) -> None:
     book = Book(47)
 
