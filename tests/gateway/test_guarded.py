@@ -121,6 +121,7 @@ async def test_a_call_whose_guard_is_gone_after_a_restart_ends_without_running(
         ended = await later.call_tool("handraise_resume", {"ticket": ticket})
         assert ended.is_error
         assert (ended.meta or {})[CATEGORY] == "no_answer"
+        assert "is not there any more, and they had not answered" in text_of(ended)
         assert ran == []
         assert text_of(await later.call_tool("remove", {"path": "a"})) == "removed"
 
