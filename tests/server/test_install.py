@@ -234,6 +234,7 @@ def test_the_private_names_of_the_sdk_that_we_touch_are_where_we_expect_them() -
         "self._audience =",
         "def _seal(",
         "self._seal(ctx, state, binding)",
+        "def _seal_result(",
     ):
         assert name in boundary
     connection = Connection.for_loop(mock.Mock())

@@ -61,12 +61,7 @@ class Body:
         """Run in a task of its own, at once until it waits for something; what the request gets that began it."""
         task = self.begin(work, context)
         run_now(task)
-        conversation = self._conversation
-        if conversation is None:
-            if task.done():
-                return task
-            conversation = self.conversation
-        return conversation.begun()
+        return task if self._conversation is None and task.done() else self.conversation.begun()
 
     def returned(self, result: Json) -> Json:
         """What becomes of what the work gave although its `ending` was raised. Raises what the request gets instead."""

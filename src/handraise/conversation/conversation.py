@@ -18,7 +18,7 @@ from handraise.conversation.digest import digest
 from handraise.conversation.eagerness import run_now
 from handraise.conversation.journal import Journal
 from handraise.conversation.records import Binding, Entry, Json, Outcome, RoundRecord
-from handraise.conversation.rounds import TOKEN_PREFIX, Asked, Round
+from handraise.conversation.rounds import TOKEN_PREFIX, Asked, Ready, Round
 from handraise.conversation.states import TRANSITIONS, State
 from handraise.errors import Expired, HandraiseError, StoreError, UsageError, Withdrawn
 
@@ -365,7 +365,8 @@ class Conversation:
         """What the request gets that began the body. Raises what the body raised."""
         first, self._first = self._first, None
         assert first is not None
-        return self.wait(first)
+        outcome = first.outcome
+        return self.wait(first) if outcome is None or outcome.kind == "error" else Ready(outcome.value)
 
     async def wait(self, round_: Round) -> Json:
         """Wait until the round goes on, and give its wire result. Raises what the body raised."""

@@ -4,14 +4,21 @@ A body that never asks is over by the time its request looks, and each round of 
 loop less. (Python 3.12 can begin a task like this, and never go on with one.) Only asyncio's own loop lets us; on
 another one the task runs at the next turn, as every task does.
 
-Private names: `BaseEventLoop._ready`, `Handle._callback`, `Handle._run`. A test pins them.
+Private names: `BaseEventLoop._ready`, `Handle._callback`, `Handle._run`, and on Python 3.11, where `current_task` is
+written in Python, what it looks into. A test pins them.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
 from asyncio import _enter_task, _leave_task
+from collections.abc import Callable
 from typing import Any
+
+_running_in: Callable[[Any], asyncio.Task[Any] | None] = asyncio.current_task
+if sys.version_info < (3, 12):
+    _running_in = vars(asyncio.tasks)["_current_tasks"].get
 
 
 def run_now(task: asyncio.Task[Any]) -> None:
@@ -21,7 +28,7 @@ def run_now(task: asyncio.Task[Any]) -> None:
     if not ready or getattr(ready[-1]._callback, "__self__", None) is not task:
         return
     step = ready.pop()
-    running = asyncio.current_task(loop)
+    running = _running_in(loop)
     if running is None:
         step._run()
         return

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from handraise.conversation.records import Json, Outcome
 
@@ -56,6 +57,19 @@ class Asked:
         """Nobody waits for this question any more."""
         if not self.future.cancel() and not self.future.cancelled():
             self.future.exception()  # seen, so that asyncio does not report it as lost
+
+
+class Ready:
+    """What a request gets, and need not wait for."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Json) -> None:
+        self.value = value
+
+    def __await__(self) -> Generator[Any, None, Json]:
+        return self.value
+        yield  # never: an awaitable is a generator
 
 
 _NOTHING: Mapping[str, Json] = MappingProxyType({})

@@ -174,8 +174,7 @@ def _wrapped(
 
     @asynccontextmanager
     async def lifespan(server: Server[Any]) -> AsyncIterator[Any]:
-        low.middleware.remove(asking)
-        low.middleware.append(asking)  # right around the handler, whatever was added since
+        asking.go_last(low.middleware)  # right around the handler, whatever was added since
         await runtime.tools.put_in_place()
         async with authors(server) as state, runtime.running():
             yield state

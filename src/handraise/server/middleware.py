@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.request_state import RequestStateBoundary
 
 from handraise.conversation import TOKEN_PREFIX
+from handraise.conversation.rounds import Ready
 from handraise.errors import HandraiseError
 from handraise.revisions import Revision
 from handraise.server.calls import CURRENT, Context
@@ -32,25 +34,41 @@ _NO_PARAMS: Mapping[str, Any] = {}
 class AskingMiddleware:
     """Runs each handler so that it can ask: inline on the legacy revisions, in a task of its own on the modern one.
 
-    It goes last, right around the handler, so that the author's own middleware sees every round.
+    It goes last, right around the handler, so that the author's own middleware sees every round. What it does in the
+    place of the SDK's `boundary`, if that is next to it, costs nothing for a call that does not ask.
     """
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+        self._boundary: OwnBoundary | None = None
+
+    def go_last(self, chain: list[Any]) -> None:
+        """Be the last in a chain, and stand for the boundary if that would be right before."""
+        at = chain.index(self)
+        chain[at : at + 1] = [] if self._boundary is None else [self._boundary]
+        self._boundary = chain.pop() if chain and isinstance(chain[-1], OwnBoundary) else None
+        chain.append(self)
 
     def __call__(self, ctx: Context, call_next: CallNext) -> Any:
         """A plain function, so that what cannot ask passes without a frame of ours, and what does not with few."""
         revision = _REVISIONS.get(ctx.protocol_version)
         if ctx.method not in ASKING_METHODS or ctx.request_id is None or revision is None:
-            return call_next(ctx)
-        if revision is not Revision.JULY_2026:
-            return self._serve_legacy(LegacyCall(self._runtime, ctx, revision), call_next)
+            return call_next(ctx) if self._boundary is None else self._boundary(ctx, call_next)
         params = ctx.params or _NO_PARAMS
         state = params.get("requestState")
-        if state is not None and is_ours(state):
+        if state is not None and is_ours(state) and revision is Revision.JULY_2026:
             return self._resume(ctx, call_next, state)
-        call = ModernCall(self._runtime, private_copy(ctx), revision)
-        if state is None and "inputResponses" in params:
+        if state is not None and self._boundary is not None:
+            return self._boundary(ctx, lambda opened: self._start(opened, call_next, revision))
+        first = self._start(ctx, call_next, revision)
+        return first if self._boundary is None or _has_no_state(first) else self._boundary.seal(ctx, first)
+
+    def _start(self, ctx: Context, call_next: CallNext, revision: Revision) -> Awaitable[HandlerResult]:
+        """Begin a body, and give what comes of it first: a round, or the end of the call."""
+        if revision is not Revision.JULY_2026:
+            return self._serve_legacy(LegacyCall(self._runtime, ctx, revision), call_next)
+        call, params = ModernCall(self._runtime, private_copy(ctx), revision), ctx.params
+        if params is not None and "inputResponses" in params and params.get("requestState") is None:
             call.bring(params["inputResponses"])
         return call.start(call_next)
 
@@ -93,8 +111,23 @@ class OwnBoundary(RequestStateBoundary):
             return call_next(ctx)
         return super().__call__(ctx, call_next)
 
+    async def seal(self, ctx: Context, first: Awaitable[HandlerResult]) -> HandlerResult:
+        """What comes of a call that brought no state, with somebody else's state in it sealed."""
+        return self._seal_result(ctx, await first, None)
+
     def _seal(self, ctx: Context, state: str, binding: Any = None) -> str:
         return state if is_ours(state) else super()._seal(ctx, state, binding)
+
+
+def _has_no_state(first: Awaitable[HandlerResult]) -> bool:
+    """Whether a call has come to a round of ours, or to its end with a result that has nobody's state in it."""
+    if isinstance(first, asyncio.Task):
+        result = None if first.cancelled() or first.exception() is not None else first.result()
+    else:
+        result = first.value if isinstance(first, Ready) else None
+    if type(result) is not dict:
+        return False
+    return result.get("resultType") != "input_required" or is_ours(result.get("requestState"))
 
 
 def is_ours(state: object) -> TypeGuard[str]:
