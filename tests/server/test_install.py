@@ -26,6 +26,7 @@ from tests.server.peers import DECLINE, Person, accept, connect, text_of
 from handraise import Accepted, Handraise, UrlQuestion, ask
 from handraise.errors import SetupError
 from handraise.revisions import Revision
+from handraise.server.middleware import AskingMiddleware, OwnBoundary
 from handraise.server.rebind import private_copy
 from handraise.stores import MemoryStore, SqliteStore
 
@@ -255,6 +256,27 @@ def test_the_private_names_of_the_sdk_that_we_touch_are_where_we_expect_them() -
     assert "pending.send.send_nowait(outcome)" in dispatcher
     assert "_lowlevel_server" in vars(MCPServer("x"))
     assert "_mcp_server" in vars(FastMCP("x"))
+
+
+async def test_middleware_that_is_added_later_comes_between_the_boundary_and_us() -> None:
+    server = MCPServer("chain")
+    Handraise().install(server)
+    chain = server._lowlevel_server.middleware
+    seen: list[str] = []
+
+    async def authors(ctx: Any, call_next: Any) -> Any:
+        seen.append(ctx.method)
+        return await call_next(ctx)
+
+    for place in (Revision.JULY_2026, Revision.NOVEMBER_2025):
+        async with connect(server, place, Person()):
+            assert isinstance(chain[-1], AskingMiddleware)
+            assert not any(isinstance(each, RequestStateBoundary) for each in chain)
+    chain.append(authors)
+    async with connect(server, Revision.JULY_2026, Person()) as client:
+        assert [type(each) for each in chain[-3:]] == [OwnBoundary, type(authors), AskingMiddleware]
+        await client.list_tools()
+    assert "tools/list" in seen
 
 
 async def test_accepted_is_the_only_answer_with_data() -> None:
