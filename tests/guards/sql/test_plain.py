@@ -101,6 +101,8 @@ def test_nothing_that_runs_says_something_else_when_it_is_parsed(engine: duckdb.
         "SELECT p.avg(id) FROM people p",
         "SELECT p.row_to_json FROM people p",
         "SELECT p.id.x FROM people p",
+        "SELECT p.o.id FROM people p JOIN orders o ON o.id = p.id",
+        "SELECT x.id FROM people p",
         "SELECT min(*) FROM people",
         "SELECT min(*) FROM orders",
         "SELECT o.* FROM orders o JOIN people p ON p.id = o.id",
