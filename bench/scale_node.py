@@ -20,7 +20,7 @@ from handraise.conversation import Conversation
 from handraise.conversation.digest import digest
 from handraise.conversation.recorded import Record
 from handraise.stores.postgres import PostgresStore
-from handraise.testing.stores import ALICE, DEADLINE, NOW, YES, a_round
+from handraise.testing.made_up import ALICE, DEADLINE, NOW, YES, a_round
 
 KEYS = [b"k" * 32]
 BODY = b"x" * 400

@@ -10,7 +10,7 @@ from tests.postgres import PostgresServer, running_postgres
 
 from handraise.conversation.digest import digest
 from handraise.stores.postgres import PostgresStore
-from handraise.testing.stores import ALICE, LONG_AFTER, NOW, RESULT, YES, a_round
+from handraise.testing.made_up import ALICE, LONG_AFTER, NOW, RESULT, YES, a_round
 
 pytestmark = [pytest.mark.stranger, pytest.mark.anyio]
 

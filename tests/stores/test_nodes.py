@@ -17,7 +17,7 @@ from handraise.conversation import Conversation
 from handraise.errors import NotReplayable, StateRefused, StoreError
 from handraise.server.install import lowlevel_server
 from handraise.stores.postgres import migrations
-from handraise.testing.stores import a_round, consume
+from handraise.testing.made_up import a_round, consume
 
 pytestmark = [pytest.mark.stranger, pytest.mark.anyio]
 

@@ -21,7 +21,7 @@ from handraise.conversation import Entry, Flow, Outcome
 from handraise.conversation.digest import digest
 from handraise.errors import SetupError, StoreError
 from handraise.stores import SqliteStore
-from handraise.testing.stores import ALICE, LONG_AFTER, NOW, a_round, consume
+from handraise.testing.made_up import ALICE, LONG_AFTER, NOW, a_round, consume
 
 KEYS = [b"k" * 32]
 
@@ -381,7 +381,7 @@ FULL_DISK = """
     import asyncio, resource, signal, sys
     from handraise.errors import StoreError
     from handraise.stores import SqliteStore
-    from handraise.testing.stores import a_round, consume
+    from handraise.testing.made_up import a_round, consume
 
     async def main(path):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -476,7 +476,7 @@ async def test_what_one_process_writes_the_other_sees(tmp_path: Path) -> None:
 KILLED = """
     import asyncio, os, signal, sys
     from handraise.stores import SqliteStore
-    from handraise.testing.stores import a_round, consume, CHARGED
+    from handraise.testing.made_up import a_round, consume, CHARGED
 
     async def main(path):
         store = SqliteStore(path)

@@ -11,6 +11,7 @@ with contextlib.suppress(ImportError):
 
     pytest.register_assert_rewrite(
         "handraise.testing.stores",
+        "handraise.testing.flows",
         "handraise.testing.ledgers",
         "handraise.testing.sessions",
         "handraise.testing.tickets",

@@ -17,7 +17,7 @@ from handraise.conversation.recorded import Kept, Leaf, Record, Row, TreeState
 from handraise.conversation.records import Flow, Outcome
 from handraise.conversation.store import Store
 from handraise.errors import StoreError
-from handraise.testing.stores import ALICE, DEADLINE, MALLORY, NO, NOW, YES, a_round
+from handraise.testing.made_up import ALICE, DEADLINE, MALLORY, NO, NOW, YES, a_round
 
 
 def a_record(name: str = "one", *, open: bool = False, kept: bool = False) -> Record:

@@ -14,58 +14,30 @@ Times are made up: a store never looks at a clock of its own.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
 
 from handraise.conversation.digest import digest
-from handraise.conversation.records import Binding, Consumption, Entry, Flow, Json, Outcome, RoundRecord
+from handraise.conversation.records import Consumption, Entry, Flow, Outcome
 from handraise.conversation.store import Store
-from handraise.errors import StoreError
-
-NOW = 1_700_000_000.0
-DEADLINE = NOW + 300.0
-LONG_AFTER = NOW + 30 * 86_400.0
-
-ALICE = Binding("token:https://issuer:alice app", "tools/call", "transfer", digest({"amount": 5}))
-MALLORY = ALICE._replace(person="token:https://issuer:mallory app")
-
-QUESTION: Json = {"method": "elicitation/create", "params": {"mode": "form", "message": "Größe? 📏"}}
-YES: dict[str, Json] = {"size": {"action": "accept", "content": {"size": 4.5, "tags": ["a", "b"]}}}
-NO: dict[str, Json] = {"size": {"action": "decline"}}
-RESULT = Outcome("result", {"content": [{"type": "text", "text": "done ✓"}]})
-
-ANSWERED = Entry("answer", "name", "pin of name", {"action": "accept", "content": {"name": "Zoë"}})
-CHARGED = Entry("once", "charge", "", {"id": "ch_1", "cents": 500, "tags": [None, True]})
-
-
-def a_round(token: str = "hr1.first", *, conversation: str = "c1", number: int = 1) -> RoundRecord:
-    """A round as a server would open it."""
-    return RoundRecord(
-        token=token,
-        conversation=conversation,
-        number=number,
-        binding=ALICE,
-        deadline=DEADLINE,
-        questions={"size": QUESTION},
-        pins={"size": digest(QUESTION)},
-        handler="shop:order",
-        seed="q_7",
-    )
+from handraise.testing.flows import FlowContract
+from handraise.testing.made_up import (
+    ALICE,
+    ANSWERED,
+    CHARGED,
+    DEADLINE,
+    LONG_AFTER,
+    MALLORY,
+    NO,
+    NOW,
+    QUESTION,
+    RESULT,
+    YES,
+    a_round,
+    consume,
+    fails,
+)
 
 
-async def consume(
-    store: Store,
-    token: str = "hr1.first",
-    answers: dict[str, Json] | None = None,
-    *,
-    binding: Binding = ALICE,
-    now: float = NOW,
-) -> Consumption:
-    """Bring answers to a round, as a retry does."""
-    given = YES if answers is None else answers
-    return await store.consume(token, binding=binding, answers=given, digest=digest(given), now=now)
-
-
-class StoreContract:
+class StoreContract(FlowContract):
     """What every store promises. Subclass it, and give it a fixture `store`."""
 
     async def test_a_store_is_opened_more_than_once_and_tells_the_time(self, store: Store) -> None:
@@ -93,7 +65,7 @@ class StoreContract:
     async def test_a_token_is_opened_once(self, store: Store) -> None:
         await store.open_round(a_round())
         other = a_round(conversation="c2")._replace(binding=MALLORY, questions={})
-        assert await _fails(store.open_round(other))
+        assert await fails(store.open_round(other))
         assert await store.find_round("hr1.first") == a_round()
 
     # Using a round.
@@ -408,41 +380,6 @@ class StoreContract:
         # The answer of the first was taken, and nobody got to an end with it.
         assert [round_.conversation for round_ in await store.unfinished()] == ["answered"]
 
-    # Flows.
-
-    async def test_a_flow_is_found_and_completed_by_its_own_person(self, store: Store) -> None:
-        await store.open_flow(Flow("e1", "alice", DEADLINE))
-        assert await store.find_flow("e1") == Flow("e1", "alice", DEADLINE)
-        assert await store.complete_flow("e1", person="alice", now=NOW)
-        assert await store.find_flow("e1") == Flow("e1", "alice", DEADLINE, completed=True)
-
-    async def test_nobody_else_completes_a_flow(self, store: Store) -> None:
-        await store.open_flow(Flow("e1", "alice", DEADLINE))
-        for person in ("mallory", "", "Alice", "alice "):
-            assert not await store.complete_flow("e1", person=person, now=NOW)
-        assert await store.find_flow("e1") == Flow("e1", "alice", DEADLINE)
-
-    async def test_an_unknown_flow_is_neither_found_nor_completed(self, store: Store) -> None:
-        assert await store.find_flow("e1") is None
-        assert not await store.complete_flow("e1", person="alice", now=NOW)
-
-    async def test_a_flow_is_not_completed_at_or_after_its_deadline(self, store: Store) -> None:
-        await store.open_flow(Flow("e1", "alice", DEADLINE))
-        assert not await store.complete_flow("e1", person="alice", now=DEADLINE)
-        assert await store.complete_flow("e1", person="alice", now=DEADLINE - 0.001)
-
-    async def test_the_same_person_goes_on_with_a_flow(self, store: Store) -> None:
-        await store.open_flow(Flow("e1", "alice", DEADLINE))
-        await store.complete_flow("e1", person="alice", now=NOW)
-        await store.open_flow(Flow("e1", "alice", DEADLINE + 100))
-        await store.open_flow(Flow("e1", "alice", DEADLINE - 100))
-        assert await store.find_flow("e1") == Flow("e1", "alice", DEADLINE + 100, completed=True)
-
-    async def test_the_id_of_a_flow_is_taken_for_everybody_else(self, store: Store) -> None:
-        await store.open_flow(Flow("e1", "alice", DEADLINE))
-        assert await _fails(store.open_flow(Flow("e1", "mallory", DEADLINE + 100)))
-        assert await store.find_flow("e1") == Flow("e1", "alice", DEADLINE)
-
     # Forgetting.
 
     async def test_what_is_over_is_pruned_and_what_is_not_stays(self, store: Store) -> None:
@@ -495,11 +432,3 @@ class StoreContract:
         taken = await asyncio.gather(*(consume(store, f"hr1.{at}") for at in range(20)))
         assert await pruning == 0
         assert {consumption.verdict for consumption in taken} == {"first"}
-
-
-async def _fails(work: Awaitable[object]) -> bool:
-    try:
-        await work
-    except StoreError:
-        return True
-    return False

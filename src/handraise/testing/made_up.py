@@ -1,0 +1,62 @@
+"""Rounds and answers that are made up, and what is done with them: for the contracts of what keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from handraise.conversation.digest import digest
+from handraise.conversation.records import Binding, Consumption, Entry, Json, Outcome, RoundRecord
+from handraise.conversation.store import Store
+from handraise.errors import StoreError
+
+NOW = 1_700_000_000.0
+DEADLINE = NOW + 300.0
+LONG_AFTER = NOW + 30 * 86_400.0
+
+ALICE = Binding("token:https://issuer:alice app", "tools/call", "transfer", digest({"amount": 5}))
+MALLORY = ALICE._replace(person="token:https://issuer:mallory app")
+
+QUESTION: Json = {"method": "elicitation/create", "params": {"mode": "form", "message": "Größe? 📏"}}
+YES: dict[str, Json] = {"size": {"action": "accept", "content": {"size": 4.5, "tags": ["a", "b"]}}}
+NO: dict[str, Json] = {"size": {"action": "decline"}}
+RESULT = Outcome("result", {"content": [{"type": "text", "text": "done ✓"}]})
+
+ANSWERED = Entry("answer", "name", "pin of name", {"action": "accept", "content": {"name": "Zoë"}})
+CHARGED = Entry("once", "charge", "", {"id": "ch_1", "cents": 500, "tags": [None, True]})
+
+
+def a_round(token: str = "hr1.first", *, conversation: str = "c1", number: int = 1) -> RoundRecord:
+    """A round as a server would open it."""
+    return RoundRecord(
+        token=token,
+        conversation=conversation,
+        number=number,
+        binding=ALICE,
+        deadline=DEADLINE,
+        questions={"size": QUESTION},
+        pins={"size": digest(QUESTION)},
+        handler="shop:order",
+        seed="q_7",
+    )
+
+
+async def consume(
+    store: Store,
+    token: str = "hr1.first",
+    answers: dict[str, Json] | None = None,
+    *,
+    binding: Binding = ALICE,
+    now: float = NOW,
+) -> Consumption:
+    """Bring answers to a round, as a retry does."""
+    given = YES if answers is None else answers
+    return await store.consume(token, binding=binding, answers=given, digest=digest(given), now=now)
+
+
+async def fails(work: Awaitable[object]) -> bool:
+    """Whether some work ends with a `StoreError`."""
+    try:
+        await work
+    except StoreError:
+        return True
+    return False
