@@ -17,7 +17,7 @@ import psycopg
 from tests.conversation.parking import Parking
 
 from handraise.conversation import Conversation
-from handraise.conversation.digest import digest
+from handraise.conversation.digest import Written
 from handraise.conversation.recorded import Record
 from handraise.stores.postgres import PostgresStore
 from handraise.testing.made_up import ALICE, DEADLINE, NOW, YES, a_round
@@ -134,7 +134,7 @@ class Node:
         async def one(token: str) -> None:
             event = Record("q", BODY, False)
             await self.store.consume(
-                token, binding=ALICE, answers=YES, digest=digest(YES), now=NOW, events=[event]
+                token, binding=ALICE, answers=YES, said=Written.of(YES), now=NOW, events=[event]
             )
 
         return await _each(tokens, clients, lambda _: _same(one))

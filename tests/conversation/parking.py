@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from handraise.conversation import Binding, Body, Conversation, Lot, RoundRecord, Store, Terms
-from handraise.conversation.digest import digest
+from handraise.conversation.digest import Written
 from handraise.conversation.journal import Journal
 from handraise.errors import Expired, NotReplayable, StoreError, Withdrawn
 from handraise.stores import MemoryStore
@@ -18,7 +18,7 @@ from handraise.stores import MemoryStore
 T = TypeVar("T")
 Tool = Callable[[Conversation], Awaitable[Any]]
 
-ALICE = Binding("alice", "tools/call", "transfer", "arguments")
+ALICE = Binding("alice", "tools/call", "transfer", Written.of({}))
 MALLORY = ALICE._replace(person="mallory")
 
 _LIMIT = 10.0
@@ -167,7 +167,7 @@ class Again:
     def __init__(self, parking: Parking, token: str, binding: Binding, answers: Mapping[str, Any]) -> None:
         self._parking = parking
         self.token, self.binding, self.responses = token, binding, answers
-        self.said = digest(answers)
+        self.said = Written.of(answers)
 
     def rebind(self, conversation: Conversation) -> None:
         self._parking.rebound += 1

@@ -42,7 +42,7 @@ class Chaos:
         self._calls = 0
 
     async def body(self, conversation: Conversation) -> Any:
-        call = conversation.binding.arguments
+        call = conversation.binding.target
         first = await ask(conversation, "first")
         await once(conversation, "one", lambda: self.do(f"{call} one", first))
         pair = await asyncio.gather(*(ask(conversation, key) for key in ("left", "right")))
@@ -58,7 +58,7 @@ class Chaos:
         """One call, answered to its end, however often that takes."""
         self._calls += 1
         process = self.dice.choice(self.processes)
-        binding = ALICE._replace(arguments=f"call {self._calls}")
+        binding = ALICE._replace(target=f"call {self._calls}")
         result = await process.call(binding)
         while isinstance(result, dict):
             result = await self.answer(result, binding)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handraise.conversation.digest import canonical, digest, keyed_id
+from handraise.conversation.digest import Written, canonical, digest, keyed_id
 
 JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -84,3 +84,44 @@ def test_an_id_is_short_plain_text_whatever_it_is_made_from(person: str, message
     made = keyed_id(b"k", person, "\ud800", 1, message)
     assert made.isascii()
     assert len(made) <= 32
+
+
+def backwards(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: backwards(value[key]) for key in reversed(value)}
+    return [backwards(item) for item in value] if isinstance(value, list) else value
+
+
+@given(JSON, JSON)
+def test_what_was_written_is_equal_to_what_says_the_same_and_to_nothing_else(value: Any, other: Any) -> None:
+    written = Written.of(value)
+    assert written == Written.of(backwards(value)) == Written.known_by(digest(value))
+    assert (written == Written.of(other)) == (digest(value) == digest(other))
+    assert (written == Written.known_by(digest(other))) == (digest(value) == digest(other))
+    assert hash(written) == hash(Written.of(backwards(value)))
+    assert written.digest == digest(value)
+
+
+@pytest.mark.parametrize(
+    "value", [1, 1.0, True, "1", [1], {"1": 1}, None, [], {}, "", "x" * 5000, ["x"] * 5000]
+)
+def test_values_that_python_takes_for_the_same_are_not(value: Any) -> None:
+    others = [1, 1.0, True, "1", [1], {"1": 1}, None, [], {}, "", "x" * 5000, ["x"] * 5000]
+    assert [other for other in others if Written.of(other) == Written.of(value)] == [value]
+    assert Written.of(value) != value
+
+
+@pytest.mark.parametrize("value", ["\ud800", {"\udfff": 1}, float("nan"), float("inf"), 10**400])
+def test_whatever_an_argument_can_be_is_written(value: Any) -> None:
+    assert Written.of([value]) == Written.of([value]) != Written.of([])
+    assert Written.of([value]).digest == digest([value])
+
+
+def test_what_is_long_is_kept_by_its_digest_alone() -> None:
+    long = {"text": "long " * 10_000}
+    assert sys.getsizeof(Written.of(long)._text) < 100
+    assert Written.of(long) == Written.of(dict(long))
+
+
+def test_what_was_written_shows_no_more_than_its_digest() -> None:
+    assert repr(Written.of({"pin": 1234})) == f"Written({digest({'pin': 1234})})"

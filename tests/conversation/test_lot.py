@@ -23,6 +23,7 @@ from tests.conversation.parking import (
 from tests.waiting import until
 
 from handraise.conversation import TOKEN_PREFIX, Conversation, RoundRecord, SettledError, Store
+from handraise.conversation.digest import Written
 from handraise.conversation.rounds import Asked
 from handraise.errors import ConversationError, StateRefused, Withdrawn
 from handraise.stores import MemoryStore
@@ -134,7 +135,7 @@ async def test_a_retry_that_does_not_belong_here_is_refused_and_the_round_stays_
     parking = Parking(one_question(log), store)
     first = await within(parking.call())
     state = first["requestState"]
-    foreign = [MALLORY, ALICE._replace(target="delete"), ALICE._replace(arguments="other")]
+    foreign = [MALLORY, ALICE._replace(target="delete"), ALICE._replace(arguments=Written.of("other"))]
     for binding in foreign:
         for answers in ({"name": "Eve"}, {}, {"other": 1}):
             with pytest.raises(StateRefused):

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from tests.postgres import PostgresServer, running_postgres
 
-from handraise.conversation.digest import digest
+from handraise.conversation.digest import Written
 from handraise.stores.postgres import PostgresStore
 from handraise.testing.made_up import ALICE, LONG_AFTER, NOW, RESULT, YES, a_round
 
@@ -60,7 +60,7 @@ async def test_a_question_among_a_hundred_thousand_is_asked_found_answered_and_e
         await asking.open_round(a_round(token, conversation=token))
         [found] = await answering.pending(ALICE.person)
         assert found.token == token
-        taken = await answering.consume(token, binding=ALICE, answers=YES, digest=digest(YES), now=NOW)
+        taken = await answering.consume(token, binding=ALICE, answers=YES, said=Written.of(YES), now=NOW)
         assert taken.verdict == "first"
         await asking.settle(token, RESULT, until=NOW + 60)
         await asking.end(token, until=NOW + 60)

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from handraise.conversation import Entry, Flow, Outcome
-from handraise.conversation.digest import digest
+from handraise.conversation.digest import Written, digest
 from handraise.errors import SetupError, StoreError
 from handraise.stores import SqliteStore
 from handraise.testing.made_up import ALICE, LONG_AFTER, NOW, a_round, consume
@@ -101,7 +101,7 @@ async def test_an_answer_of_few_possible_values_cannot_be_found_out_by_trying_th
     store: SqliteStore, tmp_path: Path
 ) -> None:
     answers = [{"sure": {"action": "accept", "content": {"confirm": yes}}} for yes in (True, False)]
-    await store.open_round(a_round()._replace(binding=ALICE._replace(arguments=digest({"amount": 5}))))
+    await store.open_round(a_round()._replace(binding=ALICE._replace(arguments=Written.of({"amount": 5}))))
     await consume(store, answers=answers[0])
     everything = bytes_in(tmp_path)
     for value in (*answers, {"amount": 5}):
@@ -194,7 +194,7 @@ async def test_a_round_cannot_be_given_to_another_person_or_call(
     await store.open_round(a_round())
     with opened(tmp_path / "store.db") as db:
         db.execute(f"UPDATE rounds SET {column} = 'mallory'")
-    stolen = ALICE._replace(**{column: "mallory"})
+    stolen = ALICE._replace(**{column: "mallory"})  # type: ignore[arg-type]
     with pytest.raises(StoreError, match="changed or moved"):
         await consume(store, binding=stolen)
     with opened(tmp_path / "store.db") as db:
@@ -418,10 +418,10 @@ def test_a_full_disk_is_a_store_error_and_what_was_kept_before_is_still_there(tm
 
 CONSUMER = """
     import asyncio, json, pathlib, sys, time
-    from handraise.conversation.records import Binding
     from handraise.stores import SqliteStore
+    from handraise.testing.made_up import consume
 
-    async def main(path, go, count, own, binding):
+    async def main(path, go, count, own):
         store, verdicts = SqliteStore(path), []
         await store.pending()
         print("ready", flush=True)
@@ -429,8 +429,7 @@ CONSUMER = """
             time.sleep(0.001)
         for kind, size in (("same", "large"), ("own", own)):
             for at in range(count):
-                said = {"binding": Binding(*binding), "answers": {"size": size}, "digest": size, "now": 0.0}
-                verdicts.append((await store.consume(f"hr1.{kind}.{at}", **said)).verdict)
+                verdicts.append((await consume(store, f"hr1.{kind}.{at}", {"size": size})).verdict)
         print(json.dumps(verdicts))
         await store.aclose()
 
@@ -446,7 +445,7 @@ async def test_of_several_processes_one_consumes_each_round(tmp_path: Path) -> N
     store = SqliteStore(path)
     for name in [f"{kind}.{at}" for kind in ("same", "own") for at in range(count)]:
         await store.open_round(a_round(f"hr1.{name}", conversation=name))
-    consumers = [_start(CONSUMER, json.dumps([str(path), str(go), count, own, ALICE])) for own in "abc"]
+    consumers = [_start(CONSUMER, json.dumps([str(path), str(go), count, own])) for own in "abc"]
     for consumer in consumers:
         assert consumer.stdout is not None
         assert consumer.stdout.readline() == "ready\n"

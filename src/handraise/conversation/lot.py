@@ -146,7 +146,7 @@ class Lot:
         if live is not None and live[0].binding != retry.binding:
             raise StateRefused("bound to another person or call")
         taking = store.consume(
-            retry.token, binding=retry.binding, answers=answers, digest=retry.said, now=now, events=events
+            retry.token, binding=retry.binding, answers=answers, said=retry.said, now=now, events=events
         )
         return taking if live is None else self._take_here(live[1], now, taking)
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from handraise.conversation.digest import Written
+
 Json: TypeAlias = Any
 """A JSON value: what `json.loads` gives."""
 
@@ -17,8 +19,7 @@ class Binding(NamedTuple):
     person: str
     method: str
     target: str
-    arguments: str
-    """Digest of the canonical arguments."""
+    arguments: Written
 
 
 class Entry(NamedTuple):

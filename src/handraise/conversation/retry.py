@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from handraise.conversation.conversation import Conversation
+from handraise.conversation.digest import Written
 from handraise.conversation.recorded import Record
 from handraise.conversation.records import Binding, Json, RoundRecord
 
@@ -18,8 +19,8 @@ class Retry(Protocol):
     binding: Binding
     responses: Mapping[str, Json]
     """What it brings, by key; also what nobody asked for."""
-    said: str
-    """The digest of its responses: the same retry arriving again has the same one."""
+    said: Written
+    """Its responses: the same retry arriving again has the same ones."""
 
     def rebind(self, conversation: Conversation) -> None:
         """Point the body to this request, before it goes on."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from handraise.conversation.digest import Written
 from handraise.conversation.recorded import LedgerTables, Record
 from handraise.conversation.records import (
     Binding,
@@ -79,11 +80,13 @@ class Store(Protocol):
         *,
         binding: Binding,
         answers: dict[str, Json],
-        digest: str,
+        said: Written,
         now: float,
         events: Sequence[Record] = (),
     ) -> Consumption:
-        """Use the round up, once. The events are those of the first use: no other one writes any.
+        """Use the round up, once; `said` is everything that the retry brought, and the same one has the same.
+
+        The events are those of the first use: no other one writes any.
 
         The owner is checked before anything changes, then whether it was used before, then whether it still waits.
         """

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mcp.server.context import CallNext, HandlerResult
 
 from handraise.conversation import Binding, Body, Conversation, Lot, RoundRecord
-from handraise.conversation.digest import digest, keyed_id
+from handraise.conversation.digest import Written, digest, keyed_id
 from handraise.conversation.journal import Journal
 from handraise.errors import HandraiseError, NotReplayable
 from handraise.questions import Person
@@ -20,6 +20,7 @@ from handraise.server.calls import CURRENT, Call, Context, Wire
 from handraise.server.clocks import start_clocks, stop_clocks
 from handraise.server.person import principal_of
 from handraise.server.rebind import detach_round
+from handraise.server.writing import write_arguments
 from handraise.wire import parse_input_responses
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ class ModernCall(Call, Body):
     """One request across all its rounds, on a body that can be suspended."""
 
     _bound: Binding | None = None
-    _pinned: str | None = None
-    """The digest of its arguments, where the author's code could change them in place."""
+    _pinned: Written | None = None
+    """Its arguments, where the author's code could change them in place."""
     _replays: str | None = None
     _known: tuple[Person, str] | None = None
 
@@ -39,7 +40,7 @@ class ModernCall(Call, Body):
         """Run the handler at once until it waits; what the request gets that began it."""
         arguments = (self.ctx.params or {}).get("arguments") or {}
         if type(arguments) is not dict or not _FIXED.issuperset(map(type, arguments.values())):
-            self._pinned = digest(arguments)
+            self._pinned = Written(write_arguments(arguments))
         context = contextvars.copy_context()
         return self.run(self._work(call_next, context), context)
 
@@ -169,7 +170,7 @@ _FIXED = frozenset({str, int, float, bool, type(None)})
 """The JSON values that nobody can change in place."""
 
 
-def binding_of(ctx: Context, principal: str, arguments: str | None = None) -> Binding:
+def binding_of(ctx: Context, principal: str, arguments: Written | None = None) -> Binding:
     """What every retry of a call has to match: who makes it, and the same call."""
     params = ctx.params or {}
     target = params.get("uri" if ctx.method == "resources/read" else "name", "")
@@ -177,5 +178,5 @@ def binding_of(ctx: Context, principal: str, arguments: str | None = None) -> Bi
         principal,
         ctx.method,
         str(target),
-        arguments or digest(params.get("arguments") or {}),
+        arguments or Written(write_arguments(params.get("arguments") or {})),
     )

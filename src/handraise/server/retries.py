@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mcp.server.context import CallNext
 
 from handraise.conversation import Conversation, RoundRecord
-from handraise.conversation.digest import digest_of
+from handraise.conversation.digest import Written
 from handraise.conversation.recorded import Record
 from handraise.errors import NotReplayable
 from handraise.revisions import Revision
@@ -17,6 +17,7 @@ from handraise.server.modern import ModernCall, binding_of, call_of
 from handraise.server.person import principal_of
 from handraise.server.rebind import attach_round, carry_variables, private_copy
 from handraise.server.replay import is_declared
+from handraise.server.writing import write_answers
 from handraise.wire import parse_retry
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ class ModernRetry:
         self._runtime, self._ctx, self._call_next = runtime, ctx, call_next
         self.token = token
         self.responses: Mapping[str, Any]
-        self.responses, written = parse_retry((ctx.params or {}).get("inputResponses"))
-        self.said = digest_of(written)
+        self.responses, written = parse_retry((ctx.params or {}).get("inputResponses"), write=write_answers)
+        self.said = Written(written)
         self.binding = binding_of(ctx, principal_of(ctx)[1])
 
     def rebind(self, conversation: Conversation) -> None:

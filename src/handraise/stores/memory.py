@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from handraise.conversation.digest import Written
 from handraise.conversation.recorded import Record
 from handraise.conversation.records import (
     Binding,
@@ -28,7 +29,7 @@ from handraise.stores.memory_tickets import MemoryTickets
 class _Row:
     record: RoundRecord
     answers: dict[str, Json] | None = None
-    digest: str | None = None
+    said: Written | None = None
     since: float = 0.0
     outcome: Outcome | None = None
     until: float | None = None
@@ -80,7 +81,7 @@ class MemoryStore(Alone):
         *,
         binding: Binding,
         answers: dict[str, Json],
-        digest: str,
+        said: Written,
         now: float,
         events: Sequence[Record] = (),
     ) -> Consumption:
@@ -89,29 +90,29 @@ class MemoryStore(Alone):
             return Consumption("refused", "unknown token")
         if row.record.binding != binding:
             return Consumption("refused", "bound to another person or call")
-        if row.digest is None:
+        if row.said is None:
             if row.outcome is not None:
                 return Consumption("again", outcome=row.outcome)
             if now >= row.record.deadline or row.until is not None:
                 return Consumption("refused", "expired")
-            row.digest, row.answers, row.since = digest, answers, now
+            row.said, row.answers, row.since = said, answers, now
             if events:
                 self.ledger.add(events)
             return Consumption("first", since=now)
-        if row.digest != digest:
+        if row.said != said:
             return Consumption("refused", "used already, with other answers")
         return Consumption("again", outcome=row.outcome, since=row.since)
 
     async def hold_round(self, token: str, *, since: float, now: float) -> bool:
         row = self._rows.get(token)
-        if row is None or row.digest is None or row.outcome is not None or row.since != since:
+        if row is None or row.said is None or row.outcome is not None or row.since != since:
             return False
         row.since = now
         return True
 
     async def close_round(self, token: str, *, events: Sequence[Record] = ()) -> bool:
         row = self._rows.get(token)
-        if row is None or row.digest is not None:
+        if row is None or row.said is not None:
             return False
         row.until = row.record.deadline + _GRACE
         self.ledger.add(events)
@@ -145,7 +146,7 @@ class MemoryStore(Alone):
         return [
             row.record._replace(journal=())
             for row in self._rows.values()
-            if row.digest is None
+            if row.said is None
             and row.until is None
             and (person is None or row.record.binding.person == person)
         ]

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from handraise.conversation.digest import Written
 from handraise.conversation.records import Binding, Brought, Consumption, Entry, Json, Outcome, RoundRecord
 from handraise.errors import StoreError
 from handraise.stores.seal import Sealer
@@ -31,7 +32,7 @@ def dump_round(sealer: Sealer, record: RoundRecord) -> tuple[Any, ...]:
         binding.person,
         binding.method,
         binding.target,
-        _dump(sealer, binding.arguments, _owner(record.token, binding)),
+        _dump(sealer, binding.arguments.digest, _owner(record.token, *binding[:3])),
         record.deadline,
         record.handler,
         record.seed,
@@ -72,7 +73,7 @@ def load_entries(sealer: Sealer, conversation: str, rows: Iterable[tuple[int, by
 
 
 def judge(
-    sealer: Sealer, token: str, row: Sequence[Any] | None, binding: Binding, digest: str, now: float
+    sealer: Sealer, token: str, row: Sequence[Any] | None, binding: Binding, said: Written, now: float
 ) -> Consumption:
     """What a retry is told about a round with these values of `JUDGED`; `first` is still to be written."""
     if row is None:
@@ -87,14 +88,15 @@ def judge(
         if now >= deadline or until is not None:
             return Consumption("refused", "expired")
         return Consumption("first", since=now)
-    if _load(sealer, used, f"rounds/{token}/digest") != digest:
+    if _load(sealer, used, f"rounds/{token}/digest") != said.digest:
         return Consumption("refused", "used already, with other answers")
     return Consumption("again", outcome=outcome, since=since)
 
 
-def dump_use(sealer: Sealer, token: str, digest: str, answers: dict[str, Json]) -> tuple[bytes, bytes]:
+def dump_use(sealer: Sealer, token: str, said: Written, answers: dict[str, Json]) -> tuple[bytes, bytes]:
     """The values of the columns `digest` and `answers` of a round that is used."""
-    return _dump(sealer, digest, f"rounds/{token}/digest"), _dump(sealer, answers, f"rounds/{token}/answers")
+    used = _dump(sealer, said.digest, f"rounds/{token}/digest")
+    return used, _dump(sealer, answers, f"rounds/{token}/answers")
 
 
 def load_answers(sealer: Sealer, token: str, sealed: bytes | None, pins: dict[str, str]) -> tuple[Entry, ...]:
@@ -119,13 +121,17 @@ def dump_outcome(sealer: Sealer, token: str, outcome: Outcome) -> bytes:
 
 
 def _binding(sealer: Sealer, token: str, person: str, method: str, target: str, arguments: bytes) -> Binding:
-    binding = Binding(person, method, target, "")
-    return binding._replace(arguments=_load(sealer, arguments, _owner(token, binding)))
+    return Binding(
+        person,
+        method,
+        target,
+        Written.known_by(_load(sealer, arguments, _owner(token, person, method, target))),
+    )
 
 
-def _owner(token: str, binding: Binding) -> str:
+def _owner(token: str, *call: str) -> str:
     """The place of a round's arguments. Whoever gives the round to another person or call moves them away."""
-    return json.dumps(["rounds", token, *binding[:3]])
+    return json.dumps(["rounds", token, *call])
 
 
 def _dump(sealer: Sealer, value: Json, place: str) -> bytes:

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Sequence
 from hashlib import sha256
 
-from handraise.conversation.digest import digest
+from handraise.conversation.digest import Written
 from handraise.conversation.recorded import Kept, Leaf, Record, Row, TreeState
 from handraise.conversation.records import Flow, Outcome
 from handraise.conversation.store import Store
@@ -96,7 +96,7 @@ class LedgerContract:
             await store.consume(
                 "hr1.first",
                 answers=answers,
-                digest=digest(answers),
+                said=Written.of(answers),
                 events=[a_record(name)],
                 **given,  # type: ignore[arg-type]
             )
@@ -117,7 +117,7 @@ class LedgerContract:
                     "hr1.first",
                     binding=ALICE,
                     answers=YES,
-                    digest=digest(YES),
+                    said=Written.of(YES),
                     now=NOW,
                     events=[a_record(str(at))],
                 )
@@ -129,7 +129,7 @@ class LedgerContract:
     async def test_a_round_is_closed_with_its_events_unless_it_was_used(self, store: Store) -> None:
         await store.open_round(a_round())
         await store.open_round(a_round("hr1.used", conversation="c2"))
-        await store.consume("hr1.used", binding=ALICE, answers=YES, digest=digest(YES), now=NOW)
+        await store.consume("hr1.used", binding=ALICE, answers=YES, said=Written.of(YES), now=NOW)
         assert await store.close_round("hr1.first", events=[a_record("expired")])
         assert not await store.close_round("hr1.used", events=[a_record("not expired")])
         assert await bodies(store) == [b"expired"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from handraise.conversation.digest import digest
+from handraise.conversation.digest import Written, digest
 from handraise.conversation.records import Binding, Consumption, Entry, Json, Outcome, RoundRecord
 from handraise.conversation.store import Store
 from handraise.errors import StoreError
@@ -13,7 +13,7 @@ NOW = 1_700_000_000.0
 DEADLINE = NOW + 300.0
 LONG_AFTER = NOW + 30 * 86_400.0
 
-ALICE = Binding("token:https://issuer:alice app", "tools/call", "transfer", digest({"amount": 5}))
+ALICE = Binding("token:https://issuer:alice app", "tools/call", "transfer", Written.of({"amount": 5}))
 MALLORY = ALICE._replace(person="token:https://issuer:mallory app")
 
 QUESTION: Json = {"method": "elicitation/create", "params": {"mode": "form", "message": "Größe? 📏"}}
@@ -50,7 +50,7 @@ async def consume(
 ) -> Consumption:
     """Bring answers to a round, as a retry does."""
     given = YES if answers is None else answers
-    return await store.consume(token, binding=binding, answers=given, digest=digest(given), now=now)
+    return await store.consume(token, binding=binding, answers=given, said=Written.of(given), now=now)
 
 
 async def fails(work: Awaitable[object]) -> bool:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 
-from handraise.conversation.digest import digest
+from handraise.conversation.digest import Written, digest
 from handraise.conversation.records import Consumption, Entry, Flow, Outcome
 from handraise.conversation.store import Store
 from handraise.testing.flows import FlowContract
@@ -78,6 +78,12 @@ class StoreContract(FlowContract):
         await store.open_round(a_round())
         await consume(store)
         assert await consume(store, now=NOW + 1) == Consumption("again", since=NOW)
+
+    async def test_the_order_in_which_answers_are_written_says_nothing(self, store: Store) -> None:
+        await store.open_round(a_round())
+        await consume(store)
+        backwards = {"size": {key: YES["size"][key] for key in reversed(YES["size"])}}
+        assert (await consume(store, answers=backwards)).verdict == "again"
 
     async def test_other_answers_are_refused_once_the_round_is_used(self, store: Store) -> None:
         await store.open_round(a_round())
@@ -181,7 +187,7 @@ class StoreContract(FlowContract):
             ALICE._replace(person=""),
             ALICE._replace(method="prompts/get"),
             ALICE._replace(target="Transfer"),
-            ALICE._replace(arguments=digest({"amount": 6})),
+            ALICE._replace(arguments=Written.of({"amount": 6})),
         ]
         for stranger in strangers:
             assert (await consume(store, binding=stranger)).verdict == "refused"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -57,15 +57,17 @@ def parse_input_responses(raw: object, limits: Limits = DEFAULT_LIMITS) -> dict[
     return parse_retry(raw, limits)[0]
 
 
-def parse_retry(raw: object, limits: Limits = DEFAULT_LIMITS) -> tuple[dict[str, Any], bytes]:
-    """The answers that a retry brings, and one byte string for all of them, to know the same retry by."""
+def parse_retry(
+    raw: object, limits: Limits = DEFAULT_LIMITS, *, write: Callable[[object], bytes] = write_json
+) -> tuple[dict[str, Any], bytes]:
+    """The answers that a retry brings, and all of them as `write` writes JSON; it raises WireError for what is none."""
     if raw is None:
         return {}, b"{}"
     if not isinstance(raw, dict):
         raise WireError("input_responses", "inputResponses is a JSON object.")
     if len(raw) > limits.answers:
         raise WireError("input_responses", f"inputResponses has more than {limits.answers} entries.")
-    written = write_json(raw)
+    written = write(raw)
     if len(written) > limits.answer_bytes:
         raise WireError("input_responses", f"inputResponses has more than {limits.answer_bytes} bytes.")
     return raw, written

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, LiteralString, NamedTuple
 
+from handraise.conversation.digest import Written
 from handraise.conversation.recorded import Record
 from handraise.conversation.records import (
     Binding,
@@ -129,7 +130,7 @@ class Rounds:
         token: str,
         binding: Binding,
         answers: dict[str, Json],
-        digest: str,
+        said: Written,
         now: float,
         events: Sequence[Record],
     ) -> tuple[Consumption, Home | None]:
@@ -142,13 +143,13 @@ class Rounds:
             ):  # by us; the connection was lost before we heard of it
                 taken = Consumption("first", since=now)
             else:
-                taken = rows.judge(sealer, token, row, binding, digest, now)
+                taken = rows.judge(sealer, token, row, binding, said, now)
             home = None if taken.verdict == "refused" or taken.outcome is not None else _home(row)
             taken = taken._replace(elsewhere=home is not None)
             if taken.verdict != "first" or sealed:
                 return taken, home
             home = home and self._bringing(home, token, Brought(answers, now))
-            sealed, given = rows.dump_use(sealer, token, digest, answers)
+            sealed, given = rows.dump_use(sealer, token, said, answers)
             use = {"digest": sealed, "answers": given, "now": now, "token": token}
             if await self._along.write(_USE, use, events):
                 return taken, home

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 
+from handraise.conversation.digest import Written
 from handraise.conversation.recorded import Record
 from handraise.conversation.records import (
     Binding,
@@ -92,11 +93,11 @@ class PostgresStore:
         *,
         binding: Binding,
         answers: dict[str, Json],
-        digest: str,
+        said: Written,
         now: float,
         events: Sequence[Record] = (),
     ) -> Consumption:
-        taken, home = await self._rounds.consume(token, binding, answers, digest, now, events)
+        taken, home = await self._rounds.consume(token, binding, answers, said, now, events)
         if home is not None:
             await self._watch.start()
             self._watch.expect(token, home)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
+from handraise.conversation.digest import Written
 from handraise.conversation.records import Binding, Consumption, Entry, Json, Outcome, RoundRecord, Unfinished
 from handraise.stores import sealed_rounds as rows
 from handraise.stores.seal import Sealer
@@ -74,16 +75,16 @@ def consume(
     token: str,
     binding: Binding,
     answers: dict[str, Json],
-    digest: str,
+    said: Written,
     now: float,
 ) -> Consumption:
     query = f"SELECT {rows.JUDGED} FROM rounds WHERE token = ?"  # noqa: S608
     row = db.execute(query, (token,)).fetchone()
-    taken = rows.judge(sealer, token, row, binding, digest, now)
+    taken = rows.judge(sealer, token, row, binding, said, now)
     if taken.verdict == "first":
         db.execute(
             "UPDATE rounds SET digest = ?, answers = ?, since = ? WHERE token = ?",
-            (*rows.dump_use(sealer, token, digest, answers), now, token),
+            (*rows.dump_use(sealer, token, said, answers), now, token),
         )
     return taken
 

@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Sequence
 
+from handraise.conversation.digest import Written
 from handraise.conversation.recorded import Record
 from handraise.conversation.records import (
     Binding,
@@ -63,12 +64,12 @@ class SqliteStore(Alone):
         *,
         binding: Binding,
         answers: dict[str, Json],
-        digest: str,
+        said: Written,
         now: float,
         events: Sequence[Record] = (),
     ) -> Consumption:
         def consume(db: sqlite3.Connection, sealer: Sealer) -> Consumption:
-            consumption = rounds.consume(db, sealer, token, binding, answers, digest, now)
+            consumption = rounds.consume(db, sealer, token, binding, answers, said, now)
             if consumption.verdict == "first":
                 self.ledger.add(db, sealer, events)
             return consumption
