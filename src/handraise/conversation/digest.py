@@ -32,43 +32,34 @@ class Written:
     keeps the digest.
     """
 
-    __slots__ = ("_digest", "_text")
+    __slots__ = ("kept",)
 
-    def __init__(self, text: bytes) -> None:
-        self._text = text
-        self._digest = "" if len(text) <= _SHORT else self._forget()
+    def __init__(self, kept: bytes | str) -> None:
+        self.kept: bytes | str = kept
+        """The value as it was written or, if it is long or was kept so, its digest."""
+        if len(kept) > _SHORT:
+            self.kept = self.digest
 
     @classmethod
     def of(cls, value: object) -> Written:
         """A value, written."""
         return cls(canonical(value))
 
-    @classmethod
-    def known_by(cls, digest: str) -> Written:
-        """A value of which only the digest was kept."""
-        known = cls(b"")
-        known._digest = digest
-        return known
-
     @property
     def digest(self) -> str:
         """What it is known by where it is kept."""
-        return self._digest or self._forget()
-
-    def _forget(self) -> str:
-        self._digest, self._text = digest(json.loads(self._text)), b""
-        return self._digest
+        return self.kept if isinstance(self.kept, str) else digest(json.loads(self.kept))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Written):
             return NotImplemented
-        return (self._text != b"" and self._text == other._text) or self.digest == other.digest
+        return self.kept == other.kept or self.digest == other.digest
 
     def __hash__(self) -> int:
         return hash(self.digest)
 
     def __repr__(self) -> str:
-        return f"Written({self.digest})"
+        return f"Written({self.digest!r})"
 
 
 _SHORT = 1024

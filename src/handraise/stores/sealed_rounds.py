@@ -125,7 +125,7 @@ def _binding(sealer: Sealer, token: str, person: str, method: str, target: str, 
         person,
         method,
         target,
-        Written.known_by(_load(sealer, arguments, _owner(token, person, method, target))),
+        Written(_load(sealer, arguments, _owner(token, person, method, target))),
     )
 
 
