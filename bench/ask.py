@@ -17,6 +17,6 @@ def run(bench: Bench) -> None:
     """Measure time on every transport, then memory over HTTP."""
     logging.disable(logging.CRITICAL)
     for transport in TRANSPORTS:
-        asyncio.run(measure_speed(bench, transport, rounds=_ROUNDS[transport], calls=bench.rounds(10)))
+        measure_speed(bench, transport, rounds=_ROUNDS[transport], calls=bench.rounds(10))
     parked, waiting = (100, 20) if bench.quick else (5_000, 1_000)
     asyncio.run(measure_parked(bench, count=parked, waiting_legacy=waiting))

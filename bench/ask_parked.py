@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from bench.ask_http import LEGACY, REVISION, Wire, serving
 from bench.ask_servers import ANSWER, RETRY_WINDOW
-from bench.measure import OURS, Bench, Figure
+from bench.measure import OURS, Bench, Figure, progress
 from bench.sizing import FASTMCP, MCP_SERVER, OVER_HTTP
 
 _CONNECTIONS = 16
@@ -45,16 +45,16 @@ async def measure_parked(bench: Bench, *, count: int, waiting_legacy: int) -> No
     with ExitStack() as stack:
         traced = stack.enter_context(_clients(bench, "handraise", "traced"))
         resident = stack.enter_context(_clients(bench, "handraise"))
-        bench.progress("parking, every allocation traced")
+        progress("parking, every allocation traced")
         traced_before, traced_parked = await traced.abandon(count)
-        bench.progress("parking")
+        progress("parking")
         before, parked = await resident.abandon(count)
         fastmcp = await _parked_on_fastmcp(bench, count)
         legacy = [await _waiting(bench, *one, waiting_legacy) for one in (_SDK_WAIT, _OUR_WAIT)]
-        bench.progress("waiting until nobody is asked any more")
+        progress("waiting until nobody is asked any more")
         traced_after = await traced.after_the_end()
         await resident.after_the_end()
-        bench.progress("parking again, then answering")
+        progress("parking again, then answering")
         await resident.park(count)
         again = await resident.measure()
         began = time.perf_counter()
@@ -88,7 +88,7 @@ _OUR_WAIT = ("handraise", "ask_once")
 
 async def _parked_on_fastmcp(bench: Bench, count: int) -> float:
     with _clients(bench, "fastmcp") as clients:
-        bench.progress("parking on FastMCP")
+        progress("parking on FastMCP")
         await clients.warm_up()
         before = await clients.measure()
         await clients.park(count)
@@ -98,7 +98,7 @@ async def _parked_on_fastmcp(bench: Bench, count: int) -> float:
 async def _waiting(bench: Bench, server: str, tool: str, count: int) -> float:
     """The KiB that a question takes on 2025-11-25, where the call and its connection wait with it."""
     with _clients(bench, server) as clients:
-        bench.progress(f"waiting on {LEGACY}, {server}")
+        progress(f"waiting on {LEGACY}, {server}")
         session = await clients.start_session()
         await clients.wait_at(session, tool, _CONNECTIONS)
         before = await clients.measure()

@@ -2,33 +2,39 @@
 
 Compared is the processor time of client and server together: it stays what it is while others use the machine,
 and on an idle one it is the time that passes, but for the moments in which the processes wake up. The time that
-passed is told beside it.
+passed is told beside it. Both are on one processor: to wake up another one costs a virtual machine as much as a third
+of a call, and that is neither side's work.
 """
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import logging
 import os
 import random
 import sys
 import time
 from collections.abc import AsyncIterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from typing import Any, Final, NamedTuple
 
 from bench.ask_http import LEGACY, REVISION, ROOT, serving
 from bench.ask_servers import ANSWER, CHAIN, SERVERS
-from bench.measure import OURS, Bench, Figure
+from bench.machine import on_one_processor
+from bench.measure import OURS, Bench, Figure, progress
 from mcp import Client, StdioServerParameters
 from mcp.client import ClientRequestContext
 from mcp_types import ElicitRequestParams, ElicitResult
 
 TRANSPORTS: Final = ("memory", "stdio", "http")
-PROCESSES: Final = {"memory": 1, "stdio": 5, "http": 5}
-"""How many servers each contender has. Two processes that run the same server differ by up to a tenth for as long as
-they live, by where their memory happens to lie; one of each would compare that."""
+PROCESSES: Final = {"memory": 3, "stdio": 5, "http": 5}
+"""How many processes run each server. Two that run the same one differ by up to a tenth for as long as they live, by
+where their memory happens to lie; one of each would compare that."""
 
 
 class Case(NamedTuple):
@@ -80,20 +86,40 @@ Connections = dict[tuple[str, str], list[Connection]]
 Samples = dict[Case, list[Spent]]
 
 
-async def measure_speed(bench: Bench, transport: str, *, rounds: int, calls: int) -> None:
+def measure_speed(bench: Bench, transport: str, *, rounds: int, calls: int) -> None:
     """Measure everything on one transport."""
-    samples: Samples = {case: [] for case in (*SINGLE, *CHAINS)}
-    order = random.Random(1)
     rounds, processes = bench.rounds(rounds), 1 if bench.quick else PROCESSES[transport]
+    with on_one_processor():
+        if transport != "memory":
+            samples = _sampled(transport, range(rounds), calls, processes)
+        else:  # the client is in the server's process
+            samples = {case: [] for case in (*SINGLE, *CHAINS)}
+            with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
+                for first in range(processes):
+                    share = range(first * rounds // processes, (first + 1) * rounds // processes)
+                    for case, spent in pool.submit(_sampled, transport, share, calls, 1).result().items():
+                        samples[case] += spent
+    _report(bench, transport, samples)
+
+
+def _sampled(transport: str, rounds: range, calls: int, processes: int) -> Samples:
+    """What every case took in each of some rounds, on servers in so many processes."""
+    logging.disable(logging.CRITICAL)
+    return asyncio.run(_sample(transport, rounds, calls, processes))
+
+
+async def _sample(transport: str, rounds: range, calls: int, processes: int) -> Samples:
+    samples: Samples = {case: [] for case in (*SINGLE, *CHAINS)}
+    order = random.Random(rounds.start + 1)
     async with _connections(transport, processes) as connections:
         for case in samples:
             for connection in connections[case.server, case.revision]:
-                await _turn(connection, case, bench.rounds(5))
+                await _turn(connection, case, min(5, calls))
         gc.collect()
         gc.freeze()
         try:
-            for number in range(rounds):
-                bench.progress(f"{transport}: round {number + 1} of {rounds}")
+            for number in rounds:
+                progress(f"{transport}: round {number + 1}, until {rounds.stop}")
                 for case in order.sample(list(samples), len(samples)):
                     open_ones = connections[case.server, case.revision]
                     spent = await _turn(
@@ -102,7 +128,7 @@ async def measure_speed(bench: Bench, transport: str, *, rounds: int, calls: int
                     samples[case].append(spent)
         finally:
             gc.unfreeze()
-    _report(bench, transport, samples)
+    return samples
 
 
 async def _turn(connection: Connection, case: Case, calls: int) -> Spent:

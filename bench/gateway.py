@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from bench.ask_http import LEGACY, REVISION, ROOT, serving
 from bench.ask_servers import ANSWER
-from bench.measure import OURS, Bench
+from bench.measure import OURS, Bench, progress
 from mcp import Client, StdioServerParameters
 from mcp.client import ClientRequestContext
 from mcp_types import ElicitRequestParams, ElicitResult
@@ -78,7 +78,7 @@ async def _measure_calls(bench: Bench, transport: str, rounds: int, calls: int) 
                 for name in taken:
                     await _turn(clients[name], tool, 5)
             for number in range(rounds):
-                bench.progress(f"{transport}, {revision}: round {number + 1} of {rounds}")
+                progress(f"{transport}, {revision}: round {number + 1} of {rounds}")
                 for tool, taken in samples.items():
                     for name in taken:
                         few = name == PROXY  # its calls over HTTP take ten times as long

@@ -17,7 +17,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from bench.measure import OURS, Bench, Figure, Turn
+from bench.measure import OURS, Bench, Figure, Turn, progress
 
 from handraise.conversation.recorded import Record
 from handraise.ledger import About, Client, Field, Ledger, Principal, Request, Server
@@ -175,7 +175,7 @@ async def _verified(bench: Bench, folder: Path, many: int) -> list[Figure]:
     placing = perf_counter()
     await ledger.checkpoint()
     verifying = perf_counter()
-    report = await verify(ledger, progress=lambda done, every: bench.progress(f"verified {done} of {every}"))
+    report = await verify(ledger, progress=lambda done, every: progress(f"verified {done} of {every}"))
     ended = perf_counter()
     assert report.sound, report.findings
     assert report.records == many

@@ -132,7 +132,7 @@ class Bench:
         """Let every contender take its turn in every round; `bars` bound ours against the named ones."""
         samples: dict[str, list[float]] = {name: [] for name in turns}
         for number in range(self.rounds(rounds)):
-            self.progress(f"{title}: round {number + 1} of {self.rounds(rounds)}")
+            progress(f"{title}: round {number + 1} of {self.rounds(rounds)}")
             for name, turn in turns.items():
                 samples[name].append(turn())
         self.record(title, samples, bars=bars)
@@ -156,7 +156,7 @@ class Bench:
             figures = [Figure(figure.name, figure.value, figure.unit) for figure in figures]
         self.figures.append(Figures(title, figures))
         width = max(len(figure.name) for figure in figures)
-        self.progress("")
+        progress("")
         print(f"\n{self.part}: {title}")
         for figure in figures:
             print(f"  {figure.name:<{width}}  {figure}", flush=True)
@@ -191,16 +191,17 @@ class Bench:
     def _show(self, table: Table) -> None:
         against = {ratio.against: str(ratio) for ratio in table.ratios}
         width = max(map(len, table.seconds))
-        self.progress("")
+        progress("")
         print(f"\n{self.part}: {table.title}")
         for name, seconds in table.seconds.items():
             told = f"handraise takes {against[name]}" if name in against else ""
             print(f"  {name:<{width}}  {readable(seconds):>10}  {told}".rstrip(), flush=True)
 
-    def progress(self, text: str) -> None:
-        """Say what is going on, to whoever watches at a terminal."""
-        if sys.stderr.isatty():
-            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+def progress(text: str) -> None:
+    """Say what is going on, to whoever watches at a terminal."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
 
 def per_piece(work: Callable[..., object], pieces: Iterable[tuple[Any, ...]]) -> float:

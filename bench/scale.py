@@ -15,7 +15,7 @@ from statistics import median, quantiles
 from typing import Any
 
 from bench.ask_http import ROOT
-from bench.measure import OURS, OUT, Bench, Figure
+from bench.measure import OURS, OUT, Bench, Figure, progress
 from bench.scale_chart import chart
 from bench.sizing import EVENT_ON_DISK, PROCESSOR, QUESTION_ON_DISK
 from tests.postgres import PostgresServer, running_postgres
@@ -85,7 +85,7 @@ def nodes(url: str) -> Iterator[tuple[Node, Node]]:
 
 def _pending(bench: Bench, postgres: PostgresServer, size: int) -> dict[str, float]:
     """Park half of them on each node; then ask on one and answer on the other, again and again."""
-    bench.progress(f"{size:,} pending questions")
+    progress(f"{size:,} pending questions")
     with nodes(postgres.new_database()) as (one, two):
         before = [node.do("memory") for node in (one, two)]
         for node in (one, two):
@@ -125,7 +125,7 @@ def _throughput(bench: Bench, postgres: PostgresServer) -> None:
     used, disk = [], 0.0
     count = CLIENTS if bench.quick else 3_000
     for turn in range(bench.rounds(TURNS)):
-        bench.progress(f"answers a second: round {turn + 1} of {bench.rounds(TURNS)}")
+        progress(f"answers a second: round {turn + 1} of {bench.rounds(TURNS)}")
         with nodes(postgres.new_database()) as (node, _):
             passed[BARE].append(node.do("bare", count, CLIENTS)[0])
             each, processor = node.do("consume", count, CLIENTS)
@@ -153,7 +153,7 @@ def _wakeups(bench: Bench, postgres: PostgresServer) -> None:
     with nodes(postgres.new_database()) as (one, two):
         one.do("listen")
         for turn in range(-WARM_UP, bench.rounds(WAKEUPS)):
-            bench.progress(f"wake-ups: {turn} of {bench.rounds(WAKEUPS)}")
+            progress(f"wake-ups: {turn} of {bench.rounds(WAKEUPS)}")
             token = one.do("ask")
             committed = two.do("answer_at", token)
             ours = one.do("woken", token) - committed
