@@ -95,7 +95,7 @@ async def _express(
     waiter = _Waiter(answer)
     dispatcher._pending[request_id] = waiter
     fields: dict[str, Any] = {} if params is None else {"params": params}
-    message = JSONRPCRequest.model_construct(jsonrpc="2.0", id=request_id, method=method, **fields)
+    message = JSONRPCRequest(jsonrpc="2.0", id=request_id, method=method, **fields)
     deadline = deadlines.add(timeout, waiter.send_nowait, _TIMED_OUT)
     try:
         await dispatcher._write(message, ServerMessageMetadata(related_request_id=context._request_id))

@@ -39,6 +39,8 @@ class LegacyCall(Call):
         super().__init__(runtime, ctx if self._meter is None else self._meter.ctx, revision)
         self.outside = innermost_scope()
         self._sent = 0
+        self._made = ""
+        """The key that was made for a question which was not sent yet."""
 
     def can(self, mode: Mode) -> bool:
         # Stateless or JSON-only HTTP has no way back to the client, whatever it declared.
@@ -67,13 +69,20 @@ class LegacyCall(Call):
             if awake is not None:
                 awake.cancel()
 
+    def next_key(self, content: object) -> str:
+        self._made = super().next_key(content)
+        return self._made
+
     def _next_id(self, key: str) -> str:
         """The JSON-RPC id of the next request: new on this connection, and the same when the call is dispatched twice.
 
-        The key alone will not do. One that the author chose is the same in other calls, which would then get this
+        A key that was made for it is. One that the author chose is the same in other calls, which would then get this
         call's answer; and a question that is asked again keeps its key.
         """
         self._sent += 1
+        if key == self._made:
+            self._made = ""
+            return key
         return keyed_id(self.runtime.id_key, self.seed, self._sent, key)
 
     async def together(self, askings: Sequence[Awaitable[Any]]) -> list[Any]:
