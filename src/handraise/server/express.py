@@ -11,7 +11,7 @@ Private names: `_JSONRPCDispatchContext._dispatcher`, `._request_id`; `JSONRPCDi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any
 
 import anyio
@@ -54,15 +54,15 @@ class _Waiter:
                 run_now(self._body)
 
 
-async def send_request(
+def send_request(
     channel: Any,
     request_id: str,
     method: str,
     params: Mapping[str, Any] | None,
     timeout: float,
     deadlines: Deadlines,
-) -> dict[str, Any]:
-    """Send a request with an id of our own and give back its result. Raises `MCPError` like the SDK."""
+) -> Awaitable[dict[str, Any]]:
+    """Send a request with an id of our own and give back its result. Awaiting it raises `MCPError` like the SDK."""
     context = channel.channel if isinstance(channel, Meter) else channel
     dispatcher: Any = getattr(context, "_dispatcher", None)
     known = type(context) is _JSONRPCDispatchContext and type(dispatcher) is JSONRPCDispatcher
@@ -72,14 +72,11 @@ async def send_request(
         or not dispatcher._running
         or get_current_span().is_recording()
     ):
-        result: dict[str, Any] = await channel.send_raw_request(
+        sent: Awaitable[dict[str, Any]] = channel.send_raw_request(
             method, params, {"timeout": timeout, "request_id": request_id}
         )
-        return result
-    outcome = await _express(context, dispatcher, request_id, method, params, timeout, deadlines)
-    if isinstance(outcome, ErrorData):
-        raise MCPError.from_error_data(outcome)
-    return outcome
+        return sent
+    return _express(context, dispatcher, request_id, method, params, timeout, deadlines)
 
 
 async def _express(
@@ -90,7 +87,7 @@ async def _express(
     params: Mapping[str, Any] | None,
     timeout: float,
     deadlines: Deadlines,
-) -> dict[str, Any] | ErrorData:
+) -> dict[str, Any]:
     answer: asyncio.Future[dict[str, Any] | ErrorData] = asyncio.get_running_loop().create_future()
     waiter = _Waiter(answer)
     dispatcher._pending[request_id] = waiter
@@ -101,7 +98,7 @@ async def _express(
         await dispatcher._write(message, ServerMessageMetadata(related_request_id=context._request_id))
         outcome = await answer
     except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-        return _CLOSED  # the client went before the dispatcher noticed
+        outcome = _CLOSED  # the client went before the dispatcher noticed
     except asyncio.CancelledError:
         await _withdraw(context, dispatcher, request_id, "caller cancelled")
         raise
@@ -110,6 +107,8 @@ async def _express(
         dispatcher._pending.pop(request_id, None)
     if outcome is _TIMED_OUT:
         await _withdraw(context, dispatcher, request_id, "nobody answered in time")
+    if isinstance(outcome, ErrorData):
+        raise MCPError.from_error_data(outcome)
     return outcome
 
 
