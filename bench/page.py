@@ -36,8 +36,8 @@ times depend on the machine, so compare ratios: 0.50 means that Handraise takes 
 what we allow ourselves.
 
 What asking costs is processor time, of client and server together, both on one processor: to wake up another one costs
-a virtual machine as much as a third of a call. Each contender has several processes that take turns, three in memory and
-five over stdio and HTTP: two of the very same server differ by up to a tenth for as long as they live.
+a virtual machine as much as a third of a call. Each contender has several processes that take turns, three in memory
+and five over stdio and HTTP: two of the very same server differ by up to a tenth for as long as they live.
 """
 
 
