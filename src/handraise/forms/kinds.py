@@ -83,8 +83,10 @@ def _choice(name: str, notes: Notes, values: list[tuple[Option, object]]) -> tup
     def encode(default: object) -> str:
         return _option_for(name, values, default)
 
-    by_value = {option.value: value for option, value in values}
-    return Choice(name, [option for option, _ in values], **_common(notes, encode)), by_value.__getitem__
+    field = Choice(name, [option for option, _ in values], **_common(notes, encode))
+    if all(type(value) is str for _, value in values):
+        return field, str
+    return field, {option.value: value for option, value in values}.__getitem__
 
 
 def _choices(name: str, notes: Notes, make: Convert) -> tuple[Field, Convert]:

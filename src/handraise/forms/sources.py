@@ -74,7 +74,17 @@ def _from_pydantic(model: Any) -> Source:
         parts.append(part_of(alias or attribute, info.annotation, metadata=(info,)))
         if not info.is_required():
             optional.add(alias or attribute)
+    if all(_is_the_models(part, optional) for part in parts):
+        return _fields(parts), _guarded(lambda content: model.model_validate(dict(content)))
     return _fields(parts), _construct(parts, optional, model.model_validate)
+
+
+def _is_the_models(part: Part, optional: Collection[str]) -> bool:
+    """Whether a model makes of a value in JSON, or of none, what we would."""
+    return part.convert in _JSON_TYPES and (part.field.required or part.field.name in optional)
+
+
+_JSON_TYPES = (str, int, float, bool)
 
 
 def _from_dataclass(cls: type) -> Source:
@@ -112,10 +122,15 @@ def _construct(
 ) -> Callable[[Content], object]:
     """How to read an answer into a type that has its own defaults for the optional names."""
 
+    return _guarded(lambda content: make(_values(parts, content, optional)))
+
+
+def _guarded(make: Callable[[Content], object]) -> Callable[[Content], object]:
+    """The same, with what the author's type has against an answer told as problems."""
+
     def read(content: Content) -> object:
-        values = _values(parts, content, optional)
         try:
-            return make(values)
+            return make(content)
         except ValueError as error:
             raise _refused(error, content) from None
 
