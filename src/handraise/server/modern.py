@@ -19,7 +19,7 @@ from handraise.questions import Person
 from handraise.server.calls import CURRENT, Call, Context, Wire
 from handraise.server.clocks import start_clocks, stop_clocks
 from handraise.server.person import principal_of
-from handraise.server.rebind import detach_round, share_connection
+from handraise.server.rebind import detach_round
 from handraise.server.writing import write_arguments
 from handraise.wire import parse_input_responses
 
@@ -101,8 +101,6 @@ class ModernCall(Call, Body):
 
     def paused(self) -> None:
         detach_round(self.ctx)
-        if len(self.lot.live) > _FEW:
-            share_connection(self.ctx)
 
     def exchange(self, key: str, request: Wire, timeout: float) -> Awaitable[Any]:
         recorder = self.runtime.recorder
@@ -168,8 +166,6 @@ def call_of(conversation: Conversation) -> ModernCall:
     return conversation.body
 
 
-_FEW = 64
-"""Of so many that are suspended it does not matter how much each of them holds."""
 _FIXED = frozenset({str, int, float, bool, type(None)})
 """The JSON values that nobody can change in place."""
 

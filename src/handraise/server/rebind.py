@@ -107,15 +107,12 @@ def attach_round(own: Context, live: Context) -> None:
 
 
 def detach_round(own: Context) -> None:
-    """Point the body's view to nobody, and let go of what belonged to the round."""
+    """Point the body's view to nobody, and let go of everything that belonged to the round."""
     own.request_id = own.meta = own.request = None
     own.close_sse_stream = own.close_standalone_sse_stream = None
     own.session._request_outbound = _NOBODY
     own.session._allowed_log_levels = _NO_LEVELS
-
-
-def share_connection(own: Context) -> None:
-    """Leave the connection of a body that is suspended with many others only what is its own."""
+    # Thousands may be suspended, each with a connection: leave it what is its own.
     connection = own.session._connection
     if connection.initialized is not _INITIALIZED and connection.initialized.is_set():
         connection.initialized = _INITIALIZED
