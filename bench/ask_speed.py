@@ -121,16 +121,15 @@ async def _sample(transport: str, rounds: range, calls: int, processes: int) -> 
             for number in rounds:
                 progress(f"{transport}: round {number + 1}, until {rounds.stop}")
                 for case in order.sample(list(samples), len(samples)):
-                    connection = connections[case.server, case.revision][
-                        _turn_of(case.server, number, processes)
-                    ]
+                    serving_ones = connections[case.server, case.revision]
+                    connection = serving_ones[_who_serves(case.server, number, processes)]
                     samples[case].append(await _turn(connection, case, 1 if case in CHAINS else calls))
         finally:
             gc.unfreeze()
     return samples
 
 
-def _turn_of(server: str, number: int, processes: int) -> int:
+def _who_serves(server: str, number: int, processes: int) -> int:
     """Which process serves a round: in time each of ours meets each of theirs."""
     return (number + (number // processes if server == OURS else 0)) % processes
 
