@@ -314,7 +314,7 @@ async def test_nothing_is_left_when_the_window_is_over(store: Store, log: Log) -
                 assert await within(parking.retry(third, {"b": 2})) == [1, 2]
     await until(lambda: parking.is_empty and parking.lot._pruning is None)
     assert await store.prune(float("inf")) == 0
-    timed = [about for _, _, deadline in parking.lot.deadlines._heap for about in deadline.about]
+    timed = [about for *_, told in parking.lot.deadlines._heap for about in told]
     assert not any(isinstance(about, Asked) for about in timed)  # a question's time ends with it
     if isinstance(store, MemoryStore):
         assert not store._rows

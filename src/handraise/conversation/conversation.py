@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from handraise.conversation.digest import digest
-from handraise.conversation.eagerness import run_now
+from handraise.conversation.eagerness import run_now, running_in
 from handraise.conversation.journal import Journal
 from handraise.conversation.records import Binding, Entry, Json, Outcome, RoundRecord
 from handraise.conversation.rounds import TOKEN_PREFIX, Asked, Ready, Round
@@ -108,15 +108,15 @@ class Conversation:
             return known.value
         if self.state == "over" or key in self._open:
             raise self._refusal(key)
-        lot = self._lot
-        asked = self._open[key] = Asked(
-            request, asyncio.get_running_loop().create_future(), lot.store.now() + timeout
-        )
+        lot, loop = self._lot, asyncio.get_running_loop()
+        asked = self._open[key] = Asked(request, loop.create_future(), lot.store.now() + timeout)
         deadline = lot.deadlines.add(timeout, self._expire, asked)
         try:
             # While a round is out or on its way, a question waits for the next one.
             if not self._sending and self.state != "asking":
-                await (self._send() if self._sends_alone() else asyncio.shield(self._send_beside()))
+                # The body itself, if no sibling task asks and nothing can stop it half way through writing a round.
+                alone = not lot.store.durable and self._task is running_in(loop)
+                await (self._send() if alone else asyncio.shield(self._send_beside()))
             answer = await asked.future
         except Expired:
             await self._require_unanswered()
@@ -194,11 +194,6 @@ class Conversation:
         self._lot.live.pop(self.current.token, None)
         self.id, self.current = "", Round(self.current.number)
 
-    def _sends_alone(self) -> bool:
-        """Whether the body itself asks, no sibling task, and nothing can stop it half way through writing a round."""
-        body = self.body
-        return body is not None and not self._lot.store.durable and asyncio.current_task() is body.task
-
     def _send_beside(self) -> asyncio.Task[None]:
         """Send in a task of its own: questions that sibling tasks ask in the same breath share the round, and
         whoever asks may be stopped without leaving a round half written."""
@@ -215,7 +210,10 @@ class Conversation:
 
     async def _send(self) -> None:
         self._sending = True
-        questions = {key: asked.request for key, asked in self._open.items() if not asked.future.done()}
+        questions = {}
+        for key, asked in self._open.items():
+            if not asked.future.done():
+                questions[key] = asked.request
         try:
             if questions and self.state == "working":
                 await self._end_round(questions)
@@ -232,7 +230,19 @@ class Conversation:
         lot.require_room()
         after = Round(before.number + 1, TOKEN_PREFIX + os.urandom(16).hex(), questions)
         self.id = self.id or after.token[:16]
-        record = self._record(after, questions)
+        assert self.body is not None
+        record = RoundRecord(
+            after.token,
+            self.id,
+            after.number,
+            self.body.binding,
+            max(map(_UNTIL, self._open.values())),
+            questions,
+            {key: digest(request) for key, request in questions.items()} if self.handler else _NO_PINS,
+            tuple(self.journal.entries) if self.journal is not None else (),
+            self.handler,
+            self.seed,
+        )
         told = () if lot.tell_asked is None else lot.tell_asked(self, questions)
         await lot.store.open_round(record, events=told)
         if self.journal is not None:
@@ -259,21 +269,6 @@ class Conversation:
         if len(journal.entries) != len(written):
             known = set(map(id, written))
             await self._lot.store.append(self.id, [e for e in journal.entries if id(e) not in known])
-
-    def _record(self, after: Round, questions: dict[str, Json]) -> RoundRecord:
-        assert self.body is not None
-        return RoundRecord(
-            after.token,
-            self.id,
-            after.number,
-            self.body.binding,
-            max(map(_UNTIL, self._open.values())),
-            questions,
-            {key: digest(request) for key, request in questions.items()} if self.handler else _NO_PINS,
-            tuple(self.journal.entries) if self.journal is not None else (),
-            self.handler,
-            self.seed,
-        )
 
     async def _settle(
         self, done: Round, outcome: Outcome, ends: str = "", error: BaseException | None = None
@@ -351,10 +346,13 @@ class Conversation:
     def take(self, answers: Mapping[str, Json]) -> None:
         """Hand the answers of a retry to the questions that wait for them."""
         self.state, self._leaving = TRANSITIONS[self.state, "answer"], False
+        unanswered = len(self._open)
         for key, answer in answers.items():
             if (asked := self._open.get(key)) is not None and not asked.future.done():
                 asked.future.set_result(answer)
-        self._send_rest()
+                unanswered -= 1
+        if unanswered:
+            self._send_rest()
 
     def hurry(self) -> None:
         """Let the body run now, if it can, rather than at the next turn of the event loop."""

@@ -12,7 +12,7 @@ import heapq
 import math
 from collections.abc import Callable
 from itertools import count
-from typing import Any, TypeVarTuple, Unpack
+from typing import Any, TypeAlias, TypeVarTuple, Unpack
 
 Ts = TypeVarTuple("Ts")
 
@@ -21,21 +21,18 @@ _SLACK = 0.05
 _MANY = 64
 
 
-class Deadline:
-    """A question's time. `call` is made when it is over, unless it was dropped before."""
+Deadline: TypeAlias = list[Any]
+"""A question's time: when it is over, a number that no other has, and the call to make then with its arguments.
 
-    __slots__ = ("about", "call")
-
-    def __init__(self, call: Callable[..., object], about: tuple[Any, ...]) -> None:
-        self.call: Callable[..., object] | None = call
-        self.about: tuple[Any, ...] = about
+The call is None when it was made, or dropped. A list, because the heap compares it and a drop changes it.
+"""
 
 
 class Deadlines:
     """The deadlines of one lot, soonest first."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[float, int, Deadline]] = []
+        self._heap: list[Deadline] = []
         self._dropped = 0
         self._numbers = count()
         self._timer: asyncio.TimerHandle | None = None
@@ -49,20 +46,20 @@ class Deadlines:
         """Make a call when the seconds are over."""
         loop = asyncio.get_running_loop()
         when = loop.time() + seconds + _SLACK
-        deadline = Deadline(call, about)
-        heapq.heappush(self._heap, (when, next(self._numbers), deadline))
+        deadline: Deadline = [when, next(self._numbers), call, about]
+        heapq.heappush(self._heap, deadline)
         if when < self._rings:
             self._set_timer(loop, when)
         return deadline
 
     def drop(self, deadline: Deadline) -> None:
         """Forget a deadline."""
-        if deadline.call is None:
+        if deadline[2] is None:
             return
-        deadline.call, deadline.about = None, ()
+        deadline[2:] = None, ()
         self._dropped += 1
         if self._dropped > _MANY and self._dropped * 2 > len(self._heap):
-            self._heap = [entry for entry in self._heap if entry[2].call is not None]
+            self._heap = [deadline for deadline in self._heap if deadline[2] is not None]
             heapq.heapify(self._heap)
             self._dropped = 0
 
@@ -85,11 +82,12 @@ class Deadlines:
         self._timer, self._rings = None, math.inf
         now = loop.time()
         while self._heap and self._heap[0][0] <= now:
-            deadline = heapq.heappop(self._heap)[2]
-            call, deadline.call = deadline.call, None
+            deadline = heapq.heappop(self._heap)
+            call, about = deadline[2:]
+            deadline[2:] = None, ()
             if call is None:
                 self._dropped -= 1
             else:
-                call(*deadline.about)
+                call(*about)
         if self._heap:
             self._set_timer(loop, self._heap[0][0])

@@ -16,9 +16,10 @@ from asyncio import _enter_task, _leave_task
 from collections.abc import Callable
 from typing import Any
 
-_running_in: Callable[[Any], asyncio.Task[Any] | None] = asyncio.current_task
+running_in: Callable[[Any], asyncio.Task[Any] | None] = asyncio.current_task
+"""The task that runs in a loop."""
 if sys.version_info < (3, 12):
-    _running_in = vars(asyncio.tasks)["_current_tasks"].get
+    running_in = vars(asyncio.tasks)["_current_tasks"].get
 
 
 def run_now(task: asyncio.Task[Any]) -> None:
@@ -28,7 +29,7 @@ def run_now(task: asyncio.Task[Any]) -> None:
     if not ready or getattr(ready[-1]._callback, "__self__", None) is not task:
         return
     step = ready.pop()
-    running = _running_in(loop)
+    running = running_in(loop)
     if running is None:
         step._run()
         return

@@ -74,7 +74,10 @@ class Lot:
             of, shown = live[0], live[1].shown
         else:  # it is gone, or its end is being written
             of, shown = await self._find_shown(token)
-        answers = {key: responses[key] for key in shown if key in responses}
+        if shown.keys() == responses.keys():
+            answers = dict(responses)
+        else:
+            answers = {key: responses[key] for key in shown if key in responses}
         if shown and not answers:
             return await self._show_again(token, retry.binding)
         events, ours = retry.tell_taken(of, answers), None
@@ -98,7 +101,8 @@ class Lot:
                     live = await self._revive(retry, since)
                 elif live[0].waits_at(live[1]):
                     retry.rebind(live[0])
-                    self._hold(token, since)
+                    if self.store.durable:
+                        self._hold(token, since)
                     live[0].take(answers)
                 break
             await self.store.changed(token)

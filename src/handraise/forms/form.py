@@ -104,28 +104,27 @@ class Form(Generic[T_co]):
 
     def read(self, content: Mapping[str, Value]) -> T_co:
         """The typed result of an answer in which `check_answer` found no problem."""
-        try:
-            return self._result(content)
-        except Refused as error:
-            raise WireError("validator", str(error)) from None
+        result, problems = self.take(content)
+        if problems:
+            raise WireError("validator", "; ".join(problem.message for problem in problems))
+        return result  # type: ignore[return-value]
 
     def take(self, content: Mapping[str, Value]) -> tuple[T_co | None, tuple[Problem, ...]]:
-        """The typed result of an answer that follows all rules, or what the author's own type has against it."""
-        try:
-            return self._result(content), ()
-        except Refused as error:
-            return None, error.problems
+        """The typed result of an answer that follows all rules, or what the author's own type has against it.
 
-    def _result(self, content: Mapping[str, Value]) -> T_co:
-        """JSON knows one 2: a 2.0 that answers an integer field becomes the int it is."""
+        JSON knows one 2: a 2.0 that answers an integer field becomes the int it is.
+        """
         if self._whole is None:
             self._whole = tuple(name for name, rule in self.rules.items() if rule[0] is fits_integer)
         for name in self._whole:
             if type(number := content.get(name)) is float:
                 content = {**content, name: int(number)}
-        if self.result is not None:
-            return self.result(content)
-        return {name: content[name] for name in self.rules if name in content}  # type: ignore[return-value]
+        if self.result is None:
+            return {name: content[name] for name in self.rules if name in content}, ()  # type: ignore[return-value]
+        try:
+            return self.result(content), ()
+        except Refused as error:
+            return None, error.problems
 
     def __eq__(self, other: object) -> bool:
         return self.fields == other.fields if isinstance(other, Form) else NotImplemented

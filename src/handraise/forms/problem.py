@@ -22,7 +22,7 @@ class Refused(Exception):
     """The author's own type refuses an answer that its form allows. Never leaves this package."""
 
     def __init__(self, *problems: Problem) -> None:
-        super().__init__("; ".join(problem.message for problem in problems))
+        super().__init__(problems)
         self.problems = problems
 
 

@@ -75,7 +75,7 @@ def _from_pydantic(model: Any) -> Source:
         if not info.is_required():
             optional.add(alias or attribute)
     if all(_is_the_models(part, optional) for part in parts):
-        return _fields(parts), _guarded(lambda content: model.model_validate(dict(content)))
+        return _fields(parts), _guarded(model.model_validate)
     return _fields(parts), _construct(parts, optional, model.model_validate)
 
 
@@ -125,12 +125,12 @@ def _construct(
     return _guarded(lambda content: make(_values(parts, content, optional)))
 
 
-def _guarded(make: Callable[[Content], object]) -> Callable[[Content], object]:
-    """The same, with what the author's type has against an answer told as problems."""
+def _guarded(make: Callable[[dict[str, Any]], object]) -> Callable[[Content], object]:
+    """The same, from a copy that the author's code may change, and with what it has against it told as problems."""
 
     def read(content: Content) -> object:
         try:
-            return make(content)
+            return make(dict(content))
         except ValueError as error:
             raise _refused(error, content) from None
 

@@ -11,7 +11,7 @@ from mcp.server.session import ServerSession
 
 from handraise.errors import HandraiseError, NotSupported, UnusableAnswer
 from handraise.questions import Fallback
-from handraise.server.calls import Call, current_call
+from handraise.server.calls import CURRENT, Call, current_call
 from handraise.server.clocks import start_clocks, stop_clocks
 from handraise.server.inquiries import Inquiry, Unusable
 from handraise.server.legacy import SessionCall
@@ -82,8 +82,10 @@ class Asking(Generic[R]):
         return self._inquiry, self._manner
 
     def _call(self) -> Call:
-        session = self._manner.session
-        return current_call() if session is None else call_on(session)
+        if self._manner.session is not None:
+            return call_on(self._manner.session)
+        call = CURRENT.get(None)
+        return current_call() if call is None else call
 
 
 class Prepared(Generic[R]):

@@ -12,7 +12,6 @@ from anyio import CancelScope
 from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
-from handraise.conversation.digest import keyed_id
 from handraise.conversation.journal import Journal
 from handraise.errors import HandraiseError, Mode, NotSupported, TooManyQuestions, UsageError
 from handraise.questions import Person
@@ -83,6 +82,10 @@ class Call:
 
     # What differs between the revisions.
 
+    def next_key(self, content: object) -> str:
+        """An id for the next question: the same when the same request is dispatched twice."""
+        raise NotImplementedError
+
     def exchange(self, key: str, request: Wire, timeout: float) -> Awaitable[Any]:
         """Send an input request and give back what the client answered to it, as it came."""
         raise NotImplementedError
@@ -149,11 +152,6 @@ class Call:
         limit = self.runtime.options.max_questions
         if self._asked > limit:
             raise TooManyQuestions(f"this call wants to ask question {self._asked}; {limit} are allowed")
-
-    def next_key(self, content: object) -> str:
-        """An id for the next question: the same when the same request is dispatched twice."""
-        self._numbered += 1
-        return keyed_id(self.runtime.id_key, self.person.key, self.seed, self._numbered, content)
 
     def raisable(self, error: HandraiseError) -> HandraiseError:
         """An error as it has to be raised so that it leaves this call well, if the author lets it."""

@@ -22,7 +22,7 @@ from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT, ErrorData, JSONRPCRequ
 from opentelemetry.trace import get_current_span
 
 from handraise.conversation.deadlines import Deadlines
-from handraise.conversation.eagerness import run_now
+from handraise.conversation.eagerness import run_now, running_in
 from handraise.server.progress import Meter
 
 
@@ -36,9 +36,11 @@ class _Waiter:
 
     on_progress = None
 
-    def __init__(self, answer: asyncio.Future[dict[str, Any] | ErrorData]) -> None:
+    def __init__(
+        self, answer: asyncio.Future[dict[str, Any] | ErrorData], body: asyncio.Task[Any] | None
+    ) -> None:
         self._answer = answer
-        self._body = asyncio.current_task()
+        self._body = body
 
     @property
     def send(self) -> _Waiter:
@@ -88,8 +90,9 @@ async def _express(
     timeout: float,
     deadlines: Deadlines,
 ) -> dict[str, Any]:
-    answer: asyncio.Future[dict[str, Any] | ErrorData] = asyncio.get_running_loop().create_future()
-    waiter = _Waiter(answer)
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[dict[str, Any] | ErrorData] = loop.create_future()
+    waiter = _Waiter(answer, running_in(loop))
     dispatcher._pending[request_id] = waiter
     fields: dict[str, Any] = {} if params is None else {"params": params}
     message = JSONRPCRequest(jsonrpc="2.0", id=request_id, method=method, **fields)

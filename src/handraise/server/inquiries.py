@@ -72,8 +72,22 @@ class Inquiry(Protocol[R_co]):
         ...
 
 
+class _Elicitation:
+    """What is asked by a question to the person."""
+
+    __slots__ = ()
+    question: Question
+
+    def request(self, revision: Revision, reasons: Sequence[str] = ()) -> dict[str, Any]:
+        """The input request; `reasons` say why it is asked again."""
+        params = dump_question(self.question, revision)
+        if reasons:
+            params = {**params, "message": with_reasons(params["message"], reasons)}
+        return {"method": "elicitation/create", "params": params}
+
+
 @dataclass(slots=True)
-class FormInquiry(Generic[T]):
+class FormInquiry(_Elicitation, Generic[T]):
     """A form question. `declined_when` tells the accepted answers that mean "no" (a confirmation)."""
 
     mode: ClassVar[Mode] = "form"
@@ -100,9 +114,6 @@ class FormInquiry(Generic[T]):
     async def begin(self, call: Call, timeout: float) -> FormInquiry[T]:
         return self
 
-    def request(self, revision: Revision, reasons: Sequence[str] = ()) -> dict[str, Any]:
-        return _elicitation(self.question, revision, reasons)
-
     async def read(self, raw: Any, call: Call) -> Accepted[T] | Declined | Cancelled | Unusable:
         answer = _parsed(raw, "form", self.question.form)
         if answer.action == "decline":
@@ -125,7 +136,7 @@ class FormInquiry(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class UrlInquiry:
+class UrlInquiry(_Elicitation):
     """Consent to open a link and, with `wait`, what the person does there until it is complete."""
 
     question: UrlQuestion
@@ -156,9 +167,6 @@ class UrlInquiry:
         call.announce_when_complete(chosen, deadline)
         question = replace(self.question, elicitation_id=chosen)
         return replace(self, question=question, deadline=deadline)
-
-    def request(self, revision: Revision, reasons: Sequence[str] = ()) -> dict[str, Any]:
-        return _elicitation(self.question, revision, reasons)
 
     async def read(self, raw: Any, call: Call) -> Accepted[None] | Declined | Cancelled | Unusable:
         match _parsed(raw, "url").action:
@@ -258,13 +266,6 @@ def _parsed(raw: Any, mode: Mode, form: Form[Any] | None = None) -> WireAnswer:
         return parse_answer(raw, mode, form)
     except WireError as error:
         raise Failed(f"the client's answer is none: {error}") from error
-
-
-def _elicitation(question: Question, revision: Revision, reasons: Sequence[str]) -> dict[str, Any]:
-    params = dump_question(question, revision)
-    if reasons:
-        params = {**params, "message": with_reasons(params["message"], reasons)}
-    return {"method": "elicitation/create", "params": params}
 
 
 async def _refusal(check: Callable[[], Any]) -> str | None:

@@ -20,7 +20,7 @@ from handraise.revisions import Revision
 from handraise.server.calls import Call, Context, Wire
 from handraise.server.clocks import innermost_scope, start_clocks, stop_clocks
 from handraise.server.express import send_request
-from handraise.server.person import person_of
+from handraise.server.person import person_of, principal_of
 from handraise.server.progress import Meter
 from handraise.server.rebind import channel_of, scratch_of, session_id_of, standalone_channel_of
 from handraise.this_user import local_person
@@ -76,7 +76,9 @@ class LegacyCall(Call):
                 awake.cancel()
 
     def next_key(self, content: object) -> str:
-        self._made = super().next_key(content)
+        self._numbered += 1
+        principal = principal_of(self.ctx)[1]
+        self._made = keyed_id(self.runtime.id_key, principal, self.seed, self._numbered, content)
         return self._made
 
     def _next_id(self, key: str) -> str:
@@ -119,41 +121,20 @@ class LegacyCall(Call):
         if (same := under_way.get(request_id)) is not None:
             return await asyncio.shield(same)
         answer = under_way[request_id] = asyncio.get_running_loop().create_future()
+        method, params, deadlines = request["method"], request.get("params"), self.runtime.lot.deadlines
+        end = time.monotonic() + timeout
         try:
-            raw = await self._request(request_id, request, timeout)
+            raw = await send_request(self.channel, request_id, method, params, timeout, deadlines)
             answer.set_result(raw)
             return raw
-        except HandraiseError as error:
-            answer.set_exception(error)
+        except MCPError as error:
+            failure = _meaning(error, request, timed_out=time.monotonic() >= end)
+            answer.set_exception(failure)
             answer.exception()  # seen: there may be no duplicate that waits for it
-            raise
+            raise failure from error
         finally:
             answer.cancel()
             del under_way[request_id]
-
-    async def _request(self, request_id: str, request: Wire, timeout: float) -> Any:
-        began = time.monotonic()
-        try:
-            return await send_request(
-                self.channel,
-                request_id,
-                request["method"],
-                request.get("params"),
-                timeout,
-                self.runtime.lot.deadlines,
-            )
-        except NoBackChannelError as error:
-            raise NotSupported(_mode_of(request)) from error
-        except MCPError as error:
-            if error.code in (METHOD_NOT_FOUND, INVALID_PARAMS):
-                raise NotSupported(_mode_of(request)) from error
-            if error.code == REQUEST_TIMEOUT and time.monotonic() - began >= timeout:
-                raise Expired from error
-            if error.code == CONNECTION_CLOSED:
-                raise Withdrawn from error
-            raise Failed(
-                f"the client answered {error.code}: {error.message}", error_code=error.code
-            ) from error
 
     def _keep_awake(self) -> asyncio.Task[None] | None:
         """Progress with the caller's token, so that the client's timer does not run out while a person thinks."""
@@ -202,6 +183,17 @@ class SessionCall(LegacyCall):
 
 def _wants_progress(ctx: Context) -> bool:
     return ctx.meta is not None and ctx.meta.get("progress_token") is not None
+
+
+def _meaning(error: MCPError, request: Wire, *, timed_out: bool) -> HandraiseError:
+    """What it means for the question that a request came to an error."""
+    if isinstance(error, NoBackChannelError) or error.code in (METHOD_NOT_FOUND, INVALID_PARAMS):
+        return NotSupported(_mode_of(request))
+    if error.code == REQUEST_TIMEOUT and timed_out:
+        return Expired()
+    if error.code == CONNECTION_CLOSED:
+        return Withdrawn()
+    return Failed(f"the client answered {error.code}: {error.message}", error_code=error.code)
 
 
 def _mode_of(request: Wire) -> Mode:

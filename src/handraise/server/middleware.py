@@ -54,14 +54,16 @@ class AskingMiddleware:
         revision = _REVISIONS.get(ctx.protocol_version)
         if ctx.method not in ASKING_METHODS or ctx.request_id is None or revision is None:
             return call_next(ctx) if self._boundary is None else self._boundary(ctx, call_next)
-        params = ctx.params or _NO_PARAMS
-        state = params.get("requestState")
-        if state is not None and is_ours(state) and revision is Revision.JULY_2026:
-            return self._resume(ctx, call_next, state)
-        if state is not None and self._boundary is not None:
-            return self._boundary(ctx, lambda opened: self._start(opened, call_next, revision))
+        state = (ctx.params or _NO_PARAMS).get("requestState")
+        if state is not None:
+            if revision is Revision.JULY_2026 and is_ours(state):
+                return self._resume(ctx, call_next, state)
+            if self._boundary is not None:
+                return self._boundary(ctx, lambda opened: self._start(opened, call_next, revision))
         first = self._start(ctx, call_next, revision)
-        return first if self._boundary is None or _has_no_state(first) else self._boundary.seal(ctx, first)
+        if self._boundary is None or revision is not Revision.JULY_2026 or _has_no_state(first):
+            return first  # before 2026-07-28 no result has one
+        return self._boundary.seal(ctx, first)
 
     def _start(self, ctx: Context, call_next: CallNext, revision: Revision) -> Awaitable[HandlerResult]:
         """Begin a body, and give what comes of it first: a round, or the end of the call."""

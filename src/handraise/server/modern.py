@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.server.context import CallNext, HandlerResult
 
-from handraise.conversation import Binding, Body, Conversation, Lot, RoundRecord
+from handraise.conversation import Binding, Body, Lot, RoundRecord
 from handraise.conversation.digest import Written, digest, keyed_id
 from handraise.conversation.journal import Journal
 from handraise.errors import HandraiseError, NotReplayable
 from handraise.questions import Person
 from handraise.server.calls import CURRENT, Call, Context, Wire
 from handraise.server.clocks import start_clocks, stop_clocks
-from handraise.server.person import principal_of
+from handraise.server.person import person_of, principal_of
 from handraise.server.rebind import detach_round
 from handraise.server.writing import write_arguments
 from handraise.wire import parse_input_responses
@@ -34,7 +34,7 @@ class ModernCall(Call, Body):
     _pinned: Written | None = None
     """Its arguments, where the author's code could change them in place."""
     _replays: str | None = None
-    _known: tuple[Person, str] | None = None
+    _person: Person | None = None
 
     def start(self, call_next: CallNext) -> Awaitable[HandlerResult]:
         """Run the handler at once until it waits; what the request gets that began it."""
@@ -72,32 +72,29 @@ class ModernCall(Call, Body):
     @property
     def binding(self) -> Binding:
         if self._bound is None:
-            self._bound = binding_of(self.ctx, self._principal[1], self._pinned)
+            self._person, principal = principal_of(self.ctx)
+            self._bound = binding_of(self.ctx, principal, self._pinned)
         return self._bound
 
     @property
     def person(self) -> Person:
-        return self._principal[0]
-
-    @property
-    def _principal(self) -> tuple[Person, str]:
-        if self._known is None:
-            self._known = principal_of(self.ctx)
-        return self._known
+        if self._person is None:
+            self._person = person_of(self.ctx)
+        return self._person
 
     @property
     def seed(self) -> str:
         """Kept with every round: another process that runs the body again has to name its questions alike."""
         conversation = self.conversation
         if not conversation.seed:
-            conversation.seed = keyed_id(self.runtime.id_key, self._principal[1], self.request_id)
+            conversation.seed = keyed_id(self.runtime.id_key, self.binding.person, self.request_id)
         return conversation.seed
 
     def next_key(self, content: object) -> str:
         self._numbered += 1
         if self.replayable:
             return keyed_id(self.seed.encode(), self._numbered, content)
-        return keyed_id(self.runtime.id_key, self._principal[1], self.request_id, self._numbered, content)
+        return keyed_id(self.runtime.id_key, self.binding.person, self.request_id, self._numbered, content)
 
     def paused(self) -> None:
         detach_round(self.ctx)
@@ -158,12 +155,6 @@ class ModernCall(Call, Body):
         entry = self.journal.done(key, value)
         if self.replayable:
             await self.conversation.write(entry)
-
-
-def call_of(conversation: Conversation) -> ModernCall:
-    """The call whose body has a conversation that is not over."""
-    assert isinstance(conversation.body, ModernCall)
-    return conversation.body
 
 
 _FIXED = frozenset({str, int, float, bool, type(None)})

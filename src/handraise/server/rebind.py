@@ -149,12 +149,8 @@ def _share_declared(meta: dict[str, Any], connection: Any) -> None:
 
 def carry_variables(into: contextvars.Context) -> None:
     """Give the body this round's access token and trace; its own variables stay as they are."""
-    into.run(_set_variables, auth_context_var.get(), get_current())
-
-
-def _set_variables(user: Any, trace: Any) -> None:
-    auth_context_var.set(user)
-    attach(trace)
+    into.run(auth_context_var.set, auth_context_var.get())
+    into.run(attach, get_current())
 
 
 def channel_of(session: ServerSession) -> Any:

@@ -13,7 +13,7 @@ from handraise.conversation.recorded import Record
 from handraise.errors import NotReplayable
 from handraise.revisions import Revision
 from handraise.server.calls import Context
-from handraise.server.modern import ModernCall, binding_of, call_of
+from handraise.server.modern import ModernCall, binding_of
 from handraise.server.person import principal_of
 from handraise.server.rebind import attach_round, carry_variables, private_copy
 from handraise.server.replay import is_declared
@@ -39,7 +39,8 @@ class ModernRetry:
 
     def rebind(self, conversation: Conversation) -> None:
         """Point the body to this request, before it goes on."""
-        call = call_of(conversation)
+        call = conversation.body
+        assert isinstance(call, ModernCall)
         if call.context is None:
             return
         attach_round(call.ctx, self._ctx)
