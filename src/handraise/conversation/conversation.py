@@ -109,13 +109,14 @@ class Conversation:
         if self.state == "over" or key in self._open:
             raise self._refusal(key)
         lot, loop = self._lot, asyncio.get_running_loop()
-        asked = self._open[key] = Asked(request, loop.create_future(), lot.store.now() + timeout)
+        asked = self._open[key] = Asked(request, asyncio.Future(loop=loop), lot.store.now() + timeout)
         deadline = lot.deadlines.add(timeout, self._expire, asked)
         try:
             # While a round is out or on its way, a question waits for the next one.
             if not self._sending and self.state != "asking":
                 # The body itself, if no sibling task asks and nothing can stop it half way through writing a round.
-                alone = not lot.store.durable and self._task is running_in(loop)
+                body = self.body
+                alone = body is not None and not lot.store.durable and body.task is running_in(loop)
                 await (self._send() if alone else asyncio.shield(self._send_beside()))
             answer = await asked.future
         except Expired:

@@ -13,13 +13,15 @@ from collections.abc import Iterable
 import anyio
 from anyio._backends import _asyncio
 
+from handraise.conversation.eagerness import running_in
+
 Stopped = tuple[tuple[anyio.CancelScope, float], ...]
 """Cancel scopes whose deadlines stand still, each with the seconds that it has left."""
 
 
 def innermost_scope() -> anyio.CancelScope | None:
     """The cancel scope that the running task is in, or None."""
-    task = asyncio.current_task()
+    task = running_in(asyncio.get_running_loop())
     state = None if task is None else _asyncio._task_states.get(task)
     return None if state is None else state.cancel_scope
 

@@ -91,7 +91,7 @@ async def _express(
     deadlines: Deadlines,
 ) -> dict[str, Any]:
     loop = asyncio.get_running_loop()
-    answer: asyncio.Future[dict[str, Any] | ErrorData] = loop.create_future()
+    answer: asyncio.Future[dict[str, Any] | ErrorData] = asyncio.Future(loop=loop)
     waiter = _Waiter(answer, running_in(loop))
     dispatcher._pending[request_id] = waiter
     fields: dict[str, Any] = {} if params is None else {"params": params}

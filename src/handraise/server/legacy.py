@@ -120,7 +120,8 @@ class LegacyCall(Call):
         under_way: dict[str, asyncio.Future[Any]] = scratch_of(self.ctx.session).setdefault("handraise", {})
         if (same := under_way.get(request_id)) is not None:
             return await asyncio.shield(same)
-        answer = under_way[request_id] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Any] = asyncio.Future()
+        under_way[request_id] = answer
         method, params, deadlines = request["method"], request.get("params"), self.runtime.lot.deadlines
         end = time.monotonic() + timeout
         try:

@@ -92,8 +92,13 @@ def _copy(value: T) -> T:
     return own
 
 
-def attach_round(own: Context, live: Context) -> None:
-    """Point the body's view to the request that is live now."""
+def attach_round(own: Context, live: Context, variables: contextvars.Context) -> None:
+    """Point the body's view to the request that is live now, and give it this round's access token and trace.
+
+    Its own variables stay as they are.
+    """
+    variables.run(auth_context_var.set, auth_context_var.get())
+    variables.run(attach, get_current())
     own.request_id, own.meta, own.request = live.request_id, live.meta, live.request
     own.close_sse_stream = live.close_sse_stream
     own.close_standalone_sse_stream = live.close_standalone_sse_stream
@@ -114,8 +119,7 @@ def detach_round(own: Context) -> None:
     own.session._allowed_log_levels = _NO_LEVELS
     # Thousands may be suspended, each with a connection: leave it what is its own.
     connection = own.session._connection
-    if connection.initialized is not _INITIALIZED and connection.initialized.is_set():
-        connection.initialized = _INITIALIZED
+    connection.initialized = _INITIALIZED  # on 2026-07-28 it is from the start
     if not connection.exit_stack._exit_callbacks:  # type: ignore[attr-defined]
         connection.exit_stack = _NOTHING_TO_CLOSE
     meta = None if own.params is None else own.params.get("_meta")
@@ -145,12 +149,6 @@ def _share_declared(meta: dict[str, Any], connection: Any) -> None:
     if name is not None:
         meta[CLIENT_INFO_META_KEY] = known[1]
     connection.client_params = known[2]
-
-
-def carry_variables(into: contextvars.Context) -> None:
-    """Give the body this round's access token and trace; its own variables stay as they are."""
-    into.run(auth_context_var.set, auth_context_var.get())
-    into.run(attach, get_current())
 
 
 def channel_of(session: ServerSession) -> Any:

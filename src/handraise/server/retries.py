@@ -15,7 +15,7 @@ from handraise.revisions import Revision
 from handraise.server.calls import Context
 from handraise.server.modern import ModernCall, binding_of
 from handraise.server.person import principal_of
-from handraise.server.rebind import attach_round, carry_variables, private_copy
+from handraise.server.rebind import attach_round, private_copy
 from handraise.server.replay import is_declared
 from handraise.server.writing import write_answers
 from handraise.wire import parse_retry
@@ -43,8 +43,7 @@ class ModernRetry:
         assert isinstance(call, ModernCall)
         if call.context is None:
             return
-        attach_round(call.ctx, self._ctx)
-        carry_variables(call.context)
+        attach_round(call.ctx, self._ctx, call.context)
         for carry in self._runtime.carriers:
             carry(call.context, self._ctx)
 
