@@ -24,23 +24,36 @@ QUICK: Final = "--quick"
 
 
 def main(words: Sequence[str]) -> int:
-    """Run the wanted parts; 1 when a bar was missed or a part was stopped, 2 when there is no such part."""
+    """Run the wanted parts; 1 when a bar was missed, 2 when there is no such part, 3 when a part was stopped."""
     quick, wanted = QUICK in words, [word for word in words if word != QUICK]
     if unknown := [name for name in wanted if name not in PARTS]:
         print(f"no such part: {', '.join(unknown)}; there are: {', '.join(PARTS)}", file=sys.stderr)
         return 2
     names = wanted or list(PARTS)
     print(f"{', '.join(names)}: at most {sum(PARTS[name].minutes for name in names):g} minutes", flush=True)
-    met = True
+    measured = []
     for at, name in enumerate(names, 1):
         print(f"\n{name}, part {at} of {len(names)}: at most {PARTS[name].minutes:g} minutes", flush=True)
-        met &= _measured(Bench(name, quick=quick)).met
+        measured.append(_measured(Bench(name, quick=quick)))
     if quick:
         print("\nnothing is written: figures of a single round mean nothing")
     elif not wanted:
         write_page()
         print(f"\nwritten to {PAGE.relative_to(ROOT)}")
-    return 0 if met else 1
+    return _told(measured)
+
+
+def _told(measured: Sequence[Bench]) -> int:
+    """Say how it went; the status."""
+    bars = [(bench.part, bar) for bench in measured for bar in bench.bars]
+    missed = [f"  {part}: {bar.title}: {bar.measured} (bar {bar.bar})" for part, bar in bars if not bar.met]
+    stopped = [bench.part for bench in measured if not bench.whole]
+    if bars:
+        print(f"\n{len(bars) - len(missed)} of {len(bars)} bars are met{'; missed:' if missed else '.'}")
+        print("\n".join(missed), end="\n" if missed else "")
+    if stopped:
+        print(f"stopped before their end: {', '.join(stopped)}")
+    return 3 if stopped else 1 if missed else 0
 
 
 def _measured(bench: Bench) -> Bench:

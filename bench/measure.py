@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from bench.machine import this_machine
 
@@ -40,8 +40,11 @@ class Ratio:
 
     @property
     def shown(self) -> str:
-        """For people."""
-        return f"{self.ratio:.2f}" if self.ratio > 0.5 else f"1/{1 / self.ratio:,.1f}"
+        """For people. A bar that is missed by a hair does not look met."""
+        if self.ratio <= 0.5:
+            return f"1/{1 / self.ratio:,.1f}"
+        shown = f"{self.ratio:.2f}"
+        return shown if self.met or shown != self.bar else f"{self.ratio:.4f}"
 
     @property
     def bar(self) -> str:
@@ -100,6 +103,15 @@ class Figures:
 
     title: str
     figures: Sequence[Figure]
+
+
+class Bar(NamedTuple):
+    """What was measured where there is a bar, for people."""
+
+    title: str
+    measured: str
+    bar: str
+    met: bool
 
 
 @dataclass(slots=True)
@@ -162,10 +174,24 @@ class Bench:
             print(f"  {figure.name:<{width}}  {figure}", flush=True)
 
     @property
+    def bars(self) -> Sequence[Bar]:
+        """Every bar, in the order in which it was measured."""
+        ratios = [
+            Bar(f"{table.title}, to {ratio.against}", ratio.shown, ratio.bar, ratio.met)
+            for table in self.tables
+            for ratio in table.ratios
+        ]
+        figures = [
+            Bar(f"{group.title}: {figure.name}", figure.shown, figure.bar, figure.met)
+            for group in self.figures
+            for figure in group.figures
+        ]
+        return [bar for bar in (*ratios, *figures) if bar.bar]
+
+    @property
     def met(self) -> bool:
-        """Whether every bar is met."""
-        ratios = all(ratio.met for table in self.tables for ratio in table.ratios)
-        return self.whole and ratios and all(figure.met for group in self.figures for figure in group.figures)
+        """Whether it was measured to its end and every bar is met."""
+        return self.whole and all(bar.met for bar in self.bars)
 
     def write(self) -> Path:
         """Keep the figures for programs to read."""

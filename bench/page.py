@@ -26,8 +26,9 @@ $ python -m bench forms urls
 ```
 
 The first runs every part and writes this page, in {minutes:g} minutes at most; the second runs the parts that it
-names. Leave the machine alone meanwhile. Figures go to `bench/out/PART.json`, and a run ends with status 1 when a
-bar is missed. `make bench QUICK=1`, or `python -m bench --quick`, only shows that every part runs to its end: its
+names. Leave the machine alone meanwhile. Figures go to `bench/out/PART.json`. A run says at its end which bars it
+missed, and its status is 0 when there is none, 1 when there is one, and 3 when a part took too long and was stopped.
+`make bench QUICK=1`, or `python -m bench --quick`, only shows that every part runs to its end: its
 figures mean nothing, and none is kept.
 
 Each part is measured side by side with what one would use otherwise, in one run: every contender takes its turn in
@@ -36,8 +37,8 @@ times depend on the machine, so compare ratios: 0.50 means that Handraise takes 
 what we allow ourselves.
 
 What asking costs is processor time, of client and server together, both on one processor: to wake up another one costs
-a virtual machine as much as a third of a call. Each contender has several processes that take turns, three in memory
-and five over stdio and HTTP: two of the very same server differ by up to a tenth for as long as they live.
+a virtual machine as much as a third of a call. Each contender has several processes that take turns, nine in memory
+and seven over stdio and HTTP: two of the very same server differ by up to a tenth for as long as they live.
 """
 
 
@@ -77,29 +78,14 @@ def page(measured: Sequence[Bench]) -> str:
 
 def _verdict(measured: Sequence[Bench]) -> str:
     """How many bars are met, and which ones are not."""
-    bars = [
-        (PARTS[bench.part].title, title, shown, bar, met)
-        for bench in measured
-        for title, shown, bar, met in _bars(bench)
-    ]
-    missed = [row[:4] for row in bars if not row[4]]
+    bars = [(PARTS[bench.part].title, bar) for bench in measured for bar in bench.bars]
+    missed = [(part, bar.title, bar.measured, bar.bar) for part, bar in bars if not bar.met]
     told = [f"{len(bars) - len(missed)} of {len(bars)} bars are met."]
     stopped = [PARTS[bench.part].title for bench in measured if not bench.whole]
     if stopped:
         told.append(f"Stopped before their end, because they took too long: {', '.join(stopped)}.")
     text = f"## Bars\n\n{' '.join(told)}\n"
     return f"{text}\n{table(('missed in', 'what', 'measured', 'bar'), missed)}" if missed else text
-
-
-def _bars(bench: Bench) -> Iterator[tuple[str, str, str, bool]]:
-    for each in bench.tables:
-        for ratio in each.ratios:
-            if ratio.bar:
-                yield f"{each.title}, to {ratio.against}", ratio.shown, ratio.bar, ratio.met
-    for group in bench.figures:
-        for figure in group.figures:
-            if figure.bar:
-                yield f"{group.title}: {figure.name}", figure.shown, figure.bar, figure.met
 
 
 def _slower(measured: Sequence[Bench]) -> str:

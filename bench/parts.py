@@ -25,7 +25,7 @@ PARTS: Final = {
         "a tool that never asks, one question, a chain of questions, parked conversations; in memory, over stdio and "
         "over HTTP",
         "the SDK alone, its `Resolve` and `ctx.elicit`, FastMCP",
-        12,
+        9,
         "A call that asks is two requests where a plain call is one.",
     ),
     "forms": Part(

@@ -74,3 +74,29 @@ def test_a_quick_look_has_one_round_and_misses_no_bar() -> None:
     bench.state("y", [Figure("z", 9, at_most=1)])
     assert len(turns) == 1
     assert bench.met
+
+
+@pytest.mark.parametrize(
+    ("ratio", "whole", "status", "told"),
+    [
+        (1.0, True, 0, "1 of 1 bars are met.\n"),
+        (1.0001, True, 1, "0 of 1 bars are met; missed:\n  urls: x, to other: 1.0001 (bar 1.00)\n"),
+        (1.0, False, 3, "1 of 1 bars are met.\nstopped before their end: urls\n"),
+    ],
+)
+def test_how_it_went_is_told_at_the_end_and_by_the_status(
+    ratio: float,
+    whole: bool,
+    status: int,
+    told: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def measured(bench: Bench) -> Bench:
+        bench.record("x", {"handraise": [ratio], "other": [1.0]}, bars={"other": 1.0})
+        bench.whole = whole
+        return bench
+
+    monkeypatch.setattr("bench.__main__._measured", measured)
+    assert main(["urls"]) == status
+    assert capsys.readouterr().out.endswith(f"\n{told}")

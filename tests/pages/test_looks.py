@@ -15,6 +15,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 from tests.desks.web.browsing import Person as AtKeyboard
 from tests.pages.house import ABOUT, ME, TOKEN, VALUE, House
+from tests.pages.root import only_root
 from tests.strangers.axe import require_accessible
 
 from handraise.forms import Form
@@ -104,7 +105,7 @@ async def test_everything_works_without_javascript(browser: Browser) -> None:
 
 
 @pytest.mark.shows("L7", "L10")
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+@only_root
 async def test_a_program_of_another_user_gets_nothing_from_a_page_that_it_knows_of() -> None:
     async with open_house() as house:
         visit = house.ask(TOKEN, ME)

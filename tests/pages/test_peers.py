@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.pages.root import only_root
 
 from handraise.pages.peers import Owner, can_tell_peers, find_owner, user_of_peer
 
@@ -41,7 +42,7 @@ def test_a_connection_of_our_own_is_known_as_ours(host: str) -> None:
 
 
 @pytest.mark.shows("L10")
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+@only_root
 def test_a_connection_of_another_user_is_known_as_theirs() -> None:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
