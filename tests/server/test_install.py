@@ -21,6 +21,7 @@ from mcp.server.request_state import RequestStateBoundary
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher, _JSONRPCDispatchContext
+from opentelemetry import trace
 from tests.server.peers import DECLINE, Person, accept, connect, text_of
 
 from handraise import Accepted, Handraise, UrlQuestion, ask
@@ -254,6 +255,7 @@ def test_the_private_names_of_the_sdk_that_we_touch_are_where_we_expect_them() -
     for name in ("self._pending", "self._running", "async def _write(", "async def _cancel_outbound("):
         assert name in dispatcher
     assert "pending.send.send_nowait(outcome)" in dispatcher
+    assert "_TRACER_PROVIDER" in vars(trace)
     assert "_lowlevel_server" in vars(MCPServer("x"))
     assert "_mcp_server" in vars(FastMCP("x"))
 

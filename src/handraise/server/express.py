@@ -5,7 +5,8 @@ cost as much as a third of a plain call. Where the channel is the dispatcher tha
 request is written to its stream and its answer awaited in a future. Anywhere else the SDK's own way is taken.
 
 Private names: `_JSONRPCDispatchContext._dispatcher`, `._request_id`; `JSONRPCDispatcher._pending`, `._write`,
-`._cancel_outbound`, `._running`. A test pins them and says what to do when they move.
+`._cancel_outbound`, `._running`; `opentelemetry.trace._TRACER_PROVIDER`. A test pins them and says what to do when
+they move.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher, _JSONRPCDispatchContext
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT, ErrorData, JSONRPCRequest
-from opentelemetry.trace import get_current_span
+from opentelemetry import trace
 
 from handraise.conversation.deadlines import Deadlines
 from handraise.conversation.eagerness import run_now, running_in
@@ -72,7 +73,7 @@ def send_request(
         not known
         or not context.can_send_request
         or not dispatcher._running
-        or get_current_span().is_recording()
+        or (trace._TRACER_PROVIDER is not None and trace.get_current_span().is_recording())
     ):
         sent: Awaitable[dict[str, Any]] = channel.send_raw_request(
             method, params, {"timeout": timeout, "request_id": request_id}
