@@ -345,7 +345,7 @@ class Conversation:
         return self.state == "asking" and self.current is round_
 
     def take(self, answers: Mapping[str, Json]) -> None:
-        """Hand the answers of a retry to the questions that wait for them."""
+        """Hand the answers of a retry to the questions that wait for them, and let the body run now if it can."""
         self.state, self._leaving = TRANSITIONS[self.state, "answer"], False
         unanswered = len(self._open)
         for key, answer in answers.items():
@@ -354,9 +354,6 @@ class Conversation:
                 unanswered -= 1
         if unanswered:
             self._send_rest()
-
-    def hurry(self) -> None:
-        """Let the body run now, if it can, rather than at the next turn of the event loop."""
         if self.body is not None and self.body.task is not None:
             run_now(self.body.task)
 
@@ -369,8 +366,6 @@ class Conversation:
 
     async def wait(self, round_: Round) -> Json:
         """Wait until the round goes on, and give its wire result. Raises what the body raised."""
-        if round_.outcome is None:
-            self.hurry()
         if round_.outcome is None:
             waiter = asyncio.get_running_loop().create_future()
             round_.waiters += (waiter,)

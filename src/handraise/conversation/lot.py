@@ -99,7 +99,7 @@ class Lot:
                 live = self.live.get(token)
                 if live is None:
                     live = await self._revive(retry, since)
-                elif live[0].waits_at(live[1]):
+                elif here or live[0].waits_at(live[1]):
                     retry.rebind(live[0])
                     if self.store.durable:
                         self._hold(token, since)
@@ -129,7 +129,6 @@ class Lot:
         """Go on with a body that waits here. Whoever brought its answers gets from the store what comes of them."""
         if live[0].waits_at(live[1]):
             live[0].take(brought.answers)
-            live[0].hurry()
             self._hold(token, brought.since)
 
     async def _find(self, token: str) -> RoundRecord:

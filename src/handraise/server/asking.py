@@ -12,7 +12,7 @@ from mcp.server.session import ServerSession
 from handraise.errors import HandraiseError, NotSupported, UnusableAnswer
 from handraise.questions import Fallback
 from handraise.server.calls import CURRENT, Call, current_call
-from handraise.server.clocks import start_clocks, stop_clocks
+from handraise.server.clocks import innermost_scope, start_clocks, stop_clocks
 from handraise.server.inquiries import Inquiry, Unusable
 from handraise.server.legacy import SessionCall
 
@@ -139,7 +139,7 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
         reasons: tuple[str, ...] = ()
         call.count()
         while True:
-            stopped = stop_clocks(call.outside)
+            stopped = () if innermost_scope() is call.outside else stop_clocks(call.outside)
             try:
                 raw = await call.exchange(key, inquiry.request(call.revision, reasons), timeout)
             finally:
