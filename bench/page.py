@@ -39,6 +39,8 @@ what we allow ourselves.
 What asking costs is processor time, of client and server together, both on one processor: to wake up another one costs
 a virtual machine as much as a third of a call. Each contender has several processes that take turns, nine in memory
 and seven over stdio and HTTP: two of the very same server differ by up to a tenth for as long as they live.
+On a machine that others use, too, a ratio of asking still differs by a few hundredths from run to run, over stdio by as
+much as a tenth: what is met by a hair may be missed the next time.
 """
 
 
