@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from mcp.server.auth.middleware.auth_context import auth_context_var
+from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import principal_components
 from mcp.server.context import ServerRequestContext
 
@@ -24,8 +24,7 @@ def principal_of(ctx: ServerRequestContext[Any, Any]) -> tuple[Person, str]:
 
     That is the person and the OAuth client that presented their token, so that another client's token opens nothing.
     """
-    if (user := auth_context_var.get()) is not None:
-        token = user.access_token
+    if (token := get_access_token()) is not None:
         client, issuer, subject = principal_components(token)
         person = Person(issuer or "", subject if subject is not None else f"client {client}", "token")
         return person, f"{person.key} {token.client_id}"

@@ -148,7 +148,7 @@ def _share_declared(meta: dict[str, Any], connection: Any) -> None:
         meta[CLIENT_CAPABILITIES_META_KEY] = known[0]
     if name is not None:
         meta[CLIENT_INFO_META_KEY] = known[1]
-    connection._client_params, connection.client_capabilities = known[2], known[2].capabilities
+    connection.client_params = known[2]
 
 
 def channel_of(session: ServerSession) -> Any:
