@@ -11,14 +11,17 @@ from unittest import mock
 
 import mcp_types as types
 import pytest
+from anyio.streams.memory import MemoryObjectSendStream
 from fastmcp import Context as FastContext
 from fastmcp import FastMCP
+from mcp.server import stdio
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
 from mcp.server.request_state import RequestStateBoundary
 from mcp.server.session import ServerSession
+from mcp.shared._context_streams import ContextSendStream
 from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher, _JSONRPCDispatchContext
 from opentelemetry import trace
@@ -220,7 +223,8 @@ def test_options_that_make_no_sense_are_refused(options: dict[str, Any]) -> None
 
 def test_the_private_names_of_the_sdk_that_we_touch_are_where_we_expect_them() -> None:
     """When this fails, the SDK has moved something: mend `server/rebind.py` (the body's view of its request),
-    `server/express.py` (the short way of a request) or `OwnBoundary`, then the version range in pyproject.toml."""
+    `server/express.py` and `server/pipe.py` (the short way of a request) or `OwnBoundary`, then the version range in
+    pyproject.toml."""
     copied = inspect.getsource(private_copy)
     for name in vars(ServerSession(mock.Mock(), Connection.for_loop(mock.Mock()))):
         assert f"session.{name} = theirs.{name}" in copied
@@ -252,9 +256,22 @@ def test_the_private_names_of_the_sdk_that_we_touch_are_where_we_expect_them() -
     context = {"_dispatcher", "_request_id"}
     assert context <= set(_JSONRPCDispatchContext.__dataclass_fields__)
     dispatcher = inspect.getsource(JSONRPCDispatcher)
-    for name in ("self._pending", "self._running", "async def _write(", "async def _cancel_outbound("):
+    for name in (
+        "self._pending",
+        "self._running",
+        "async def _write(",
+        "async def _cancel_outbound(",
+        "self._write_stream",
+    ):
         assert name in dispatcher
     assert "pending.send.send_nowait(outcome)" in dispatcher
+    assert "await self._inner.send((contextvars.copy_context(), item))" in inspect.getsource(
+        ContextSendStream
+    )
+    assert "def stdout_writer(" in inspect.getsource(stdio.stdio_server)
+    assert "_claims[fd] = claim" in inspect.getsource(stdio._claim_fd)
+    assert "private_fd" in stdio._StreamClaim.__dataclass_fields__
+    assert "_state" in MemoryObjectSendStream.__dataclass_fields__
     assert "_TRACER_PROVIDER" in vars(trace)
     assert "_lowlevel_server" in vars(MCPServer("x"))
     assert "_mcp_server" in vars(FastMCP("x"))

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.server.context import ServerRequestContext
 from mcp.server.session import ServerSession
-from mcp.shared.exceptions import MCPError, NoBackChannelError
-from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, METHOD_NOT_FOUND, REQUEST_TIMEOUT
 
 from handraise.conversation.digest import keyed_id
-from handraise.errors import Expired, Failed, HandraiseError, Mode, NotSupported, UsageError, Withdrawn
+from handraise.errors import Mode, UsageError
 from handraise.questions import Person
 from handraise.revisions import Revision
 from handraise.server.calls import Call, Context, Wire
@@ -22,25 +20,26 @@ from handraise.server.clocks import innermost_scope, start_clocks, stop_clocks
 from handraise.server.express import send_request
 from handraise.server.person import person_of, principal_of
 from handraise.server.progress import Meter
-from handraise.server.rebind import channel_of, scratch_of, session_id_of, standalone_channel_of
+from handraise.server.rebind import channel_of, session_id_of, standalone_channel_of
 from handraise.this_user import local_person
 
 if TYPE_CHECKING:
     from handraise.server.runtime import Runtime
 
-_MODES: dict[str, Mode] = {"sampling/createMessage": "sampling", "roots/list": "roots"}
-
 
 class LegacyCall(Call):
     """One request whose body waits inline, on the stream of the request itself."""
+
+    _channel = staticmethod(channel_of)
+    """Where requests to the client go."""
+    _sent = 0
+    _made = ""
+    """The key that was made for a question which was not sent yet."""
 
     def __init__(self, runtime: Runtime, ctx: Context, revision: Revision) -> None:
         self._meter = Meter(ctx) if _wants_progress(ctx) else None
         super().__init__(runtime, ctx if self._meter is None else self._meter.ctx, revision)
         self.outside = innermost_scope()
-        self._sent = 0
-        self._made = ""
-        """The key that was made for a question which was not sent yet."""
 
     def can(self, mode: Mode) -> bool:
         # Stateless or JSON-only HTTP has no way back to the client, whatever it declared.
@@ -54,14 +53,9 @@ class LegacyCall(Call):
     def seed(self) -> str:
         return f"{session_id_of(self.ctx.session)} {self.ctx.request_id}"
 
-    @property
-    def channel(self) -> Any:
-        """Where requests to the client go."""
-        return channel_of(self.ctx.session)
-
     def exchange(self, key: str, request: Wire, timeout: float) -> Awaitable[Any]:
         if self.runtime.recorder is None and self._meter is None:
-            return self._send(self._next_id(key), request, timeout)
+            return self._send(key, request, timeout)
         return self._exchange_told(key, request, timeout)
 
     async def _exchange_told(self, key: str, request: Wire, timeout: float) -> Any:
@@ -70,7 +64,7 @@ class LegacyCall(Call):
             await self.runtime.recorder.asked(self, key)
         awake = self._keep_awake()
         try:
-            return await self._send(self._next_id(key), request, timeout)
+            return await self._send(key, request, timeout)
         finally:
             if awake is not None:
                 awake.cancel()
@@ -81,8 +75,8 @@ class LegacyCall(Call):
         self._made = keyed_id(self.runtime.id_key, principal, self.seed, self._numbered, content)
         return self._made
 
-    def _next_id(self, key: str) -> str:
-        """The JSON-RPC id of the next request: new on this connection, and the same when the call is dispatched twice.
+    def _send(self, key: str, request: Wire, timeout: float) -> Awaitable[Any]:
+        """Send it under a JSON-RPC id that is new on this connection, and the same when the call is dispatched twice.
 
         A key that was made for it is. One that the author chose is the same in other calls, which would then get this
         call's answer; and a question that is asked again keeps its key.
@@ -90,8 +84,12 @@ class LegacyCall(Call):
         self._sent += 1
         if key == self._made:
             self._made = ""
-            return key
-        return keyed_id(self.runtime.id_key, self.seed, self._sent, key)
+        else:
+            key = keyed_id(self.runtime.id_key, self.seed, self._sent, key)
+        session = self.ctx.session
+        return send_request(
+            session, self._channel(session), key, request, timeout, self.runtime.lot.deadlines
+        )
 
     async def together(self, askings: Sequence[Awaitable[Any]]) -> list[Any]:
         """One after the other: a client shows one dialog at a time."""
@@ -112,30 +110,10 @@ class LegacyCall(Call):
 
     async def _tell(self, elicitation_id: str) -> None:
         """The completion notice: on the call's own stream while it is open, then on the connection's."""
-        channel = self.channel if self.is_open else standalone_channel_of(self.ctx.session)
-        await channel.notify("notifications/elicitation/complete", {"elicitationId": elicitation_id})
-
-    async def _send(self, request_id: str, request: Wire, timeout: float) -> Any:
-        """Send one request, or join it when a duplicate of this call has sent it already."""
-        under_way: dict[str, asyncio.Future[Any]] = scratch_of(self.ctx.session).setdefault("handraise", {})
-        if (same := under_way.get(request_id)) is not None:
-            return await asyncio.shield(same)
-        answer: asyncio.Future[Any] = asyncio.Future()
-        under_way[request_id] = answer
-        method, params, deadlines = request["method"], request.get("params"), self.runtime.lot.deadlines
-        end = time.monotonic() + timeout
-        try:
-            raw = await send_request(self.channel, request_id, method, params, timeout, deadlines)
-            answer.set_result(raw)
-            return raw
-        except MCPError as error:
-            failure = _meaning(error, request, timed_out=time.monotonic() >= end)
-            answer.set_exception(failure)
-            answer.exception()  # seen: there may be no duplicate that waits for it
-            raise failure from error
-        finally:
-            answer.cancel()
-            del under_way[request_id]
+        channel = self._channel if self.is_open else standalone_channel_of
+        await channel(self.ctx.session).notify(
+            "notifications/elicitation/complete", {"elicitationId": elicitation_id}
+        )
 
     def _keep_awake(self) -> asyncio.Task[None] | None:
         """Progress with the caller's token, so that the client's timer does not run out while a person thinks."""
@@ -151,6 +129,8 @@ class LegacyCall(Call):
 
 class SessionCall(LegacyCall):
     """No call at all: a question on a legacy session that the author holds, with an id of its own."""
+
+    _channel = staticmethod(standalone_channel_of)
 
     def __init__(self, runtime: Runtime, session: ServerSession) -> None:
         try:
@@ -177,28 +157,6 @@ class SessionCall(LegacyCall):
         session = session_id_of(self.ctx.session)
         return Person("", session, "anonymous") if session else local_person()
 
-    @property
-    def channel(self) -> Any:
-        return standalone_channel_of(self.ctx.session)
-
 
 def _wants_progress(ctx: Context) -> bool:
     return ctx.meta is not None and ctx.meta.get("progress_token") is not None
-
-
-def _meaning(error: MCPError, request: Wire, *, timed_out: bool) -> HandraiseError:
-    """What it means for the question that a request came to an error."""
-    if isinstance(error, NoBackChannelError) or error.code in (METHOD_NOT_FOUND, INVALID_PARAMS):
-        return NotSupported(_mode_of(request))
-    if error.code == REQUEST_TIMEOUT and timed_out:
-        return Expired()
-    if error.code == CONNECTION_CLOSED:
-        return Withdrawn()
-    return Failed(f"the client answered {error.code}: {error.message}", error_code=error.code)
-
-
-def _mode_of(request: Wire) -> Mode:
-    method = request["method"]
-    if method in _MODES:
-        return _MODES[method]
-    return "url" if request["params"].get("mode") == "url" else "form"
