@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from typing import Any
 
+import pytest
 from mcp.server.mcpserver import Context, MCPServer
 from tests.server.rounds import accepted, by_hand
 
@@ -39,7 +40,10 @@ async def test_what_a_body_wants_closed_is_closed_at_the_end_of_the_round_that_i
         assert seen[4:] == ["closed 3"]
 
 
-async def test_suspended_bodies_share_what_equal_clients_say_of_themselves_and_nothing_else() -> None:
+async def test_where_many_are_suspended_they_share_what_equal_clients_say_of_themselves_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("handraise.server.modern._FEW", 0)
     server = Handraise().install(MCPServer("sharing"))
     connections: list[Any] = []
     params: list[Any] = []

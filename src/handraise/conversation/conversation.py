@@ -114,15 +114,24 @@ class Conversation:
         try:
             # While a round is out or on its way, a question waits for the next one.
             if not self._sending and self.state != "asking":
-                # The body itself, if no sibling task asks and nothing can stop it half way through writing a round.
                 body = self.body
-                alone = body is not None and not lot.store.durable and body.task is running_in(loop)
-                await (self._send() if alone else asyncio.shield(self._send_beside()))
+                if lot.store.durable or body is None or body.task is not running_in(loop):
+                    await asyncio.shield(self._send_beside())
+                else:  # no sibling task asks, and nothing can stop it half way through writing a round
+                    self._sending = True
+                    try:
+                        await self._end_round({key: request})
+                    finally:
+                        self._sending = False
             answer = await asked.future
         except Expired:
             await self._require_unanswered()
             if journal is not None:
                 journal.expired(key, digest(request))
+            self._send_rest()
+            raise
+        except Exception:
+            asked.drop()
             self._send_rest()
             raise
         except BaseException:
@@ -210,11 +219,7 @@ class Conversation:
                     return
 
     async def _send(self) -> None:
-        self._sending = True
-        questions = {}
-        for key, asked in self._open.items():
-            if not asked.future.done():
-                questions[key] = asked.request
+        questions = {key: asked.request for key, asked in self._open.items() if asked.waiting}
         try:
             if questions and self.state == "working":
                 await self._end_round(questions)
@@ -223,8 +228,7 @@ class Conversation:
                 asked.fail(error)
         finally:
             self._sending = False
-        if self.state == "working":
-            self._send_rest()
+        self._send_rest()
 
     async def _end_round(self, questions: dict[str, Json]) -> None:
         lot, before = self._lot, self.current
@@ -256,9 +260,11 @@ class Conversation:
             self.state = TRANSITIONS[self.state, "give up"]
         lot.live[after.token] = (self, after)
         outcome = Outcome("round", lot.wire(questions, after.token))
-        if before.token:
-            await self._settle(before, outcome)
-        else:
+        try:
+            if before.token:
+                await lot.store.settle(before.token, outcome, until=lot.expiry())
+        finally:  # whoever waits for it is told also when that fails
+            lot.live.pop(before.token, None)
             before.finish(outcome)
         if self.body is not None:
             self.body.paused()
@@ -270,16 +276,6 @@ class Conversation:
         if len(journal.entries) != len(written):
             known = set(map(id, written))
             await self._lot.store.append(self.id, [e for e in journal.entries if id(e) not in known])
-
-    async def _settle(
-        self, done: Round, outcome: Outcome, ends: str = "", error: BaseException | None = None
-    ) -> None:
-        """Keep how a round went on, and tell whoever waits for it also when that fails."""
-        try:
-            await self._lot.store.settle(done.token, outcome, until=self._lot.expiry(), ends=ends)
-        finally:
-            self._lot.live.pop(done.token, None)
-            done.finish(outcome, error)
 
     # Its end.
 
@@ -293,19 +289,19 @@ class Conversation:
 
     async def end(self, outcome: Outcome, error: BaseException | None = None) -> None:
         """The body is over: tell whoever waits for it, and keep its end for a retry that comes late."""
-        lot = self._lot
+        lot, last = self._lot, self.current
         self.state = TRANSITIONS[self.state, "end"]
         for asked in self._open.values():  # of tasks that the body left behind
             asked.drop()
         try:
-            if not self.id:  # it never asked, or the call is another process's: there is nothing to keep
-                self.current.finish(outcome, error)
-            else:
-                await self._settle(self.current, outcome, self.id, error)
+            if self.id:  # if not, it never asked, or the call is another process's: there is nothing to keep
+                await lot.store.settle(last.token, outcome, until=lot.expiry(), ends=self.id)
                 lot.prune_later()
         except StoreError as failure:
             logger.error("the end of a call could not be kept: %s", failure)
         finally:
+            lot.live.pop(last.token, None)
+            last.finish(outcome, error)
             if self.body is not None:
                 lot.bodies.discard(self.body)
                 self.body = None
@@ -362,7 +358,7 @@ class Conversation:
         first, self._first = self._first, None
         assert first is not None
         outcome = first.outcome
-        return self.wait(first) if outcome is None or outcome.kind == "error" else Ready(outcome.value)
+        return self.wait(first) if outcome is None or outcome.kind == "error" else Ready(outcome)
 
     async def wait(self, round_: Round) -> Json:
         """Wait until the round goes on, and give its wire result. Raises what the body raised."""

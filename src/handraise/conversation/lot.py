@@ -106,7 +106,7 @@ class Lot:
                     live[0].take(answers)
                 break
             await self.store.changed(token)
-        return await live[0].wait(live[1])
+        return live[1].result() if live[1].outcome is not None else await live[0].wait(live[1])
 
     def _answered_elsewhere(self, token: str, brought: Brought | None) -> bool:
         """Another node took the answers to a round; whether its body is here."""
@@ -222,7 +222,8 @@ class Lot:
         """Refuse to park more bodies than there is room for."""
         if len(self.live) >= self.terms.max_parked:
             raise NoRoom(f"{len(self.live)} questions wait already; no more are taken")
-        self.prune_later()
+        if not self._stirred:
+            self.prune_later()
 
     def expiry(self) -> float:
         """Until when the outcome of what ends now is kept."""
@@ -256,7 +257,7 @@ class Lot:
         """Withdraw every question, let the bodies tidy up, then end them."""
         if self._pruning is not None:
             self._pruning.cancel()
-            self._pruning = None
+            self._pruning, self._stirred = None, False
         for body in list(self.bodies):
             body.conversation.withdraw()
         await self._let_go(self.terms.grace)

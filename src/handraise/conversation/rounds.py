@@ -62,13 +62,13 @@ class Asked:
 class Ready:
     """What a request gets, and need not wait for."""
 
-    __slots__ = ("value",)
+    __slots__ = ("outcome",)
 
-    def __init__(self, value: Json) -> None:
-        self.value = value
+    def __init__(self, outcome: Outcome) -> None:
+        self.outcome = outcome
 
     def __await__(self) -> Generator[Any, None, Json]:
-        return self.value
+        return self.outcome.value
         yield  # never: an awaitable is a generator
 
 

@@ -14,7 +14,7 @@ from handraise.guards.quiet import Quiet
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion
 from handraise.server.asking import Asking, Manner
 from handraise.server.calls import Call, current_call
-from handraise.server.inquiries import FormInquiry
+from handraise.server.inquiries import FormInquiry, askable
 
 Count = Callable[[], Awaitable[int]]
 IfChanged = Literal["ask", "refuse"]
@@ -100,11 +100,11 @@ async def put(
     still: Callable[[], Any] | None = None,
 ) -> Accepted[Any] | Declined | Cancelled:
     """Ask a guard's question in the running call. An answer that came before it was asked is never taken."""
-    inquiry: FormInquiry[Any] = FormInquiry(question, None, check, still, declined_when)
     try:
-        inquiry.require_askable()
+        askable(question.message, question.form)
     except HandraiseError as error:
         end_with(error)
+    inquiry: FormInquiry[Any] = FormInquiry(question, None, check, still, declined_when)
     asking: Asking[Any] = Asking(inquiry, Manner())
     answer: Accepted[Any] | Declined | Cancelled = await asking
     return answer

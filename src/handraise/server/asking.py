@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from mcp.server.session import ServerSession
 
-from handraise.errors import HandraiseError, NotSupported, UnusableAnswer
+from handraise.errors import Failed, HandraiseError, NotSupported, UnusableAnswer, WireError
 from handraise.questions import Fallback
 from handraise.server.calls import CURRENT, Call, current_call
 from handraise.server.clocks import innermost_scope, start_clocks, stop_clocks
@@ -84,8 +84,7 @@ class Asking(Generic[R]):
     def _call(self) -> Call:
         if self._manner.session is not None:
             return call_on(self._manner.session)
-        call = CURRENT.get(None)
-        return current_call() if call is None else call
+        return CURRENT.get(None) or current_call()
 
 
 class Prepared(Generic[R]):
@@ -145,7 +144,10 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
             finally:
                 if stopped:
                     start_clocks(stopped)
-            result = await inquiry.read(raw, call)
+            try:
+                result = await inquiry.read(raw, call)
+            except WireError as error:
+                raise Failed(f"the client's answer is none: {error}") from error
             if not isinstance(result, Unusable):
                 return result
             reasons = result.reasons

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
-from handraise.errors import Expired, Failed, Mode, Stale, WireError
+from handraise.errors import Expired, Failed, Mode, Stale
 from handraise.forms import Form, read_answer
 from handraise.policy.secrets import require_no_secrets
 from handraise.questions import (
@@ -23,7 +23,7 @@ from handraise.questions import (
 )
 from handraise.revisions import Revision
 from handraise.urls import require_safe_url
-from handraise.wire import WireAnswer, dump_question, parse_answer
+from handraise.wire import dump_question, parse_answer
 
 if TYPE_CHECKING:
     from handraise.server.calls import Call
@@ -68,7 +68,7 @@ class Inquiry(Protocol[R_co]):
         ...
 
     async def read(self, raw: Any, call: Call) -> R_co | Unusable:
-        """The result, from what the client answered."""
+        """The result, from what the client answered. Raises `WireError` when that is no answer."""
         ...
 
 
@@ -102,20 +102,11 @@ class FormInquiry(_Elicitation, Generic[T]):
     def content(self) -> object:
         return self.question.message
 
-    def require_askable(self) -> None:
-        """Refuse a form that asks for a secret, where the question is made."""
-        key = (self.question.message, id(self.question.form))
-        if key not in _judged:
-            require_no_secrets(self.question.message, self.question.form)
-            if len(_judged) >= _MANY:
-                _judged.clear()
-            _judged[key] = self.question.form  # kept, so that its id stays its own
-
     async def begin(self, call: Call, timeout: float) -> FormInquiry[T]:
         return self
 
     async def read(self, raw: Any, call: Call) -> Accepted[T] | Declined | Cancelled | Unusable:
-        answer = _parsed(raw, "form", self.question.form)
+        answer = parse_answer(raw, "form", self.question.form)
         if answer.action == "decline":
             return Declined()
         if answer.action == "cancel":
@@ -169,7 +160,7 @@ class UrlInquiry(_Elicitation):
         return replace(self, question=question, deadline=deadline)
 
     async def read(self, raw: Any, call: Call) -> Accepted[None] | Declined | Cancelled | Unusable:
-        match _parsed(raw, "url").action:
+        match parse_answer(raw, "url").action:
             case "decline":
                 return Declined()
             case "cancel":
@@ -256,16 +247,21 @@ class ModelInquiry:
         return ModelReply(text, raw["model"], raw.get("stopReason"), content)
 
 
-_judged: dict[tuple[str, int], Form[Any]] = {}
-"""What was judged already: most questions are asked many times in the same words."""
+def askable(message: str, form: Form[Any]) -> FormQuestion[Any]:
+    """A question for a form. Refuses one that asks for a secret, where it is made."""
+    question = _askable.get((message, id(form)))
+    if question is None:
+        require_no_secrets(message, form)
+        if len(_askable) >= _MANY:
+            _askable.clear()
+        question = _askable[message, id(form)] = FormQuestion(message, form)
+    return question
+
+
+_askable: dict[tuple[str, int], FormQuestion[Any]] = {}
+"""What was judged already: most questions are asked many times in the same words. It keeps its form, whose id stays
+its own."""
 _MANY = 1024
-
-
-def _parsed(raw: Any, mode: Mode, form: Form[Any] | None = None) -> WireAnswer:
-    try:
-        return parse_answer(raw, mode, form)
-    except WireError as error:
-        raise Failed(f"the client's answer is none: {error}") from error
 
 
 async def _refusal(check: Callable[[], Any]) -> str | None:

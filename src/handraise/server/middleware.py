@@ -125,8 +125,12 @@ def _has_no_state(first: Awaitable[HandlerResult]) -> bool:
     """Whether a call has come to a round of ours, or to its end with a result that has nobody's state in it."""
     if isinstance(first, asyncio.Task):
         result = None if first.cancelled() or first.exception() is not None else first.result()
+    elif not isinstance(first, Ready):
+        return False
+    elif first.outcome.kind == "round":
+        return True
     else:
-        result = first.value if isinstance(first, Ready) else None
+        result = first.outcome.value
     if type(result) is not dict:
         return False
     return result.get("resultType") != "input_required" or is_ours(result.get("requestState"))

@@ -97,7 +97,7 @@ class ModernCall(Call, Body):
         return keyed_id(self.runtime.id_key, self.binding.person, self.request_id, self._numbered, content)
 
     def paused(self) -> None:
-        detach_round(self.ctx)
+        detach_round(self.ctx, crowded=len(self.runtime.lot.live) > _FEW)
 
     def exchange(self, key: str, request: Wire, timeout: float) -> Awaitable[Any]:
         recorder = self.runtime.recorder
@@ -157,6 +157,8 @@ class ModernCall(Call, Body):
             await self.conversation.write(entry)
 
 
+_FEW = 64
+"""As many suspended bodies need not share what their clients say of themselves."""
 _FIXED = frozenset({str, int, float, bool, type(None)})
 """The JSON values that nobody can change in place."""
 

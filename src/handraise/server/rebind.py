@@ -111,19 +111,20 @@ def attach_round(own: Context, live: Context, variables: contextvars.Context) ->
     session._connection.exit_stack = now._connection.exit_stack
 
 
-def detach_round(own: Context) -> None:
-    """Point the body's view to nobody, and let go of everything that belonged to the round."""
+def detach_round(own: Context, *, crowded: bool) -> None:
+    """Point the body's view to nobody, and let go of everything that belonged to the round.
+
+    Where thousands are suspended, each with a connection, it is left only what is its own.
+    """
     own.request_id = own.meta = own.request = None
     own.close_sse_stream = own.close_standalone_sse_stream = None
     own.session._request_outbound = _NOBODY
     own.session._allowed_log_levels = _NO_LEVELS
-    # Thousands may be suspended, each with a connection: leave it what is its own.
     connection = own.session._connection
     connection.initialized = _INITIALIZED  # on 2026-07-28 it is from the start
     if not connection.exit_stack._exit_callbacks:  # type: ignore[attr-defined]
         connection.exit_stack = _NOTHING_TO_CLOSE
-    meta = None if own.params is None else own.params.get("_meta")
-    if type(meta) is dict:
+    if crowded and own.params is not None and type(meta := own.params.get("_meta")) is dict:
         _share_declared(meta, connection)
 
 

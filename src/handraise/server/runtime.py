@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -63,7 +63,9 @@ class Runtime:
         self.recorder = recorder
         """What keeps the ledger, if there is one."""
         self.flows: Flows = Flows(store)
-        self.lot: Lot = Lot(store, terms, wire=self._round, describe=describe)
+        self._stamp = server.server_info_stamp
+        wire = partial(dump_input_required, meta={SERVER_INFO_META_KEY: dict(self._stamp)})
+        self.lot: Lot = Lot(store, terms, wire=wire, describe=describe)
         if recorder is not None and recorder.shares:
             self.lot.tell_asked = recorder.sending
         self.tool_error = tool_error
@@ -71,7 +73,6 @@ class Runtime:
         self.carriers: list[Carrier] = []
         self.id_key = id_key
         """What question ids are made with, so that the same request dispatched twice asks the same question."""
-        self._stamp = server.server_info_stamp
         self._running = 0
         self._own_store = own_store
         """Whether nobody else closes the store."""
@@ -83,11 +84,6 @@ class Runtime:
         from handraise.server.hosting import PageHost
 
         return PageHost(self.hosting, self.flows, self.recorder)
-
-    def _round(self, questions: Mapping[str, Any], token: str) -> dict[str, Any]:
-        result = dump_input_required(questions, token)
-        result["_meta"] = {SERVER_INFO_META_KEY: dict(self._stamp)}
-        return result
 
     def stamped(self, result: dict[str, Any], revision: Revision) -> dict[str, Any]:
         """A result that did not pass the SDK's own serializer, with what that would have added."""

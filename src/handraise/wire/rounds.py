@@ -22,13 +22,17 @@ class InputRequired:
     request_state: str | None
 
 
-def dump_input_required(requests: Mapping[str, Any], request_state: str | None) -> dict[str, Any]:
-    """The result that ends a round with requests for input."""
+def dump_input_required(
+    requests: Mapping[str, Any], request_state: str | None, *, meta: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The result that ends a round with requests for input, and what is said about it in `_meta`."""
     dumped: dict[str, Any] = {"resultType": "input_required"}
     if requests:
         dumped["inputRequests"] = dict(requests)
     if request_state is not None:
         dumped["requestState"] = request_state
+    if meta is not None:
+        dumped["_meta"] = dict(meta)
     return dumped
 
 
