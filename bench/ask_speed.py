@@ -32,7 +32,7 @@ from mcp.client import ClientRequestContext
 from mcp_types import ElicitRequestParams, ElicitResult
 
 TRANSPORTS: Final = ("memory", "stdio", "http")
-PROCESSES: Final = {"memory": 9, "stdio": 7, "http": 7}
+PROCESSES: Final = {"memory": 24, "stdio": 12, "http": 7}
 """How many processes run each server. Two that run the same one differ by up to a tenth for as long as they live, by
 where their memory happens to lie; one of each would compare that."""
 

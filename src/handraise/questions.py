@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Generic, Literal, NoReturn, TypeAlias, TypeVar
 
 from handraise.errors import Stopped
 from handraise.forms import Form
-from handraise.revisions import Revision
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -25,8 +24,6 @@ class FormQuestion(Generic[T]):
     form: Form[T]
     names_mode: bool = field(default=True, compare=False)
     """Whether `mode` is written out, where the revision has it; without it a question is a form."""
-    dumps: dict[Revision, dict[str, Any]] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """Its params as they were written before."""
 
 
 @dataclass(frozen=True, slots=True)

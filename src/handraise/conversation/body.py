@@ -51,15 +51,17 @@ class Body:
             self._conversation = Conversation(self)
         return self._conversation
 
-    def begin(self, work: Awaitable[Json], context: contextvars.Context) -> asyncio.Task[Json]:
+    def begin(self, work: Awaitable[Json], context: contextvars.Context) -> None:
         """Run in a task of its own, from the next turn of the event loop on."""
         self.context = context
         self.task = asyncio.get_running_loop().create_task(self._run(work), name=_NAME, context=context)
-        return self.task
 
     def run(self, work: Awaitable[Json], context: contextvars.Context) -> Awaitable[Json]:
         """Run in a task of its own, at once until it waits for something; what the request gets that began it."""
-        task = self.begin(work, context)
+        # Not by `begin`: most calls come by here and never ask, and every frame around them counts.
+        self.context = context
+        task = asyncio.get_running_loop().create_task(self._run(work), name=_NAME, context=context)
+        self.task = task
         run_now(task)
         return task if self._conversation is None and task.done() else self.conversation.begun()
 

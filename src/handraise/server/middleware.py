@@ -123,8 +123,10 @@ class OwnBoundary(RequestStateBoundary):
 
 def _has_no_state(first: Awaitable[HandlerResult]) -> bool:
     """Whether a call has come to a round of ours, or to its end with a result that has nobody's state in it."""
-    if isinstance(first, asyncio.Task):
-        result = None if first.cancelled() or first.exception() is not None else first.result()
+    if type(first) is asyncio.Task:
+        if first.cancelled() or first.exception() is not None:
+            return False
+        result = first.result()
     elif not isinstance(first, Ready):
         return False
     elif first.outcome.kind == "round":

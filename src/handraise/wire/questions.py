@@ -19,10 +19,11 @@ def dump_question(question: Question, revision: Revision) -> dict[str, Any]:
     """
     match question:
         case FormQuestion():
-            params = question.dumps.get(revision)
-            if params is None:
-                params = question.dumps[revision] = _dump_form_question(question, revision)
-            return dict(params)
+            params: dict[str, Any] = {"message": question.message}
+            if question.names_mode and revision is not Revision.JUNE_2025:
+                params["mode"] = "form"
+            params["requestedSchema"] = dump_form(question.form, revision)
+            return params
         case UrlQuestion():
             return _dump_url(question, revision)
         case _:
@@ -71,14 +72,6 @@ def parse_url_required(data: object, limits: Limits = DEFAULT_LIMITS) -> tuple[U
     if not all(isinstance(question, UrlQuestion) for question in questions):
         raise WireError("mode", "A -32042 lists URL questions only.")
     return questions  # type: ignore[return-value]
-
-
-def _dump_form_question(question: FormQuestion[Any], revision: Revision) -> dict[str, Any]:
-    params: dict[str, Any] = {"message": question.message}
-    if question.names_mode and revision is not Revision.JUNE_2025:
-        params["mode"] = "form"
-    params["requestedSchema"] = dump_form(question.form, revision)
-    return params
 
 
 def _dump_url(question: UrlQuestion, revision: Revision) -> dict[str, Any]:
