@@ -9,7 +9,7 @@ from bench.ask_parked import measure_parked
 from bench.ask_speed import TRANSPORTS, measure_speed
 from bench.measure import Bench
 
-_ROUNDS = {"memory": 180, "stdio": 70, "http": 70}
+_ROUNDS = {"memory": 168, "stdio": 84, "http": 70}
 """In memory a turn takes a few milliseconds, and whatever else the machine does weighs more."""
 
 

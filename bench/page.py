@@ -37,8 +37,8 @@ times depend on the machine, so compare ratios: 0.50 means that Handraise takes 
 what we allow ourselves.
 
 What asking costs is processor time, of client and server together, both on one processor: to wake up another one costs
-a virtual machine as much as a third of a call. Each contender has several processes that take turns, nine in memory
-and seven over stdio and HTTP: two of the very same server differ by up to a tenth for as long as they live.
+a virtual machine as much as a third of a call. Each contender has several processes that take turns, 24 in memory, 12
+over stdio and 7 over HTTP: two of the very same server differ by up to a tenth for as long as they live.
 On a machine that others use, too, a ratio of asking still differs by a few hundredths from run to run, over stdio by as
 much as a tenth: what is met by a hair may be missed the next time.
 """

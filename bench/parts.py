@@ -25,7 +25,7 @@ PARTS: Final = {
         "a tool that never asks, one question, a chain of questions, parked conversations; in memory, over stdio and "
         "over HTTP",
         "the SDK alone, its `Resolve` and `ctx.elicit`, FastMCP",
-        9,
+        11,
         "A call that asks is two requests where a plain call is one.",
     ),
     "forms": Part(
@@ -47,14 +47,14 @@ PARTS: Final = {
         "The ledger",
         "an event on disk, with 1, 10 and 100 writers; verification",
         "SQLite with group commit, a sync for each event",
-        2,
+        1,
         "The bare database writes finished rows; ours makes, hashes and seals them first.",
     ),
     "scale": Part(
         "Scale",
         "1,000 to 100,000 pending questions on two nodes, answers of 64 clients, wake-ups across processes",
         "a bare PostgreSQL",
-        5,
+        4,
         "Bare transactions write the rows and nothing else: nobody's right to answer is checked, nothing is sealed. A "
         "bare NOTIFY ends where it is heard; ours brings the answer, sealed, which is opened before the body goes on.",
     ),
