@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import inspect
+import re
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,13 @@ from anyio.streams.memory import MemoryObjectSendStream
 from fastmcp import Context as FastContext
 from fastmcp import FastMCP
 from mcp.server import stdio
+from mcp.server._otel import OpenTelemetryMiddleware
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
 from mcp.server.request_state import RequestStateBoundary
+from mcp.server.runner import ServerRunner
 from mcp.server.session import ServerSession
 from mcp.shared._context_streams import ContextSendStream
 from mcp.shared.exceptions import MCPError
@@ -31,7 +34,7 @@ from handraise import Accepted, Handraise, UrlQuestion, ask
 from handraise.errors import SetupError
 from handraise.revisions import Revision
 from handraise.server.middleware import AskingMiddleware, OwnBoundary
-from handraise.server.rebind import private_copy
+from handraise.server.rebind import channel_of, private_copy
 from handraise.stores import MemoryStore, SqliteStore
 
 EFFECTS: list[str] = []
@@ -273,8 +276,45 @@ def test_the_private_names_of_the_sdk_that_we_touch_are_where_we_expect_them() -
     assert "private_fd" in stdio._StreamClaim.__dataclass_fields__
     assert "_state" in MemoryObjectSendStream.__dataclass_fields__
     assert "_TRACER_PROVIDER" in vars(trace)
+    assert _reads_of_context(OpenTelemetryMiddleware.__call__, after="await call_next(ctx)") == {"method"}
+    assert _reads_of_context(ServerRunner._on_request, after="await call(ctx)") == set()
     assert "_lowlevel_server" in vars(MCPServer("x"))
     assert "_mcp_server" in vars(FastMCP("x"))
+
+
+def _reads_of_context(function: Any, *, after: str) -> set[str]:
+    """What of the context of a request is read when its handler is done: a body that asks makes it its own."""
+    code = re.sub(r"#.*", "", inspect.getsource(function).split(after)[1])
+    return set(re.findall(r"\bctx\.(\w+)", code))
+
+
+@pytest.mark.parametrize("when", ["before the start", "while it runs"])
+async def test_the_authors_middleware_keeps_the_context_of_a_round_that_a_body_is_suspended_at(
+    when: str,
+) -> None:
+    server = MCPServer("watched")
+    Handraise().install(server)
+    chain = server._lowlevel_server.middleware
+    kept: list[bool] = []
+
+    async def watching(ctx: Any, call_next: Any) -> Any:
+        before = ctx.request_id, channel_of(ctx.session)
+        result = await call_next(ctx)
+        if ctx.method == "tools/call":
+            kept.append((ctx.request_id, channel_of(ctx.session)) == before)
+        return result
+
+    @server.tool()
+    async def greet() -> str:
+        return f"Hello, {(await ask('Your name?', str)).or_stop()}"
+
+    if when == "before the start":
+        chain.insert(0, watching)
+    async with connect(server, Revision.JULY_2026, Person(accept(value="Ada"))) as client:
+        if when == "while it runs":
+            chain.insert(0, watching)
+        assert text_of(await client.call_tool("greet")) == "Hello, Ada"
+    assert kept == [True, True]
 
 
 async def test_middleware_that_is_added_later_comes_between_the_boundary_and_us() -> None:

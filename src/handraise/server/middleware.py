@@ -7,6 +7,7 @@ import contextvars
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from mcp.server._otel import OpenTelemetryMiddleware
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.request_state import RequestStateBoundary
 
@@ -41,6 +42,7 @@ class AskingMiddleware:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._boundary: OwnBoundary | None = None
+        self._chain: list[Any] = []
 
     def go_last(self, chain: list[Any]) -> None:
         """Be the last in a chain, and stand for the boundary if that would be right before."""
@@ -48,6 +50,7 @@ class AskingMiddleware:
         chain[at : at + 1] = [] if self._boundary is None else [self._boundary]
         self._boundary = chain.pop() if chain and isinstance(chain[-1], OwnBoundary) else None
         chain.append(self)
+        self._chain = chain
 
     def __call__(self, ctx: Context, call_next: CallNext) -> Any:
         """A plain function, so that what cannot ask passes without a frame of ours, and what does not with few."""
@@ -69,7 +72,10 @@ class AskingMiddleware:
         """Begin a body, and give what comes of it first: a round, or the end of the call."""
         if revision is not Revision.JULY_2026:
             return self._serve_legacy(LegacyCall(self._runtime, ctx, revision), call_next)
-        call, params = ModernCall(self._runtime, private_copy(ctx), revision), ctx.params
+        # With the SDK's own telemetry around us and nobody else, the context is the body's once we have it.
+        chain, params = self._chain, ctx.params
+        alone = len(chain) == 2 and type(chain[0]) is OpenTelemetryMiddleware
+        call = ModernCall(self._runtime, ctx if alone else private_copy(ctx), revision)
         if params is not None and "inputResponses" in params and params.get("requestState") is None:
             call.bring(params["inputResponses"])
         return call.start(call_next)
