@@ -41,7 +41,7 @@ from handraise.server.pipe import write_at_once
 from handraise.server.progress import Meter
 from handraise.server.rebind import scratch_of
 
-Answer = asyncio.Future[dict[str, Any] | ErrorData]
+Reply = asyncio.Future[dict[str, Any] | ErrorData]
 """What the client says to a request: its result, or an error."""
 
 
@@ -55,7 +55,7 @@ class _Waiter:
 
     on_progress = None
 
-    def __init__(self, answer: Answer, body: asyncio.Task[Any] | None) -> None:
+    def __init__(self, answer: Reply, body: asyncio.Task[Any] | None) -> None:
         self._answer = answer
         self._body = body
 
@@ -80,7 +80,7 @@ async def send_request(
 
     Raises what it means for the question that there is none.
     """
-    under_way: dict[str, Answer] = scratch_of(session).setdefault("handraise", {})
+    under_way: dict[str, Reply] = scratch_of(session).setdefault("handraise", {})
     if (same := under_way.get(request_id)) is not None:
         return _result(await asyncio.shield(same), request)
     context = channel.channel if type(channel) is Meter else channel
