@@ -27,7 +27,7 @@ class Form(Generic[T_co]):
     a function and `by_hand` from fields; `parse_form` makes one from the wire.
     """
 
-    __slots__ = ("_fields", "_whole", "dumps", "required", "result", "rules", "top")
+    __slots__ = ("_fields", "_whole", "dumps", "harmless", "required", "result", "rules", "top")
 
     def __init__(
         self,
@@ -41,6 +41,8 @@ class Form(Generic[T_co]):
         self.top: dict[str, Any] = top
         self.required: tuple[str, ...] = tuple(top.get("required", ()))
         self.dumps: dict[Revision, dict[str, Any]] | None = None
+        self.harmless: set[str] | None = None
+        """Messages with which it asks for no secret, as far as somebody judged that."""
         self._fields = fields
         self._whole: tuple[str, ...] | None = None
         self.result: Callable[[Mapping[str, Value]], T_co] | None = read

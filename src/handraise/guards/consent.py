@@ -11,10 +11,11 @@ from handraise.conversation.digest import digest
 from handraise.errors import HandraiseError, Stale, Stopped
 from handraise.guards.decide import MISTYPED, Guard
 from handraise.guards.quiet import Quiet
+from handraise.policy.secrets import require_no_secrets
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion
 from handraise.server.asking import Asking, Manner
 from handraise.server.calls import Call, current_call
-from handraise.server.inquiries import FormInquiry, askable
+from handraise.server.inquiries import FormInquiry
 
 Count = Callable[[], Awaitable[int]]
 IfChanged = Literal["ask", "refuse"]
@@ -101,7 +102,7 @@ async def put(
 ) -> Accepted[Any] | Declined | Cancelled:
     """Ask a guard's question in the running call. An answer that came before it was asked is never taken."""
     try:
-        askable(question.message, question.form)
+        require_no_secrets(question.message, question.form)
     except HandraiseError as error:
         end_with(error)
     inquiry: FormInquiry[Any] = FormInquiry(question, None, check, still, declined_when)

@@ -12,7 +12,8 @@ from mcp.server.session import ServerSession
 
 from handraise.errors import DefinitionError, HandraiseError, TooManyQuestions
 from handraise.forms import Form, Integer, Number, Text
-from handraise.questions import Accepted, Cancelled, Declined, Fallback, Person, UrlQuestion
+from handraise.policy.secrets import require_no_secrets
+from handraise.questions import Accepted, Cancelled, Declined, Fallback, FormQuestion, Person, UrlQuestion
 from handraise.server import shortcuts
 from handraise.server.asking import NO_FALLBACK, Asking, Manner, require_known
 from handraise.server.calls import CURRENT, current_call
@@ -23,7 +24,6 @@ from handraise.server.inquiries import (
     Root,
     RootsInquiry,
     UrlInquiry,
-    askable,
 )
 from handraise.server.page_asks import PageAsks
 from handraise.server.paging import PageInquiry
@@ -289,8 +289,9 @@ def _form(
     declined_when: Callable[[Any], bool] | None = None,
     unsafe_preanswer: bool = False,
 ) -> Asking[Any]:
+    question = FormQuestion(_composed(message, usual) if usual else message, form)
     try:
-        question = askable(_composed(message, usual) if usual else message, form)
+        require_no_secrets(question.message, form)
     except DefinitionError as error:
         raise _fitting(error) from None
     inquiry: FormInquiry[Any] = FormInquiry(question, convert, check, usual.get("still"), declined_when)

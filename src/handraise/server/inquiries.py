@@ -10,8 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from handraise.errors import Expired, Failed, Mode, Stale
-from handraise.forms import Form, read_answer
-from handraise.policy.secrets import require_no_secrets
+from handraise.forms import read_answer
 from handraise.questions import (
     Accepted,
     Cancelled,
@@ -245,23 +244,6 @@ class ModelInquiry:
             str(b.get("text", "")) for b in blocks if isinstance(b, Mapping) and b.get("type") == "text"
         )
         return ModelReply(text, raw["model"], raw.get("stopReason"), content)
-
-
-def askable(message: str, form: Form[Any]) -> FormQuestion[Any]:
-    """A question for a form. Refuses one that asks for a secret, where it is made."""
-    question = _askable.get((message, id(form)))
-    if question is None:
-        require_no_secrets(message, form)
-        if len(_askable) >= _MANY:
-            _askable.clear()
-        question = _askable[message, id(form)] = FormQuestion(message, form)
-    return question
-
-
-_askable: dict[tuple[str, int], FormQuestion[Any]] = {}
-"""What was judged already: most questions are asked many times in the same words. It keeps its form, whose id stays
-its own."""
-_MANY = 1024
 
 
 async def _refusal(check: Callable[[], Any]) -> str | None:

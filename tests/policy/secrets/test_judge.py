@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -235,6 +237,25 @@ def test_a_definition_that_asks_for_a_secret_is_refused_with_the_field_and_what_
 
 def test_a_form_without_secrets_is_not_refused() -> None:
     require_no_secrets("Where to?", Form.by_hand(Text("city"), Integer("token_budget")))
+
+
+def test_a_form_that_was_harmless_is_judged_anew_with_other_words() -> None:
+    form = Form.by_hand(Text("it"))
+    for number in range(100):
+        require_no_secrets(f"Where to, for the {number}th time?", form)
+    with pytest.raises(SecretInForm):
+        require_no_secrets("Enter your password.", form)
+
+
+def test_what_was_judged_is_kept_no_longer_than_its_form() -> None:
+    def use_up() -> int:
+        form = Form.by_hand(Text("city"))
+        require_no_secrets("Where to?", form)
+        return id(form)
+
+    gone = use_up()
+    gc.collect()
+    assert not [each for each in gc.get_objects() if isinstance(each, Form) and id(each) == gone]
 
 
 @given(st.text(max_size=200), st.text(min_size=1, max_size=40), st.text(max_size=60), st.text(max_size=100))

@@ -60,15 +60,28 @@ def judge_form(message: str, form: Form[Any], *, strict: bool = False) -> tuple[
     return (*findings, *_asked_by_message(request, rest, context, strict))
 
 
-def require_no_secrets(message: str, form: Form[Any], *, strict: bool = False) -> None:
-    """Raise `SecretInForm` when the form asks for a credential, payment data or a national id (S1, S2)."""
-    for finding in judge_form(message, form, strict=strict):
+def require_no_secrets(message: str, form: Form[Any]) -> None:
+    """Raise `SecretInForm` when the form asks for a credential, payment data or a national id (S1, S2).
+
+    Most questions are asked many times in the same words: what the form was found harmless with is not judged again.
+    """
+    if form.harmless is None:
+        form.harmless = set()
+    elif message in form.harmless:
+        return
+    for finding in judge_form(message, form):
         raise SecretInForm(
             f"{finding.reason} Forms travel through the client and the model's context; "
             "ask for it on a page, with ask.secret.",
             field=finding.field or "message",
             kind=finding.kind,
         )
+    if len(form.harmless) == _MANY:
+        form.harmless.clear()
+    form.harmless.add(message)
+
+
+_MANY = 64
 
 
 def _context(request: Reading, labels: list[_Label], form: Form[Any]) -> frozenset[str]:
