@@ -229,6 +229,108 @@ async def test_a_question_given_up_by_its_asker_takes_no_other_with_it() -> None
     await until(lambda: parking.is_empty)
 
 
+async def _hurried(conversation: Conversation, key: str) -> Any:
+    """Ask, and give up at once if nobody is there."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(0.01):
+            return await ask(conversation, key, timeout=60)
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["in time", "after its deadline"])
+async def test_a_question_after_one_that_was_given_up_need_not_wait_for_its_round(
+    store: Store, late: bool
+) -> None:
+    async def body(conversation: Conversation) -> Any:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await ask(conversation, "first", timeout=0.05 if late else 60)
+        if late:
+            await asyncio.sleep(0.1)
+        return await ask(conversation, "second")
+
+    parking = Parking(body, store)
+    first = await within(parking.call())
+    await until(lambda: len(parking.lot.live) == 1 and first["requestState"] not in parking.lot.live)
+    second = await within(parking.retry(first, {"first": 1}))
+    assert list(second["inputRequests"]) == ["second"]
+    assert await within(parking.retry(second, {"second": 2})) == 2
+    await until(lambda: parking.is_empty)
+
+
+async def test_a_sibling_that_waited_for_a_round_goes_out_when_that_is_given_up(store: Store) -> None:
+    out = asyncio.Event()
+
+    async def body(conversation: Conversation) -> Any:
+        async def later() -> Any:
+            await out.wait()
+            return await ask(conversation, "later")
+
+        return await asyncio.gather(_hurried(conversation, "first"), later())
+
+    parking = Parking(body, store)
+    first = await within(parking.call())
+    out.set()
+    await until(lambda: first["requestState"] not in parking.lot.live)
+    second = await within(parking.retry(first, {"first": 1}))
+    assert list(second["inputRequests"]) == ["later"]
+    assert await within(parking.retry(second, {"later": 2})) == [None, 2]
+
+
+async def test_an_answer_to_a_question_that_was_given_up_is_none_to_another_with_its_key(
+    store: Store,
+) -> None:
+    async def body(conversation: Conversation) -> Any:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.01):
+                return await ask(conversation, "sure", message="Delete the first one?")
+        return await ask(conversation, "sure", message="Delete the second one?")
+
+    parking = Parking(body, store)
+    first = await within(parking.call())
+    await until(lambda: first["requestState"] not in parking.lot.live)
+    second = await within(parking.retry(first, {"sure": "yes, the first"}))
+    assert second["inputRequests"] == {"sure": {"message": "Delete the second one?"}}
+    assert await within(parking.retry(second, {"sure": "no"})) == "no"
+
+
+async def test_a_retry_in_the_turn_in_which_its_question_is_given_up_lets_the_loop_live() -> None:
+    """The body's own turn has come already: it is counted on, and nobody may take it out of the queue."""
+    waiting: list[asyncio.Task[Any]] = []
+
+    async def body(conversation: Conversation) -> Any:
+        task = asyncio.current_task()
+        assert task is not None
+        waiting.append(task)
+        try:
+            await ask(conversation, "name")
+        except asyncio.CancelledError:
+            task.uncancel()
+            await asyncio.sleep(0.001)  # nothing of it is ready meanwhile
+        return "went on"
+
+    parking = Parking(body)
+    first = await within(parking.call())
+    retry = asyncio.create_task(parking.retry(first, {"name": "Ada"}))
+    waiting[0].cancel()  # in the next turn the body's wake-up stands right behind the retry
+    assert await within(retry) == "went on"
+
+
+class _Ended(BaseException):
+    """What no tool should raise."""
+
+
+async def test_a_body_that_ends_with_more_than_an_exception_leaves_nobody_waiting() -> None:
+    async def body(conversation: Conversation) -> Any:
+        await ask(conversation, "name")
+        raise _Ended
+
+    parking = Parking(body)
+    first = await within(parking.call())
+    with pytest.raises(_Ended):
+        await within(parking.retry(first, {"name": "Ada"}))
+    await until(lambda: parking.is_empty)
+
+
 async def test_a_question_given_up_while_the_round_before_is_settled_leaves_no_caller_waiting() -> None:
     store = Unsteady()
     stop = asyncio.Event()

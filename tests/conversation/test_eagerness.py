@@ -9,7 +9,7 @@ from contextvars import ContextVar, copy_context
 
 import pytest
 
-from handraise.conversation.eagerness import run_now
+from handraise.conversation.eagerness import ready_in, run_now
 
 MINE: ContextVar[str] = ContextVar("mine", default="nothing")
 
@@ -53,6 +53,20 @@ async def test_what_it_raises_is_its_own() -> None:
     run_now(task)
     with pytest.raises(ValueError):
         task.result()
+
+
+async def test_a_task_whose_turn_has_come_already_is_left_to_the_loop() -> None:
+    answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async def work() -> str:
+        return await answer
+
+    task = asyncio.create_task(work())
+    run_now(task)
+    answer.set_result("answered")
+    run_now(task, ready_in(asyncio.get_running_loop()))
+    assert not task.done()
+    assert await task == "answered"
 
 
 async def test_a_task_that_others_stand_behind_waits_for_its_turn() -> None:

@@ -87,12 +87,12 @@ class Body:
                 result = self.raised(error)
             finally:
                 self.is_open = False
-        except (Exception, asyncio.CancelledError) as error:
+        except BaseException as error:  # whoever waits is told of each, also of what ends the whole server
             if self._conversation is not None:
                 await self._conversation.fail(error)
             elif isinstance(error, asyncio.CancelledError):
                 raise self.refusal(Withdrawn()) from error
-            else:
+            if self._conversation is None or not isinstance(error, Exception | asyncio.CancelledError):
                 raise
         else:
             if self._conversation is not None:

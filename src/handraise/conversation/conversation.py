@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from handraise.conversation.digest import digest
-from handraise.conversation.eagerness import run_now, running_in
+from handraise.conversation.eagerness import ready_in, run_now, running_in
 from handraise.conversation.journal import Journal
 from handraise.conversation.records import Binding, Entry, Json, Outcome, RoundRecord
 from handraise.conversation.rounds import TOKEN_PREFIX, Asked, Ready, Round
@@ -112,14 +112,16 @@ class Conversation:
         asked = self._open[key] = Asked(request, asyncio.Future(loop=loop), lot.store.now() + timeout)
         deadline = lot.deadlines.add(timeout, self._expire, asked)
         try:
-            # While a round is out or on its way, a question waits for the next one.
-            if not self._sending and self.state != "asking":
+            # While a round is out that somebody waits for, or on its way, a question waits for the next one.
+            if not self._sending and (self.state != "asking" or not self._is_awaited()):
                 body = self.body
                 if lot.store.durable or body is None or body.task is not running_in(loop):
                     await asyncio.shield(self._send_beside())
                 else:  # no sibling task asks, and nothing can stop it half way through writing a round
                     self._sending = True
                     try:
+                        if self.state == "asking":
+                            self.state = TRANSITIONS[self.state, "give up"]
                         await self._end_round({key: request})
                     finally:
                         self._sending = False
@@ -130,12 +132,9 @@ class Conversation:
                 journal.expired(key, digest(request))
             self._send_rest()
             raise
-        except Exception:
-            asked.drop()
-            self._send_rest()
-            raise
         except BaseException:
             asked.drop()
+            self._send_rest()
             raise
         finally:
             lot.deadlines.drop(deadline)
@@ -189,7 +188,7 @@ class Conversation:
     def _is_awaited(self) -> bool:
         """Whether somebody waits for an answer that the round which is out can bring."""
         shown = self.current.shown
-        return any(key in shown and not asked.future.done() for key, asked in self._open.items())
+        return any(shown.get(key) is asked.request and asked.waiting for key, asked in self._open.items())
 
     async def _require_unanswered(self) -> None:
         """Our time is over; but another process may have taken the answer, and then the call is its."""
@@ -212,16 +211,19 @@ class Conversation:
 
     def _send_rest(self) -> None:
         """Send what was asked while another round was out."""
-        if self.state == "working" and not self._sending:
-            for asked in self._open.values():
-                if not asked.future.done():
-                    self._send_beside()
-                    return
+        if self._sending or self.state == "over" or not any(asked.waiting for asked in self._open.values()):
+            return
+        if self.state == "working" or (self.current.token and not self._is_awaited()):
+            self._send_beside()
 
     async def _send(self) -> None:
         questions = {key: asked.request for key, asked in self._open.items() if asked.waiting}
         try:
-            if questions and self.state == "working":
+            if self.state == "asking" and questions:  # nobody waits any more for the round that is out
+                await self._require_unanswered()
+                if self.state == "asking":
+                    self.state = TRANSITIONS[self.state, "give up"]
+            if self.state == "working" and questions:
                 await self._end_round(questions)
         except Exception as error:  # noqa: BLE001 - it is raised where each question was asked
             for asked in [self._open[key] for key in questions if key in self._open]:
@@ -341,17 +343,19 @@ class Conversation:
         return self.state == "asking" and self.current is round_
 
     def take(self, answers: Mapping[str, Json]) -> None:
-        """Hand the answers of a retry to the questions that wait for them, and let the body run now if it can."""
+        """Hand the answers of a retry to the questions that were shown, and let the body run now if it can."""
         self.state, self._leaving = TRANSITIONS[self.state, "answer"], False
-        unanswered = len(self._open)
+        unanswered, waiting = len(self._open), ready_in(asyncio.get_running_loop())
         for key, answer in answers.items():
-            if (asked := self._open.get(key)) is not None and not asked.future.done():
+            # A question that came after one that was given up may have the same key: this is no answer to it.
+            asked = self._open.get(key)
+            if asked is not None and self.current.shown.get(key) is asked.request and not asked.future.done():
                 asked.future.set_result(answer)
                 unanswered -= 1
         if unanswered:
             self._send_rest()
         if self.body is not None and self.body.task is not None:
-            run_now(self.body.task)
+            run_now(self.body.task, waiting)
 
     def begun(self) -> Awaitable[Json]:
         """What the request gets that began the body. Raises what the body raised."""

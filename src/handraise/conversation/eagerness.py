@@ -22,11 +22,19 @@ if sys.version_info < (3, 12):
     running_in = vars(asyncio.tasks)["_current_tasks"].get
 
 
-def run_now(task: asyncio.Task[Any]) -> None:
-    """Run a task until it waits, if it was the last to be made ready."""
+def ready_in(loop: Any) -> int:
+    """How many wait for their turn in a loop. It has counted those of the turn that it is at: none may be missing."""
+    return len(getattr(loop, "_ready", ()))
+
+
+def run_now(task: asyncio.Task[Any], since: int = 0) -> None:
+    """Run a task until it waits, if it was the last to be made ready, when so many others were already.
+
+    One that was just made needs no number.
+    """
     loop: Any = task.get_loop()
-    ready = getattr(loop, "_ready", None)
-    if not ready or getattr(ready[-1]._callback, "__self__", None) is not task:
+    ready: Any = getattr(loop, "_ready", ())
+    if len(ready) <= since or getattr(ready[-1]._callback, "__self__", None) is not task:
         return
     step = ready.pop()
     running = running_in(loop)

@@ -34,7 +34,7 @@ from mcp_types import (
 from opentelemetry import trace
 
 from handraise.conversation.deadlines import Deadlines
-from handraise.conversation.eagerness import run_now, running_in
+from handraise.conversation.eagerness import ready_in, run_now, running_in
 from handraise.errors import Expired, Failed, HandraiseError, Mode, NotSupported, Withdrawn
 from handraise.server.calls import Wire
 from handraise.server.pipe import write_at_once
@@ -67,10 +67,11 @@ class _Waiter:
     def send_nowait(self, outcome: dict[str, Any] | ErrorData) -> None:
         """The dispatcher's side."""
         if not self._answer.done():
+            waiting = ready_in(self._answer.get_loop())
             self._answer.set_result(outcome)
             # Not after an error: the dispatcher tells of a connection's end while it goes through what is pending.
             if self._body is not None and isinstance(outcome, dict):
-                run_now(self._body)
+                run_now(self._body, waiting)
 
 
 async def send_request(
