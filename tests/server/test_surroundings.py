@@ -16,6 +16,7 @@ from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.message import SessionMessage
+from opentelemetry import trace
 from tests.server.peers import Person, accept, connect, text_of
 from tests.server.rounds import accepted, by_hand, sign_in
 
@@ -58,6 +59,32 @@ async def test_a_body_sees_the_access_token_of_the_round_that_is_live() -> None:
         sign_in(None)
     assert seen[0] is not seen[1]
     assert seen[0].subject == seen[1].subject == "ada"
+
+
+class Span(trace.NonRecordingSpan):
+    """A span that somebody keeps, until it ends."""
+
+    is_open = True
+
+    def is_recording(self) -> bool:
+        return self.is_open
+
+    def end(self, end_time: int | None = None) -> None:
+        self.is_open = False
+
+
+async def test_a_span_of_the_authors_own_is_the_current_one_after_a_question(revision: Revision) -> None:
+    server = Handraise().install(MCPServer("spans"))
+    own = Span(trace.INVALID_SPAN_CONTEXT)
+
+    @server.tool()
+    async def work() -> str:
+        with trace.use_span(own, end_on_exit=True):
+            await ask.text("Go?")
+            return str(trace.get_current_span() is own)
+
+    async with connect(server, revision, Person(accept(answer="yes"))) as client:
+        assert text_of(await client.call_tool("work")) == "True"
 
 
 async def test_injected_parameters_of_fastmcp_stay_what_they_were(revision: Revision) -> None:

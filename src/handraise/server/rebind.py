@@ -23,6 +23,7 @@ from mcp.server.session import ServerSession
 from mcp.shared.exceptions import NoBackChannelError
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY
 from opentelemetry.context import attach, get_current
+from opentelemetry.trace import get_current_span
 
 T = TypeVar("T")
 
@@ -95,10 +96,11 @@ def _copy(value: T) -> T:
 def attach_round(own: Context, live: Context, variables: contextvars.Context) -> None:
     """Point the body's view to the request that is live now, and give it this round's access token and trace.
 
-    Its own variables stay as they are.
+    Its own variables stay as they are, and so does a span of its own that is open.
     """
     variables.run(auth_context_var.set, auth_context_var.get())
-    variables.run(attach, get_current())
+    if not variables.run(get_current_span).is_recording():  # the span of a round ends with the round
+        variables.run(attach, get_current())
     own.request_id, own.meta, own.request = live.request_id, live.meta, live.request
     own.close_sse_stream = live.close_sse_stream
     own.close_standalone_sse_stream = live.close_standalone_sse_stream
