@@ -6,6 +6,7 @@ import os
 import stat
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -42,6 +43,20 @@ def test_what_was_changed_does_not_open(data: st.DataObject) -> None:
 def test_what_was_never_sealed_does_not_open(rubbish: bytes) -> None:
     with pytest.raises(StoreError):
         Sealer([KEY]).open(rubbish, "here")
+
+
+@pytest.mark.shows("S6")
+@pytest.mark.parametrize("keys", [KEY, KEY.decode(), bytearray(KEY), memoryview(KEY), 64, None])
+def test_one_key_in_the_place_of_a_list_is_refused(keys: Any) -> None:
+    with pytest.raises(SetupError, match=r"list of keys.*write keys=\[key\]"):
+        Sealer(keys)
+
+
+@pytest.mark.shows("S6")
+@pytest.mark.parametrize("key", [64, None, 1.5, [KEY], Path("key")])
+def test_what_is_neither_text_nor_bytes_is_no_key(key: Any) -> None:
+    with pytest.raises(SetupError, match="text or bytes"):
+        Sealer([KEY, key])
 
 
 @pytest.mark.parametrize("length", [0, 3, 4, 15, 16, 20, 31])

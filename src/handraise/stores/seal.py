@@ -12,7 +12,7 @@ import hmac
 import os
 import stat
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from handraise.errors import SetupError, StoreError
@@ -30,12 +30,7 @@ class Sealer:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         self._changed = InvalidTag
-        material = [key.encode() if isinstance(key, str) else bytes(key) for key in keys]
-        if not material or any(len(key) < _MINIMUM for key in material):
-            raise SetupError(
-                f"a key needs at least {_MINIMUM} bytes of randomness; make one with: "
-                'python -c "import secrets; print(secrets.token_hex(32))"'
-            )
+        material = require_keys(keys)
         self._ring: dict[bytes, AESGCM] = {}
         for key in material:
             name = hashlib.sha256(b"handraise/name" + key).digest()[:_NAME]
@@ -71,6 +66,26 @@ class Sealer:
             return cipher.decrypt(sealed[_NAME : _NAME + _NONCE], sealed[_NAME + _NONCE :], place.encode())
         except (self._changed, ValueError):
             raise StoreError("a sealed value was changed or moved") from None
+
+
+def require_keys(keys: Sequence[bytes | str]) -> list[bytes]:
+    """The keys of a ring as bytes. SetupError for what is no list of keys, or could be guessed.
+
+    One key in the place of a list would be taken apart, and `bytes(64)` of its numbers is that many zeros.
+    """
+    if isinstance(keys, str | bytes | bytearray | memoryview) or not isinstance(keys, Iterable):
+        raise SetupError(f"keys is a list of keys, not one {type(keys).__name__}: write keys=[key]")
+    material: list[bytes] = []
+    for key in keys:
+        if not isinstance(key, str | bytes | bytearray | memoryview):
+            raise SetupError(f"a key is text or bytes, not {type(key).__name__}: write keys=[key]")
+        material.append(key.encode() if isinstance(key, str) else bytes(key))
+    if not material or any(len(key) < _MINIMUM for key in material):
+        raise SetupError(
+            f"a key needs at least {_MINIMUM} bytes of randomness; make one with: "
+            'python -c "import secrets; print(secrets.token_hex(32))"'
+        )
+    return material
 
 
 def key_beside(path: Path) -> bytes:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from handraise.errors import StoreError
-from handraise.stores.seal import Sealer, key_beside, make_private
+from handraise.stores.seal import Sealer, key_beside, make_private, require_keys
 from handraise.stores.sqlite.worker import Worker
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class SqliteFile:
     ) -> None:
         self.path: Path = Path(path)
         self._schemas = tuple(schemas)
-        self._keys = keys
+        self._keys = None if keys is None else require_keys(keys)
         self._worker = Worker("handraise-store")
         self._waiting: list[_Unit] = []
         self._lock = threading.Lock()
