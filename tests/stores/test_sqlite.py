@@ -21,7 +21,7 @@ from handraise.conversation import Entry, Flow, Outcome
 from handraise.conversation.digest import Written, digest
 from handraise.errors import SetupError, StoreError
 from handraise.stores import SqliteStore
-from handraise.testing.made_up import ALICE, LONG_AFTER, NOW, a_round, consume
+from handraise.testing.made_up import ALICE, ANSWERED, CHARGED, LONG_AFTER, NOW, a_round, consume
 
 KEYS = [b"k" * 32]
 
@@ -199,6 +199,44 @@ async def test_a_round_cannot_be_given_to_another_person_or_call(
         await consume(store, binding=stolen)
     with opened(tmp_path / "store.db") as db:
         assert db.execute("SELECT digest FROM rounds").fetchone() == (None,)
+
+
+@pytest.mark.shows("C2", "S6")
+@pytest.mark.parametrize("column", ["conversation", "number", "deadline", "handler", "seed", "token"])
+async def test_nothing_that_is_written_with_a_round_can_be_exchanged(
+    store: SqliteStore, tmp_path: Path, column: str
+) -> None:
+    await store.open_round(a_round()._replace(journal=(CHARGED,)))
+    other = a_round("hr1.other", conversation="c2", number=7)
+    await store.open_round(other._replace(deadline=LONG_AFTER, handler="bank:pay", seed="q_8"))
+    with opened(tmp_path / "store.db") as db:
+        if column == "token":
+            db.execute("DELETE FROM rounds WHERE token = 'hr1.first'")
+        move = f"UPDATE rounds SET {column} = ? WHERE token = 'hr1.other'"
+        db.execute(move, (getattr(a_round(), column),))
+    token = "hr1.first" if column == "token" else "hr1.other"
+    with pytest.raises(StoreError, match="changed or moved"):
+        await store.find_round(token)
+    with pytest.raises(StoreError, match="changed or moved"):
+        await consume(store, token)
+
+
+@pytest.mark.shows("S6")
+async def test_a_step_cannot_be_taken_out_of_a_journal(store: SqliteStore, tmp_path: Path) -> None:
+    await store.open_round(a_round()._replace(journal=(CHARGED, ANSWERED)))
+    with opened(tmp_path / "store.db") as db:
+        db.execute("DELETE FROM journal WHERE position = 0")
+    with pytest.raises(StoreError, match="changed or moved"):
+        await store.find_round("hr1.first")
+
+
+@pytest.mark.shows("S6")
+async def test_an_outcome_of_one_kind_cannot_be_made_another(store: SqliteStore, tmp_path: Path) -> None:
+    await fill(store)
+    with opened(tmp_path / "store.db") as db:
+        db.execute("UPDATE rounds SET outcome = 'error'")
+    with pytest.raises(StoreError, match="changed or moved"):
+        await consume(store, answers=ANSWER)
 
 
 # Keys.

@@ -1,6 +1,10 @@
 """Rounds and journals as rows: what of them is sealed, and to which place each sealed value is bound.
 
 Shared by every store that writes to a disk. A row of the table of rounds starts with `COLUMNS`.
+
+Whoever can write to the store may not give a round to another person or call, nor another journal, another handler or
+more time to a round. So all that is written with a round and never changed is the place of its sealed arguments.
+What changes later is sealed by itself, or opens nothing: when it was used, and until when it is kept.
 """
 
 from __future__ import annotations
@@ -18,8 +22,11 @@ GRACE = 3600.0
 """How long a round that nobody answered is remembered after its deadline, so that a late retry learns why."""
 
 COLUMNS = "token, conversation, number, person, method, target, arguments, deadline, handler, seed, questions"
-JUDGED = "person, method, target, arguments, deadline, until, digest, since, outcome, outcome_value"
+BOUND = "conversation, number, person, method, target, deadline, handler, seed, arguments"
+"""What is bound together, in the order in which `_load_binding` takes it."""
+JUDGED = f"{BOUND}, until, digest, since, outcome, outcome_value"
 """What `judge` looks at."""
+JUDGED_COLUMNS = JUDGED.count(",") + 1
 
 
 def dump_round(sealer: Sealer, record: RoundRecord) -> tuple[Any, ...]:
@@ -32,7 +39,7 @@ def dump_round(sealer: Sealer, record: RoundRecord) -> tuple[Any, ...]:
         binding.person,
         binding.method,
         binding.target,
-        _dump(sealer, binding.arguments.digest, _owner(record.token, *binding[:3])),
+        _dump(sealer, binding.arguments.digest, _place(record.token, *_bound(record))),
         record.deadline,
         record.handler,
         record.seed,
@@ -48,7 +55,9 @@ def load_round(sealer: Sealer, row: Sequence[Any]) -> RoundRecord:
         token=token,
         conversation=conversation,
         number=number,
-        binding=_binding(sealer, token, person, method, target, sealed),
+        binding=_load_binding(
+            sealer, token, (conversation, number, person, method, target, deadline, handler, seed, sealed)
+        ),
         deadline=deadline,
         questions=questions,
         pins=pins,
@@ -67,9 +76,11 @@ def dump_entries(
     ]
 
 
-def load_entries(sealer: Sealer, conversation: str, rows: Iterable[tuple[int, bytes]]) -> tuple[Entry, ...]:
-    """The steps of a journal from their positions and sealed values."""
-    return tuple(Entry(*_load(sealer, sealed, f"journal/{conversation}/{at}")) for at, sealed in rows)
+def load_entries(sealer: Sealer, conversation: str, steps: Iterable[bytes]) -> tuple[Entry, ...]:
+    """The steps of a journal from their sealed values, which are all there from the first one on."""
+    return tuple(
+        Entry(*_load(sealer, sealed, f"journal/{conversation}/{at}")) for at, sealed in enumerate(steps)
+    )
 
 
 def judge(
@@ -78,10 +89,10 @@ def judge(
     """What a retry is told about a round with these values of `JUDGED`; `first` is still to be written."""
     if row is None:
         return Consumption("refused", "unknown token")
-    if _binding(sealer, token, *row[:4]) != binding:
+    if _load_binding(sealer, token, row[:9]) != binding:
         return Consumption("refused", "bound to another person or call")
-    deadline, until, used, since, kind, value = row[4:10]
-    outcome = None if kind is None else Outcome(kind, _load(sealer, value, f"rounds/{token}/outcome"))
+    deadline, (until, used, since, kind, value) = row[5], row[9:JUDGED_COLUMNS]
+    outcome = None if kind is None else Outcome(kind, _load(sealer, value, _outcome_place(token, kind)))
     if used is None:
         if outcome is not None:
             return Consumption("again", outcome=outcome)
@@ -117,21 +128,30 @@ def load_brought(sealer: Sealer, token: str, tenure: str, sealed: bytes) -> Brou
 
 def dump_outcome(sealer: Sealer, token: str, outcome: Outcome) -> bytes:
     """The value of the column `outcome_value`."""
-    return _dump(sealer, outcome.value, f"rounds/{token}/outcome")
+    return _dump(sealer, outcome.value, _outcome_place(token, outcome.kind))
 
 
-def _binding(sealer: Sealer, token: str, person: str, method: str, target: str, arguments: bytes) -> Binding:
-    return Binding(
-        person,
-        method,
-        target,
-        Written(_load(sealer, arguments, _owner(token, person, method, target))),
-    )
+def _load_binding(sealer: Sealer, token: str, row: Sequence[Any]) -> Binding:
+    """What a round with these values of `BOUND` belongs to. StoreError when any of them was changed."""
+    *bound, sealed = row
+    _, _, person, method, target, *_ = bound
+    return Binding(person, method, target, Written(_load(sealer, sealed, _place(token, *bound))))
 
 
-def _owner(token: str, *call: str) -> str:
-    """The place of a round's arguments. Whoever gives the round to another person or call moves them away."""
-    return json.dumps(["rounds", token, *call])
+def _bound(record: RoundRecord) -> tuple[Any, ...]:
+    """The values of `BOUND`, without the arguments."""
+    person, method, target, _ = record.binding
+    deadline = float(record.deadline)  # as it will be read
+    return record.conversation, record.number, person, method, target, deadline, record.handler, record.seed
+
+
+def _place(token: str, *bound: Any) -> str:
+    """The place of a round's arguments. Whoever changes anything of what it belongs to moves them away."""
+    return json.dumps(["rounds", token, *bound])
+
+
+def _outcome_place(token: str, kind: str) -> str:
+    return f"rounds/{token}/outcome/{kind}"
 
 
 def _dump(sealer: Sealer, value: Json, place: str) -> bytes:

@@ -50,6 +50,7 @@ _FIND: LiteralString = f"""
 _JUDGED: LiteralString = f"""
     SELECT {rows.JUDGED}, owner, (SELECT tenure FROM nodes WHERE name = owner AND name <> %s AND {PRESENT})
     FROM rounds WHERE token = %s"""  # noqa: S608
+_DIGEST = rows.JUDGED.split(", ").index("digest")
 _USE: LiteralString = """
     UPDATE rounds SET digest = %(digest)s, answers = %(answers)s, since = %(now)s
     WHERE token = %(token)s AND digest IS NULL AND until IS NULL"""
@@ -121,7 +122,7 @@ class Rounds:
             return None
         sealer, record = self._database.sealer, rows.load_round(self._database.sealer, row)
         answers, is_older, steps = row[11:]
-        journal = rows.load_entries(sealer, record.conversation, enumerate(steps or ()))
+        journal = rows.load_entries(sealer, record.conversation, steps or ())
         given = () if is_older else rows.load_answers(sealer, token, answers, record.pins)
         return record._replace(journal=(*journal, *given))
 
@@ -138,9 +139,8 @@ class Rounds:
         sealer, sealed = self._database.sealer, b""
         while True:
             row = await self._database.one(_JUDGED, (self._node, _text(token)))
-            if (
-                row is not None and sealed and row[6] == sealed
-            ):  # by us; the connection was lost before we heard of it
+            if row is not None and sealed and row[_DIGEST] == sealed:
+                # By us; the connection was lost before we heard of it.
                 taken = Consumption("first", since=now)
             else:
                 taken = rows.judge(sealer, token, row, binding, said, now)
@@ -254,7 +254,7 @@ class Rounds:
 
 
 def _home(row: Sequence[Any] | None) -> Home | None:
-    owner, tenure = (None, None) if row is None else row[10:]
+    owner, tenure = (None, None) if row is None else row[rows.JUDGED_COLUMNS :]
     return None if owner is None or tenure is None else Home(owner, tenure)
 
 

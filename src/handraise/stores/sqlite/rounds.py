@@ -59,9 +59,9 @@ def find(db: sqlite3.Connection, sealer: Sealer, token: str) -> RoundRecord | No
         return None
     record = rows.load_round(sealer, row)
     steps = db.execute(
-        "SELECT position, entry FROM journal WHERE conversation = ? ORDER BY position", (record.conversation,)
+        "SELECT entry FROM journal WHERE conversation = ? ORDER BY position", (record.conversation,)
     )
-    journal = rows.load_entries(sealer, record.conversation, steps)
+    journal = rows.load_entries(sealer, record.conversation, (entry for (entry,) in steps))
     later = db.execute(
         "SELECT 1 FROM rounds WHERE conversation = ? AND number > ?", (record.conversation, record.number)
     )
