@@ -115,6 +115,54 @@ async def test_a_server_that_stopped_and_started_again_goes_on(path: Path, effec
     assert effects().count("charged for tea") == 1
 
 
+def deleting(name: str, path: Path, log: list[str], *, may_run_again: bool) -> MCPServer:
+    server = Handraise(store=path).install(MCPServer(name))
+
+    async def delete() -> str:
+        answer = await ask.confirm("Delete it?")
+        log.append(f"{name}: {answer.action}")
+        return name
+
+    server.tool()(replayable(delete) if may_run_again else delete)
+    return server
+
+
+@pytest.mark.shows("C2")
+@pytest.mark.parametrize("may_run_again", [True, False])
+async def test_another_server_on_the_same_store_does_not_take_a_round(
+    path: Path, may_run_again: bool
+) -> None:
+    log: list[str] = []
+    notes, mails = (
+        deleting(name, path, log, may_run_again=may_run_again) for name in ("notes", "mails")
+    )
+    async with by_hand(notes) as asking, by_hand(mails) as other:
+        first = await asking.call("delete", {})
+        for responses in (accepted(first, confirm=True), {}):
+            await is_refused(other.call("delete", {}, state=first["requestState"], responses=responses))
+        assert log == []
+        retry = {"state": first["requestState"], "responses": accepted(first, confirm=True)}
+        assert text_of(await asking.call("delete", {}, **retry)) == "notes"
+    assert log == ["notes: accept"]
+
+
+async def test_a_fastmcp_server_without_a_name_goes_on_after_a_restart(path: Path) -> None:
+    @replayable
+    async def greet() -> str:
+        return f"Hello, {(await ask.text('Who?')).or_stop()}"
+
+    def started() -> Any:
+        server: FastMCP[Any] = Handraise(store=path).install(FastMCP())
+        server.tool(greet)
+        return server._mcp_server
+
+    async with by_hand(started()) as rounds:
+        first = await rounds.call("greet", {})
+    async with by_hand(started()) as rounds:
+        retry = {"state": first["requestState"], "responses": accepted(first, answer="Ada")}
+        assert text_of(await rounds.call("greet", {}, **retry)) == "Hello, Ada"
+
+
 @pytest.mark.shows("C6")
 async def test_keys_may_be_shared_and_changed_while_a_question_waits(path: Path, effects: Effects) -> None:
     old, new = "o" * 32, "n" * 32

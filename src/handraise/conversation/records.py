@@ -20,6 +20,8 @@ class Binding(NamedTuple):
     method: str
     target: str
     arguments: Written
+    server: str = ""
+    """The name of the server, which is the same on all its nodes and after a restart: others may share its store."""
 
 
 class Entry(NamedTuple):

@@ -6,6 +6,7 @@ import hashlib
 import importlib.metadata
 import math
 import os
+import re
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -120,6 +121,7 @@ class Handraise:
             recorder = Recorder(self._ledger, low.name, self.store, own=self._own_ledger)
         runtime = Runtime(
             low,
+            lasting_name(server, low.name),
             self._options,
             self.store,
             self._terms,
@@ -195,6 +197,12 @@ def lowlevel_server(server: object) -> tuple[Server[Any], type[Exception] | None
     raise SetupError(
         f"cannot install into {type(server).__name__}; give an MCPServer, a lowlevel Server or a FastMCP server"
     )
+
+
+def lasting_name(server: object, name: str) -> str:
+    """The name of a server without what is new with every process: FastMCP makes up an end for who was given none."""
+    kind = type(server).__name__
+    return kind if re.fullmatch(rf"{kind}-[0-9a-f]{{4}}", name) else name
 
 
 def _ledger(

@@ -73,7 +73,7 @@ class ModernCall(Call, Body):
     def binding(self) -> Binding:
         if self._bound is None:
             self._person, principal = principal_of(self.ctx)
-            self._bound = binding_of(self.ctx, principal, self._pinned)
+            self._bound = binding_of(self.ctx, principal, self.runtime.name, self._pinned)
         return self._bound
 
     @property
@@ -163,8 +163,8 @@ _FIXED = frozenset({str, int, float, bool, type(None)})
 """The JSON values that nobody can change in place."""
 
 
-def binding_of(ctx: Context, principal: str, arguments: Written | None = None) -> Binding:
-    """What every retry of a call has to match: who makes it, and the same call."""
+def binding_of(ctx: Context, principal: str, server: str, arguments: Written | None = None) -> Binding:
+    """What every retry of a call has to match: who makes it, the same call, and the same server."""
     params = ctx.params or {}
     target = params.get("uri" if ctx.method == "resources/read" else "name", "")
     return Binding(
@@ -172,4 +172,5 @@ def binding_of(ctx: Context, principal: str, arguments: Written | None = None) -
         ctx.method,
         str(target),
         arguments or Written(write_arguments(params.get("arguments") or {})),
+        server,
     )

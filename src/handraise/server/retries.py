@@ -35,7 +35,7 @@ class ModernRetry:
         self.responses: Mapping[str, Any]
         self.responses, written = parse_retry((ctx.params or {}).get("inputResponses"), write=write_answers)
         self.said = Written(written)
-        self.binding = binding_of(ctx, principal_of(ctx)[1])
+        self.binding = binding_of(ctx, principal_of(ctx)[1], runtime.name)
 
     def rebind(self, conversation: Conversation) -> None:
         """Point the body to this request, before it goes on."""

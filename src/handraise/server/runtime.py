@@ -47,6 +47,7 @@ class Runtime:
     def __init__(
         self,
         server: Server[Any],
+        name: str,
         options: Options,
         store: Store,
         terms: Terms,
@@ -58,6 +59,8 @@ class Runtime:
         *,
         own_store: bool = False,
     ) -> None:
+        self.name = name
+        """What its rounds are bound to: the same on all nodes of this server, and after a restart."""
         self.options = options
         self.tools = tools
         self.recorder = recorder

@@ -39,7 +39,7 @@ def dump_round(sealer: Sealer, record: RoundRecord) -> tuple[Any, ...]:
         binding.person,
         binding.method,
         binding.target,
-        _dump(sealer, binding.arguments.digest, _place(record.token, *_bound(record))),
+        _dump(sealer, [binding.server, binding.arguments.digest], _place(record.token, *_bound(record))),
         record.deadline,
         record.handler,
         record.seed,
@@ -135,12 +135,13 @@ def _load_binding(sealer: Sealer, token: str, row: Sequence[Any]) -> Binding:
     """What a round with these values of `BOUND` belongs to. StoreError when any of them was changed."""
     *bound, sealed = row
     _, _, person, method, target, *_ = bound
-    return Binding(person, method, target, Written(_load(sealer, sealed, _place(token, *bound))))
+    server, arguments = _load(sealer, sealed, _place(token, *bound))
+    return Binding(person, method, target, Written(arguments), server)
 
 
 def _bound(record: RoundRecord) -> tuple[Any, ...]:
     """The values of `BOUND`, without the arguments."""
-    person, method, target, _ = record.binding
+    person, method, target, *_ = record.binding
     deadline = float(record.deadline)  # as it will be read
     return record.conversation, record.number, person, method, target, deadline, record.handler, record.seed
 

@@ -188,6 +188,8 @@ class StoreContract(FlowContract):
             ALICE._replace(method="prompts/get"),
             ALICE._replace(target="Transfer"),
             ALICE._replace(arguments=Written.of({"amount": 6})),
+            ALICE._replace(server="Bank"),
+            ALICE._replace(server=""),
         ]
         for stranger in strangers:
             assert (await consume(store, binding=stranger)).verdict == "refused"
