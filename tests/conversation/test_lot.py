@@ -345,3 +345,39 @@ async def test_while_the_end_of_a_body_is_written_the_events_of_its_answer_are_m
         await until(lambda: len(made_from) == 2)
     assert await within(one) == await within(two) == "Ada"
     assert made_from == [Conversation, RoundRecord]
+
+
+# A store that fails.
+
+
+async def test_a_store_that_cannot_prune_is_asked_again(log: Log, caplog: pytest.LogCaptureFixture) -> None:
+    store = Unsteady()
+    parking = Parking(one_question(log), store, retry_window=0.05)
+    first = await within(parking.call())
+    store.failing.add("prune")
+    await within(parking.retry(first, {"name": "Ada"}))
+    await until(lambda: "the disk is full" in caplog.text)
+    store.failing.clear()
+    await until(lambda: not store.inner._rows)
+    await parking.lot.close()
+
+
+async def test_a_store_that_fails_at_the_end_does_not_break_the_end(
+    log: Log, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = Unsteady()
+    parking = Parking(one_question(log), store)
+    await within(parking.call())
+    store.failing |= {"prune", "settle"}
+    await within(parking.lot.close())
+    assert log == ["withdrawn", "finally"]
+    assert caplog.text.count("the disk is full") == 2
+    await until(lambda: parking.is_empty)
+
+
+async def test_nothing_is_due_when_a_lot_is_closed(store: Store, log: Log) -> None:
+    parking = Parking(one_question(log), store)
+    await within(parking.call())
+    await within(parking.lot.close())
+    await until(lambda: parking.is_empty)
+    assert parking.lot._pruning is None

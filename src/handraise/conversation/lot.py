@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ from handraise.conversation.retry import Retry
 from handraise.conversation.rounds import Round, Terms
 from handraise.conversation.store import Store
 from handraise.errors import ConversationError, NoRoom, NotReplayable, StateRefused, StoreError
+
+logger = logging.getLogger(__name__)
 
 _LONGEST = 64
 
@@ -249,15 +252,21 @@ class Lot:
 
     async def _prune(self) -> None:
         stirred, self._stirred = self._stirred, False
-        await self.store.prune(self.store.now())
-        again = stirred or self._stirred or self.live
+        pruned = await self._forget_what_is_over()
+        again = stirred or self._stirred or self.live or not pruned
         self._pruning = self._prune_in(self.terms.retry_window) if again else None
+
+    async def _forget_what_is_over(self) -> bool:
+        """Whether the store did it. If not, that is no reason to stop, or never to try again."""
+        try:
+            await self.store.prune(self.store.now())
+        except Exception as error:  # noqa: BLE001 - nobody waits for it, and stores are not all ours
+            logger.error("what is over could not be removed from the store: %s", error)
+            return False
+        return True
 
     async def close(self) -> None:
         """Withdraw every question, let the bodies tidy up, then end them."""
-        if self._pruning is not None:
-            self._pruning.cancel()
-            self._pruning, self._stirred = None, False
         for body in list(self.bodies):
             body.conversation.withdraw()
         await self._let_go(self.terms.grace)
@@ -267,7 +276,10 @@ class Lot:
         self.deadlines.clear()
         for chore in list(self._chores):
             chore.cancel()
-        await self.store.prune(self.store.now())
+        if self._pruning is not None:  # also one that was set while bodies ended
+            self._pruning.cancel()
+        self._pruning, self._stirred = None, False
+        await self._forget_what_is_over()
 
     def _tasks(self) -> list[asyncio.Task[Json]]:
         return [body.task for body in self.bodies if body.task is not None]
