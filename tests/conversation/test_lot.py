@@ -23,10 +23,12 @@ from tests.conversation.parking import (
 from tests.waiting import until
 
 from handraise.conversation import TOKEN_PREFIX, Conversation, RoundRecord, SettledError, Store
+from handraise.conversation import lot
 from handraise.conversation.digest import Written
 from handraise.conversation.rounds import Asked
 from handraise.errors import ConversationError, StateRefused, Withdrawn
 from handraise.stores import MemoryStore
+from handraise.testing.made_up import a_round
 
 # Rounds.
 
@@ -373,6 +375,24 @@ async def test_a_store_that_fails_at_the_end_does_not_break_the_end(
     assert log == ["withdrawn", "finally"]
     assert caplog.text.count("the disk is full") == 2
     await until(lambda: parking.is_empty)
+
+
+async def test_what_an_earlier_process_left_is_forgotten_while_nobody_asks(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lot, "_UPKEEP", 0.02)
+    store = Unsteady()
+    parking = Parking(one_question(log), store)
+    for token in ("hr1.at-the-start", "hr1.later"):
+        await store.open_round(a_round(token))
+        if token == "hr1.later":
+            assert parking.lot._pruning is None
+        else:
+            parking.lot.open()
+        await until(lambda: not store.inner._rows)
+        await until(lambda: parking.is_empty)
+    await parking.lot.close()
+    assert parking.lot._upkeep is None
 
 
 async def test_nothing_is_due_when_a_lot_is_closed(store: Store, log: Log) -> None:

@@ -21,6 +21,8 @@ from handraise.errors import ConversationError, NoRoom, NotReplayable, StateRefu
 logger = logging.getLogger(__name__)
 
 _LONGEST = 64
+_UPKEEP = 3600.0
+"""How often a store that outlives the process is looked through while nobody asks."""
 
 
 class SettledError(ConversationError):
@@ -59,6 +61,7 @@ class Lot:
         self.deadlines: Deadlines = Deadlines()
         self._chores: set[asyncio.Task[Any]] = set()
         self._pruning: asyncio.TimerHandle | None = None
+        self._upkeep: asyncio.TimerHandle | None = None
         self._stirred = False
         store.attend(self._answered_elsewhere)
 
@@ -239,6 +242,14 @@ class Lot:
         chore.add_done_callback(self._chores.discard)
         return chore
 
+    def open(self) -> None:
+        """See to it that a store forgets what an earlier process left in it, also while nobody asks here."""
+        if self.store.durable:
+            if self._pruning is None:
+                self._pruning = self._prune_in(0)
+            loop, context = asyncio.get_running_loop(), contextvars.Context()
+            self._upkeep = loop.call_later(_UPKEEP, self.open, context=context)
+
     def prune_later(self) -> None:
         """See to it that the store forgets what is over, now and when the retry windows are over too."""
         self._stirred = True
@@ -276,9 +287,11 @@ class Lot:
         self.deadlines.clear()
         for chore in list(self._chores):
             chore.cancel()
-        if self._pruning is not None:  # also one that was set while bodies ended
-            self._pruning.cancel()
-        self._pruning, self._stirred = None, False
+        for timer in (self._pruning, self._upkeep):  # also what was set while bodies ended
+            if timer is not None:
+                timer.cancel()
+        self._pruning = self._upkeep = None
+        self._stirred = False
         await self._forget_what_is_over()
 
     def _tasks(self) -> list[asyncio.Task[Json]]:
