@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -17,7 +18,11 @@ from tests.server.rounds import accepted, by_hand
 from tests.waiting import until
 
 from handraise import Accepted, Expired, Failed, Handraise, NotSupported, Stale, Withdrawn, ask
+from handraise.errors import StoreError
 from handraise.revisions import Revision
+from handraise.server.runtime import RUNTIMES
+from handraise.stores import MemoryStore, SqliteStore
+from handraise.testing.made_up import a_round
 
 
 def never(_params: Any) -> Any:
@@ -175,6 +180,102 @@ async def test_a_server_that_stops_withdraws_its_questions() -> None:
         assert log == []
     assert log == ["withdrawn", "finally"]
     assert not [task for task in asyncio.all_tasks() if "Conversation" in repr(task)]
+
+
+class Away(MemoryStore):
+    """A store that cannot be reached for a while."""
+
+    away = True
+
+    async def open(self) -> None:
+        if self.away:
+            raise StoreError("the store is away")
+
+
+def asking_at(store: Any, **options: Any) -> MCPServer:
+    server = Handraise(store=store, **options).install(MCPServer("asking"))
+
+    @server.tool()
+    async def work() -> str:
+        return (await ask.text("Go?")).or_stop()
+
+    return server
+
+
+async def test_a_server_that_could_not_start_can_be_started_again() -> None:
+    store = Away()
+    server = asking_at(store)
+    for _ in range(2):
+        with pytest.raises(StoreError, match="away"):
+            async with by_hand(server):
+                raise AssertionError
+    store.away = False
+    for _ in range(2):
+        async with by_hand(server) as rounds:
+            await rounds.call("work", {})
+            assert len(store._rows) == 1
+        await store.prune(float("inf"))
+        assert not RUNTIMES[server._lowlevel_server].lot.bodies
+
+
+async def test_a_ledger_that_cannot_start_leaves_no_store_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handraise = Handraise(store=tmp_path / "store.db", ledger=True)
+    server = handraise.install(MCPServer("recorded"))
+    closed: list[str] = []
+
+    async def away(*_args: Any) -> Any:
+        raise StoreError("the ledger is away")
+
+    async def close() -> None:
+        closed.append("store")
+
+    monkeypatch.setattr(handraise.store, "aclose", close)
+    with monkeypatch.context() as broken:
+        broken.setattr(handraise.store.ledger, "settle_orphans", away)
+        with pytest.raises(StoreError, match="away"):
+            async with by_hand(server):
+                raise AssertionError
+    assert closed == ["store"]
+    async with by_hand(server):
+        pass
+    assert closed == ["store", "store"]
+
+
+async def test_a_server_that_stops_lets_go_of_everything_whatever_fails(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handraise = Handraise(store=tmp_path / "store.db", ledger=True)
+    server = handraise.install(MCPServer("stopping"))
+    closed: list[str] = []
+
+    async def fail() -> None:
+        raise ZeroDivisionError
+
+    async def close() -> None:
+        closed.append("store")
+
+    async with by_hand(server):
+        runtime = RUNTIMES[server._lowlevel_server]
+        monkeypatch.setattr(runtime.lot, "close", fail)
+        monkeypatch.setattr(runtime.recorder, "close", fail)
+        monkeypatch.setattr(handraise.store, "aclose", close)
+    assert closed == ["store"]
+    assert caplog.text.count("could not be closed") == 2
+    runtime.lot._upkeep.cancel()  # type: ignore[union-attr]
+
+
+@pytest.mark.shows("C9")
+async def test_a_server_that_starts_again_forgets_what_was_over_before(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    before = SqliteStore(path)
+    await before.open_round(a_round())
+    async with by_hand(asking_at(path)):
+        async with asyncio.timeout(30):
+            while await before.find_round("hr1.first") is not None:
+                await asyncio.sleep(0.002)
+    await before.aclose()
 
 
 @pytest.mark.shows("O2")

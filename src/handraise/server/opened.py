@@ -11,10 +11,15 @@ _USED: weakref.WeakKeyDictionary[Store, int] = weakref.WeakKeyDictionary()
 
 
 async def reach(store: Store, *, own: bool) -> None:
-    """Open a store for a server that starts."""
+    """Open a store for a server that starts. One that could not be opened is not used."""
     if own:
         _USED[store] = _USED.get(store, 0) + 1
-    await store.open()
+    try:
+        await store.open()
+    except BaseException:
+        if own:
+            _USED[store] -= 1
+        raise
 
 
 async def let_go(store: Store, *, own: bool) -> None:

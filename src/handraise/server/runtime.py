@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,7 +16,7 @@ from mcp.server.session import ServerSession
 from mcp_types import SERVER_INFO_META_KEY
 
 from handraise.conversation import Lot, Store, Terms
-from handraise.errors import UsageError
+from handraise.errors import HandraiseError, UsageError
 from handraise.revisions import Revision
 from handraise.server.endings import describe
 from handraise.server.flows import Flows
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from handraise.server.middleware import Carrier
     from handraise.server.recording import Recorder
     from handraise.server.registered import Registered
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,8 @@ class Runtime:
         self.id_key = id_key
         """What question ids are made with, so that the same request dispatched twice asks the same question."""
         self._running = 0
+        self._turning = anyio.Lock()
+        """Held by whoever starts or stops it: who comes meanwhile waits, and finds it running or stopped."""
         self._own_store = own_store
         """Whether nobody else closes the store."""
         self.hosting = hosting
@@ -98,23 +103,49 @@ class Runtime:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Counted, because every connection in memory enters the server's lifespan anew."""
-        self._running += 1
-        if self._running == 1:
-            await reach(self.lot.store, own=self._own_store)
-            if self.recorder is not None:
-                await self.recorder.start()
+        async with self._turning:
+            if self._running == 0:
+                await self._start()
+            self._running += 1
         try:
             yield
         finally:
-            self._running -= 1
-            if self._running == 0:
-                with anyio.CancelScope(shield=True):
-                    await self.lot.close()
-                    if "pages" in self.__dict__:
-                        await self.pages.close()
-                    if self.recorder is not None:
-                        await self.recorder.close()
-                    await let_go(self.lot.store, own=self._own_store)
+            with anyio.CancelScope(shield=True):
+                async with self._turning:
+                    self._running -= 1
+                    if self._running == 0:
+                        await self._stop()
+
+    async def _start(self) -> None:
+        """Reach what the server needs. When that fails nothing is left of it, and it can be started again."""
+        await reach(self.lot.store, own=self._own_store)
+        try:
+            if self.recorder is not None:
+                await self.recorder.start()
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self._stop()
+            raise
+        self.lot.open()
+
+    async def _stop(self) -> None:
+        """Let go of everything, also when some of it fails: the next thing may be a lock that others wait for."""
+        steps = [self.lot.close]
+        if "pages" in self.__dict__:
+            steps.append(self.pages.close)
+        if self.recorder is not None:
+            steps.append(self.recorder.close)
+        steps.append(partial(let_go, self.lot.store, own=self._own_store))
+        for step in steps:
+            try:
+                await step()
+            except Exception as error:
+                logger.error("a part of the server could not be closed: %s", error, exc_info=not _told(error))
+
+
+def _told(error: Exception) -> bool:
+    """Whether the message of an error says what happened."""
+    return isinstance(error, HandraiseError)
 
 
 RUNTIMES: weakref.WeakKeyDictionary[Server[Any], Runtime] = weakref.WeakKeyDictionary()
