@@ -18,7 +18,7 @@ from tests.server.rounds import accepted, by_hand
 from tests.waiting import until
 
 from handraise import Accepted, Expired, Failed, Handraise, NotSupported, Stale, Withdrawn, ask
-from handraise.errors import StoreError
+from handraise.errors import StoreError, UsageError
 from handraise.revisions import Revision
 from handraise.server.runtime import RUNTIMES
 from handraise.stores import MemoryStore, SqliteStore
@@ -434,6 +434,50 @@ async def test_a_legacy_session_of_the_authors_own_may_be_asked_outside_of_a_req
         await client.call_tool("keep")
         answer = await ask.text("Still there?", session=kept[0])
         assert answer == Accepted("here")
+
+
+async def test_a_question_on_a_session_follows_the_server_that_it_began_at() -> None:
+    kept: dict[str, Any] = {}
+
+    def keeping(name: str, **options: Any) -> MCPServer:
+        server = Handraise(**options).install(MCPServer(name))
+
+        @server.tool()
+        async def keep(ctx: Context) -> str:
+            kept[name] = ctx.session
+            return ""
+
+        return server
+
+    hasty, patient = keeping("hasty", timeout=0.05), keeping("patient", timeout=60)
+    for first, second in ((hasty, patient), (patient, hasty)):
+        async with (
+            connect(first, Revision.NOVEMBER_2025, Person(never)) as one,
+            connect(second, Revision.NOVEMBER_2025, Person(never)) as other,
+        ):
+            for client in (one, other):
+                await client.call_tool("keep")
+            with pytest.raises(Expired):
+                await ask.text("Still there?", session=kept["hasty"])
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.2):
+                    await ask.text("Still there?", session=kept["patient"])
+
+
+async def test_a_session_that_began_at_a_server_without_handraise_is_told_so() -> None:
+    others = [Handraise().install(MCPServer(name)) for name in ("one", "other")]
+    server, kept = MCPServer("without"), []
+
+    @server.tool()
+    async def keep(ctx: Context) -> str:
+        kept.append(ctx.session)
+        return ""
+
+    async with connect(server, Revision.NOVEMBER_2025, Person()) as client:
+        await client.call_tool("keep")
+        with pytest.raises(UsageError, match="no server that Handraise is installed in"):
+            await ask.text("Still there?", session=kept[0])
+    assert len(others) == 2
 
 
 @pytest.mark.shows("C8", "C9")

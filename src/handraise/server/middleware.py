@@ -56,6 +56,8 @@ class AskingMiddleware:
         """A plain function, so that what cannot ask passes without a frame of ours, and what does not with few."""
         revision = _REVISIONS.get(ctx.protocol_version)
         if ctx.method not in ASKING_METHODS or ctx.request_id is None or revision is None:
+            if ctx.method == "initialize":
+                self._runtime.begin(ctx.session)
             return call_next(ctx) if self._boundary is None else self._boundary(ctx, call_next)
         state = (ctx.params or _NO_PARAMS).get("requestState")
         if state is not None:

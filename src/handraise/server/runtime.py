@@ -21,6 +21,7 @@ from handraise.revisions import Revision
 from handraise.server.endings import describe
 from handraise.server.flows import Flows
 from handraise.server.opened import let_go, reach
+from handraise.server.rebind import scratch_of
 from handraise.wire import dump_input_required
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from handraise.server.registered import Registered
 
 logger = logging.getLogger(__name__)
+
+_OWN = "handraise/runtime"
+"""Where a connection has the runtime of its server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,10 @@ class Runtime:
             result["_meta"] = {**result.get("_meta", {}), SERVER_INFO_META_KEY: dict(self._stamp)}
         return result
 
+    def begin(self, session: ServerSession) -> None:
+        """A legacy session begins at this server."""
+        scratch_of(session)[_OWN] = self
+
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Counted, because every connection in memory enters the server's lifespan anew."""
@@ -153,7 +161,16 @@ RUNTIMES: weakref.WeakKeyDictionary[Server[Any], Runtime] = weakref.WeakKeyDicti
 
 
 def runtime_for(session: ServerSession) -> Runtime:
-    """The runtime whose options a question on a bare session follows."""
-    for runtime in RUNTIMES.values():
-        return runtime
-    raise UsageError("no server has Handraise installed; call Handraise().install(server) first")
+    """The runtime of the server that a legacy session began at, which a question on it follows.
+
+    One that began without us ever seeing it follows the only runtime there is.
+    """
+    own: Runtime | None = scratch_of(session).get(_OWN)
+    if own is not None:
+        return own
+    known = list(RUNTIMES.values())
+    if not known:
+        raise UsageError("no server has Handraise installed; call Handraise().install(server) first")
+    if len(known) > 1:
+        raise UsageError("this session began at no server that Handraise is installed in; install it there")
+    return known[0]
