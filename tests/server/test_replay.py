@@ -115,6 +115,25 @@ async def test_a_server_that_stopped_and_started_again_goes_on(path: Path, effec
     assert effects().count("charged for tea") == 1
 
 
+@pytest.mark.shows("X4")
+@pytest.mark.parametrize("keys_in", ["argument", "variable", "file beside it", "store"])
+async def test_the_same_request_at_two_processes_asks_the_same_question_wherever_the_keys_are(
+    path: Path, effects: Effects, keys_in: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys, options = ["k" * 64], {}
+    if keys_in == "variable":
+        monkeypatch.setenv("HANDRAISE_STORE_KEYS", keys[0])
+    elif keys_in == "argument":
+        options["keys"] = keys
+
+    def shop() -> MCPServer:
+        return make_shop(SqliteStore(path, keys=keys) if keys_in == "store" else path, effects, **options)
+
+    async with by_hand(shop()) as here, by_hand(shop()) as there:
+        asked = [await rounds.call("order", ADA, request_id="7") for rounds in (here, there)]
+    assert asked[0]["inputRequests"] == asked[1]["inputRequests"]
+
+
 def deleting(name: str, path: Path, log: list[str], *, may_run_again: bool) -> MCPServer:
     server = Handraise(store=path).install(MCPServer(name))
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
 import math
 import os
 import re
-import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -88,8 +86,6 @@ class Handraise:
             store = named_store(store, keys=keys)
         elif keys is not None:
             raise SetupError("keys= seals the file that store= names; give a path, or keys to your own store")
-        shared = keys[0] if keys else secrets.token_bytes(32)
-        self._id_key = hashlib.sha256(shared.encode() if isinstance(shared, str) else shared).digest()
         self.store: Store = store if store is not None else MemoryStore()
         chosen = timeout or (_STORE_TIMEOUT if self.store.durable else _MEMORY_TIMEOUT)
         for name, value in {"timeout": chosen, "hold": hold, "keep_awake": keep_awake}.items():
@@ -126,7 +122,6 @@ class Handraise:
             self.store,
             self._terms,
             tool_error,
-            self._id_key,
             hosting,
             Registered(server),
             recorder,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import secrets
 import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import anyio
 from mcp.server.lowlevel import Server
@@ -48,6 +49,15 @@ class Options:
     max_reasks: int
 
 
+@runtime_checkable
+class Keyed(Protocol):
+    """A store with keys, which all who share it have."""
+
+    async def secret_for(self, purpose: str) -> bytes:
+        """A secret for a purpose of its own: the same for all, and found out by nobody else."""
+        ...
+
+
 class Runtime:
     """What an installed server has of its own: its conversations, its flows, its options."""
 
@@ -59,7 +69,6 @@ class Runtime:
         store: Store,
         terms: Terms,
         tool_error: type[Exception] | None,
-        id_key: bytes,
         hosting: Hosting,
         tools: Registered,
         recorder: Recorder | None = None,
@@ -81,8 +90,11 @@ class Runtime:
         self.tool_error = tool_error
         """What the framework around tools shows to the model instead of reporting a crash."""
         self.carriers: list[Carrier] = []
-        self.id_key = id_key
-        """What question ids are made with, so that the same request dispatched twice asks the same question."""
+        self.id_key: bytes = secrets.token_bytes(32)
+        """What question ids are made with, so that the same request dispatched twice asks the same question.
+
+        A store with keys gives one when the server starts, so that this holds for all who share the store.
+        """
         self._running = 0
         self._turning = anyio.Lock()
         """Held by whoever starts or stops it: who comes meanwhile waits, and finds it running or stopped."""
@@ -126,8 +138,11 @@ class Runtime:
 
     async def _start(self) -> None:
         """Reach what the server needs. When that fails nothing is left of it, and it can be started again."""
-        await reach(self.lot.store, own=self._own_store)
+        store = self.lot.store
+        await reach(store, own=self._own_store)
         try:
+            if isinstance(store, Keyed):
+                self.id_key = await store.secret_for("handraise/questions")
             if self.recorder is not None:
                 await self.recorder.start()
         except BaseException:

@@ -77,6 +77,10 @@ class PostgresStore:
         """What its ledger signs with, the same on every node: from the first of its keys. The others verify."""
         return self.database.sealer.derived("handraise/ledger")
 
+    async def secret_for(self, purpose: str) -> bytes:
+        """A secret that all nodes have, for a purpose of its own."""
+        return self.database.sealer.derived(purpose)[0]
+
     def now(self) -> float:
         return self.database.now()
 

@@ -48,6 +48,10 @@ class SqliteStore(Alone):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         return [key_beside(path.with_name(f"{path.name}.signing"))]
 
+    async def secret_for(self, purpose: str) -> bytes:
+        """A secret that all who share the file have, for a purpose of its own."""
+        return await self._file.read(lambda _, sealer: sealer.derived(purpose)[0])
+
     async def open_round(self, record: RoundRecord, *, events: Sequence[Record] = ()) -> None:
         def open_round(db: sqlite3.Connection, sealer: Sealer) -> None:
             rounds.insert(db, sealer, record)
