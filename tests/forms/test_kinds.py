@@ -171,9 +171,13 @@ def test_an_enum_without_members_has_no_options() -> None:
 @pytest.mark.parametrize(
     ("annotation", "answer", "message"),
     [
+        (float, 10**400, "Enter a number that is not as big."),
+        (Annotated[float, Gt(0)], 10**400, "Enter a number that is not as big."),
         (Annotated[float, Gt(0)], 0, "Enter more than 0."),
         (Annotated[float, Lt(1)], 1.0, "Enter less than 1."),
         (Annotated[int, MultipleOf(5)], 7, "Enter a multiple of 5."),
+        (Annotated[int, MultipleOf(5)], 10**400 + 1, "Enter a multiple of 5."),
+        (Annotated[int, MultipleOf(0.75)], 10**400, "Enter a multiple of 0.75."),
         (Annotated[float, MultipleOf(0.1)], 0.25, "Enter a multiple of 0.1."),
         (Annotated[dt.date, Ge(dt.date(2026, 1, 1))], "2025-12-31", "Enter at least 2026-01-01."),
         (dt.date, "0000-01-01", "Enter a date from the year 1 on."),
@@ -202,6 +206,13 @@ def test_a_tenth_is_a_multiple_of_a_tenth_however_floats_count() -> None:
     form = Form.from_fields(x=Annotated[float, MultipleOf(0.1)])
     assert check_answer(form, {"x": 0.3}) == ()
     assert check_answer(form, {"x": 7}) == ()
+
+
+@pytest.mark.shows("F6", "F8")
+def test_a_whole_number_of_any_size_may_have_to_be_a_multiple() -> None:
+    form = Form.from_fields(x=Annotated[int, MultipleOf(5)])
+    assert check_answer(form, {"x": 10**400}) == ()
+    assert form.read({"x": 10**400}) == {"x": 10**400}
 
 
 @pytest.mark.shows("F6")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 from typing import Any, Final, Literal, TypeAlias, get_args, get_origin
 
 from handraise.errors import FormError
@@ -126,7 +127,7 @@ def _number(name: str, notes: Notes) -> tuple[Field, Convert]:
     """The wire has no exclusive bounds: they go out as inclusive ones and are checked when read."""
     told = notes.constraints
     low, high = told.get("ge", told.get("gt")), told.get("le", told.get("lt"))
-    return Number(name, minimum=low, maximum=high, **_common(notes)), _held_to(notes, float)
+    return Number(name, minimum=low, maximum=high, **_common(notes)), _held_to(notes, to_float)
 
 
 def _text(
@@ -158,8 +159,19 @@ def _held_to(notes: Notes, make: Convert) -> Convert:
 
 
 def _is_multiple(value: float, step: float) -> bool:
-    times = value / step
-    return value % step == 0 or math.isclose(times, round(times), rel_tol=1e-9)
+    try:
+        times = value / step
+        return value % step == 0 or math.isclose(times, round(times), rel_tol=1e-9)
+    except OverflowError:  # an integer that is no double, or a step that is next to nothing
+        return isinstance(value, int) and Fraction(value) % Fraction(step) == 0
+
+
+def to_float(number: float) -> float:
+    """JSON has whole numbers of any size, and a float has not."""
+    try:
+        return float(number)
+    except OverflowError:
+        raise ValueError("Enter a number that is not as big.") from None
 
 
 def _day(text: str) -> dt.date:

@@ -13,7 +13,7 @@ from typing import Any, NotRequired, Required, TypeAlias, get_origin, get_type_h
 
 from handraise.errors import FormError
 from handraise.forms.fields import UNSET, Choice, Field, Value
-from handraise.forms.kinds import Part, part_of
+from handraise.forms.kinds import Part, part_of, to_float
 from handraise.forms.problem import Problem, Refused, kind_of
 
 Content: TypeAlias = Mapping[str, Value]
@@ -84,7 +84,7 @@ def _is_the_models(part: Part, optional: Collection[str]) -> bool:
     return part.convert in _JSON_TYPES and (part.field.required or part.field.name in optional)
 
 
-_JSON_TYPES = (str, int, float, bool)
+_JSON_TYPES = (str, int, to_float, bool)
 
 
 def _from_dataclass(cls: type) -> Source:
