@@ -9,10 +9,21 @@ from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict
 
 import pytest
 from annotated_types import Ge, MaxLen, MinLen
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, RootModel, field_validator, model_validator
 
 from handraise.errors import FormError
-from handraise.forms import Choice, Choices, Flag, Form, Integer, Number, Text, check_answer, dump_form
+from handraise.forms import (
+    Choice,
+    Choices,
+    Flag,
+    Form,
+    Integer,
+    Number,
+    Text,
+    check_answer,
+    dump_form,
+    read_answer,
+)
 from handraise.revisions import Revision
 
 
@@ -106,6 +117,41 @@ def test_a_strict_model_works_too() -> None:
         tags={Size.SMALL, Size.MEDIUM},
         nothing=None,
     )
+
+
+class Nights(RootModel[Annotated[int, Ge(1)]]):
+    @model_validator(mode="after")
+    def even(self) -> Nights:
+        if self.root % 2:
+            raise ValueError("Nights come in pairs.")
+        return self
+
+
+class Colour(RootModel[Literal["red", "blue"]]):
+    root: Literal["red", "blue"] = "blue"
+
+
+@pytest.mark.shows("F10")
+def test_a_model_of_one_value_is_one_field_and_comes_out_as_itself() -> None:
+    form = Form.of(Nights, name="nights")
+    assert form.fields == (Integer("nights", minimum=1),)
+    assert read_answer(form, {"nights": 2}) == (Nights(2), ())
+    (problem,) = check_answer(form, {"nights": 3})
+    assert (problem.rule, problem.message) == ("validator", "Nights come in pairs.")
+    assert read_answer(Form.of(RootModel[str]), {"value": "x"}) == (RootModel[str]("x"), ())
+
+
+def test_a_model_of_one_value_has_its_own_default() -> None:
+    form = Form.of(Colour)
+    assert form.fields == (Choice("value", ["red", "blue"], default="blue", required=False),)
+    assert read_answer(form, {}) == (Colour("blue"), ())
+    assert read_answer(form, {"value": "red"}) == (Colour("red"), ())
+    assert read_answer(Form.of(RootModel[dt.date | None]), {}) == (RootModel[dt.date | None](None), ())
+
+
+def test_a_model_around_what_no_field_can_ask_for_is_refused() -> None:
+    with pytest.raises(FormError, match="multiple choice"):
+        Form.of(RootModel[list[str]])
 
 
 def test_a_model_with_alias_choices_is_refused() -> None:

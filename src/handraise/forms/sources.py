@@ -23,7 +23,7 @@ Source: TypeAlias = tuple[tuple[Field, ...], Callable[[Content], Any]]
 def source_of(source: object, name: str) -> Source:
     """The fields of a type, and how to read an answer back into it."""
     if isinstance(source, type) and hasattr(source, "model_fields") and hasattr(source, "model_validate"):
-        return _from_pydantic(source)
+        return _from_root_model(source, name) if _is_root_model(source) else _from_pydantic(source)
     if isinstance(source, type) and dataclasses.is_dataclass(source):
         return _from_dataclass(source)
     if is_typeddict(source):
@@ -77,6 +77,18 @@ def _from_pydantic(model: Any) -> Source:
     if all(_is_the_models(part, optional) for part in parts):
         return _fields(parts), _guarded(model.model_validate)
     return _fields(parts), _construct(parts, optional, model.model_validate)
+
+
+def _is_root_model(model: Any) -> bool:
+    return bool(getattr(model, "__pydantic_root_model__", False))
+
+
+def _from_root_model(model: Any, name: str) -> Source:
+    """A model of one value that has no name of its own: one field, and the model around its answer."""
+    info = model.model_fields["root"]
+    part = part_of(name, info.annotation, metadata=(info,))
+    optional = () if info.is_required() else (name,)
+    return (part.field,), _construct([part], optional, lambda values: model(*values.values()))
 
 
 def _is_the_models(part: Part, optional: Collection[str]) -> bool:
