@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -131,6 +133,19 @@ class Wire:
         await self.send(method="notifications/initialized")
 
 
+@asynccontextmanager
+async def wired(server: MCPServer, revision: Revision) -> AsyncIterator[Wire]:
+    low: Server[Any] = server._lowlevel_server
+    to_server, from_client = anyio.create_memory_object_stream[Any](10)
+    to_client, from_server = anyio.create_memory_object_stream[Any](10)
+    async with to_server, from_client, to_client, from_server, anyio.create_task_group() as tasks:
+        tasks.start_soon(low.run, from_client, to_client, low.create_initialization_options())
+        wire = Wire(to_server, from_server)
+        await wire.initialize(revision)
+        yield wire
+        tasks.cancel_scope.cancel()
+
+
 @pytest.mark.shows("X4")
 @pytest.mark.parametrize("revision", [Revision.JUNE_2025, Revision.NOVEMBER_2025], ids=str)
 async def test_a_call_that_is_dispatched_twice_asks_once(revision: Revision) -> None:
@@ -140,13 +155,7 @@ async def test_a_call_that_is_dispatched_twice_asks_once(revision: Revision) -> 
     async def work() -> str:
         return (await ask.text("Go?")).or_stop()
 
-    low: Server[Any] = server._lowlevel_server
-    to_server, from_client = anyio.create_memory_object_stream[Any](10)
-    to_client, from_server = anyio.create_memory_object_stream[Any](10)
-    async with to_server, from_client, to_client, from_server, anyio.create_task_group() as tasks:
-        tasks.start_soon(low.run, from_client, to_client, low.create_initialization_options())
-        wire = Wire(to_server, from_server)
-        await wire.initialize(revision)
+    async with wired(server, revision) as wire:
         for _ in range(2):
             await wire.send(id="same", method="tools/call", params={"name": "work", "arguments": {}})
         question = await wire.receive()
@@ -158,7 +167,30 @@ async def test_a_call_that_is_dispatched_twice_asks_once(revision: Revision) -> 
         assert [r["result"]["content"][0]["text"] for r in results] == ["once", "once"]
         await wire.send(id="deliberate", method="tools/call", params={"name": "work", "arguments": {}})
         assert (await wire.receive())["id"] != question["id"]
-        tasks.cancel_scope.cancel()
+
+
+@pytest.mark.shows("X4")
+@pytest.mark.parametrize("key", [None, "word"])
+@pytest.mark.parametrize("revision", [Revision.JUNE_2025, Revision.NOVEMBER_2025], ids=str)
+async def test_a_number_and_the_text_that_looks_like_it_are_the_ids_of_two_calls(
+    revision: Revision, key: str | None
+) -> None:
+    server = Handraise().install(MCPServer("alike"))
+
+    @server.tool()
+    async def work() -> str:
+        return (await ask.text("Go?", key=key)).or_stop()
+
+    async with wired(server, revision) as wire:
+        for number in (1, "1"):
+            await wire.send(id=number, method="tools/call", params={"name": "work", "arguments": {}})
+        questions = [await wire.receive(), await wire.receive()]
+        assert questions[0]["id"] != questions[1]["id"]
+        for told, question in zip(("first", "second"), questions, strict=True):
+            await wire.send(id=question["id"], result={"action": "accept", "content": {"answer": told}})
+        results = [await wire.receive(), await wire.receive()]
+        told_to = {result["id"]: result["result"]["content"][0]["text"] for result in results}
+        assert told_to == {1: "first", "1": "second"}
 
 
 @pytest.mark.slow

@@ -51,7 +51,7 @@ class LegacyCall(Call):
 
     @property
     def seed(self) -> str:
-        return f"{session_id_of(self.ctx.session)} {self.ctx.request_id}"
+        return f"{session_id_of(self.ctx.session)} {self.ctx.request_id!r}"
 
     def exchange(self, key: str, request: Wire, timeout: float) -> Awaitable[Any]:
         if self.runtime.recorder is None and self._meter is None:
