@@ -271,7 +271,10 @@ def test_the_private_names_of_the_sdk_that_we_touch_are_where_we_expect_them() -
     assert "await self._inner.send((contextvars.copy_context(), item))" in inspect.getsource(
         ContextSendStream
     )
-    assert "def stdout_writer(" in inspect.getsource(stdio.stdio_server)
+    writer = inspect.getsource(stdio.stdio_server)
+    assert "async def stdout_writer(" in writer
+    assert "await stdout.write(json" in writer
+    assert "stdout = anyio.wrap_file(_UnownedTextWrapper(stdout_buffer" in writer
     assert "_claims[fd] = claim" in inspect.getsource(stdio._claim_fd)
     assert "private_fd" in stdio._StreamClaim.__dataclass_fields__
     assert "_state" in MemoryObjectSendStream.__dataclass_fields__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import select
@@ -22,18 +23,26 @@ from tests.server.peers import ROOT
 
 from handraise.server.pipe import write_at_once
 
-WRITER = "mcp.server.stdio.stdio_server.<locals>.stdout_writer"
 QUESTION = JSONRPCRequest(jsonrpc="2.0", id="q_1", method="elicitation/create", params={"message": "Ünì?"})
 LINE = '{"jsonrpc":"2.0","id":"q_1","method":"elicitation/create","params":{"message":"Ünì?"}}\n'.encode()
 
 
 @asynccontextmanager
-async def stream_to(*readers: str) -> AsyncIterator[ContextSendStream[Any]]:
-    """A stream whose next message is awaited by tasks with these names."""
+async def stream_to(file: int) -> AsyncIterator[ContextSendStream[Any]]:
+    """A stream whose messages the SDK writes to a file."""
+    writing = anyio.wrap_file(os.fdopen(file, "w", closefd=False))
+    async with stdio.stdio_server(anyio.wrap_file(io.StringIO()), writing) as (receive, send), receive, send:
+        await anyio.wait_all_tasks_blocked()
+        yield send
+
+
+@asynccontextmanager
+async def stream_to_others(readers: int) -> AsyncIterator[ContextSendStream[Any]]:
+    """A stream whose next message so many other tasks wait for."""
     send, receive = create_context_streams[Any](0)
     async with send, receive, anyio.create_task_group() as tasks:
-        for name in readers:
-            tasks.start_soon(receive.receive, name=name)
+        for _ in range(readers):
+            tasks.start_soon(receive.receive)
         await anyio.wait_all_tasks_blocked()
         yield send
         tasks.cancel_scope.cancel()
@@ -65,24 +74,51 @@ async def test_a_short_message_is_written_at_once(
 ) -> None:
     writing, reading = ends
     claim(monkeypatch, writing)
-    async with stream_to(WRITER) as stream:
+    async with stream_to(writing) as stream:
         assert write_at_once(stream, QUESTION)
         assert stream._inner.statistics().tasks_waiting_receive == 1
     assert os.read(reading, 1000) == LINE
 
 
-@pytest.mark.parametrize(
-    "readers", [(), ("somebody else's",), (WRITER, WRITER)], ids=["busy", "another", "two"]
-)
+@pytest.mark.parametrize("readers", [0, 1, 2], ids=["busy", "another", "two"])
 async def test_nothing_is_written_past_a_stream_that_whoever_writes_does_not_wait_at(
-    readers: tuple[str, ...], ends: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+    readers: int, ends: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writing, reading = ends
     claim(monkeypatch, writing)
-    async with stream_to(*readers) as stream:
+    async with stream_to_others(readers) as stream:
         assert not write_at_once(stream, QUESTION)
     with pytest.raises(BlockingIOError):
         os.read(reading, 1000)
+
+
+async def test_of_two_clients_over_pipes_each_gets_its_own_messages(
+    ends: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writing, reading = ends
+    others_reading, others_writing = os.pipe()
+    claim(monkeypatch, writing)
+    try:
+        async with stream_to(writing) as stream, stream_to(others_writing) as others:
+            for _ in range(2):
+                assert not write_at_once(others, QUESTION)
+                assert write_at_once(stream, QUESTION)
+        async with stream_to(others_writing) as others:
+            assert not write_at_once(others, QUESTION)
+    finally:
+        os.close(others_writing)
+        os.close(others_reading)
+    assert os.read(reading, 1000) == LINE * 2
+
+
+async def test_a_client_at_what_is_no_file_is_written_to_through_its_stream(
+    ends: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim(monkeypatch, ends[0])
+    nowhere: Any = anyio.wrap_file(io.StringIO())
+    async with stdio.stdio_server(anyio.wrap_file(io.StringIO()), nowhere) as (receive, send), receive, send:
+        await anyio.wait_all_tasks_blocked()
+        assert not write_at_once(send, QUESTION)
 
 
 async def test_a_message_that_may_not_find_room_goes_through_the_stream(
@@ -91,7 +127,7 @@ async def test_a_message_that_may_not_find_room_goes_through_the_stream(
     writing, reading = ends
     claim(monkeypatch, writing)
     room = select.PIPE_BUF - len(LINE)
-    async with stream_to(WRITER) as stream:
+    async with stream_to(writing) as stream:
         for length, fits in ((room, True), (room + 1, False)):
             longer = QUESTION.model_copy(update={"params": {"message": "Ünì?" + "x" * length}})
             assert write_at_once(stream, longer) is fits
@@ -107,7 +143,7 @@ async def test_only_a_pipe_that_is_the_sdks_is_written_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with (tmp_path / "file").open("wb") as file:
-        async with stream_to(WRITER) as stream:
+        async with stream_to(file.fileno()) as stream:
             assert not write_at_once(stream, QUESTION), "nobody serves on stdio"
             claim(monkeypatch, None)
             assert not write_at_once(stream, QUESTION), "the SDK could not move it out of reach"
@@ -121,7 +157,7 @@ async def test_a_client_that_is_gone_is_left_to_whoever_writes(monkeypatch: pyte
     claim(monkeypatch, writing)
     os.close(reading)
     try:
-        async with stream_to(WRITER) as stream:
+        async with stream_to(writing) as stream:
             assert not write_at_once(stream, QUESTION)
             monkeypatch.setattr("handraise.server.pipe._takes", lambda *_: True)  # it goes right now
             assert not write_at_once(stream, QUESTION)
