@@ -15,6 +15,7 @@ import pytest
 from anyio.streams.memory import MemoryObjectSendStream
 from fastmcp import Context as FastContext
 from fastmcp import FastMCP
+from mcp import Client
 from mcp.server import stdio
 from mcp.server._otel import OpenTelemetryMiddleware
 from mcp.server.connection import Connection
@@ -31,7 +32,7 @@ from opentelemetry import trace
 from tests.server.peers import DECLINE, Person, accept, connect, text_of
 
 from handraise import Accepted, Handraise, UrlQuestion, ask
-from handraise.errors import SetupError
+from handraise.errors import HandraiseError, SetupError
 from handraise.revisions import Revision
 from handraise.server.middleware import AskingMiddleware, OwnBoundary
 from handraise.server.rebind import channel_of, private_copy
@@ -136,6 +137,47 @@ async def test_32042_reaches_the_client_also_through_fastmcp() -> None:
         with pytest.raises(MCPError) as needed:
             await client.call_tool("files")
         assert needed.value.code == -32042
+
+
+@pytest.mark.shows("L3", "N5", "C7")
+async def test_what_ends_a_prompt_of_fastmcp_reaches_the_client_as_it_is(revision: Revision) -> None:
+    server: FastMCP[Any] = Handraise(timeout=0.1).install(FastMCP("fast"))
+
+    @server.prompt
+    async def files() -> str:
+        await ask.require(UrlQuestion("Permission, please.", "https://mcp.example.com/connect", "flow"))
+        return "files"
+
+    @server.prompt
+    async def declined() -> str:
+        return (await ask.text("Whom?")).or_stop()
+
+    @server.prompt
+    async def broken() -> str:
+        try:
+            return await declined()
+        except HandraiseError as error:
+            raise ValueError("the author's own") from error
+
+    async def ended(name: str, client: Client) -> types.ErrorData:
+        with pytest.raises(MCPError) as end:
+            await client.get_prompt(name)
+        return end.value.error
+
+    async with connect(target_of(server), revision, Person(DECLINE, DECLINE)) as client:
+        end = await ended("declined", client)
+        assert (end.code, end.message) == (-32603, "The person declined. Nothing was done.")
+        assert end.data == {"reason": "stopped"}
+        assert "the author's own" in (await ended("broken", client)).message
+    async with connect(target_of(server), revision, Person(), modes="url") as client:
+        if revision is Revision.NOVEMBER_2025:
+            end = await ended("files", client)
+            assert end.code == -32042
+            assert [link["elicitationId"] for link in end.data["elicitations"]] == ["flow"]
+        end = await ended("declined", client)
+        if revision.url_mode:  # on 2025-06-18 everybody who can be asked can be asked by forms
+            assert end.code == (-32021 if revision.modern else -32603)
+            assert end.data is not None
 
 
 async def test_fastmcp_context_prompts_resources_and_time_limits(revision: Revision) -> None:

@@ -73,6 +73,10 @@ class Body:
         """The result that an error of ours becomes. Raises what the request gets when it becomes none."""
         raise self.refusal(error)
 
+    def broke(self, error: Exception) -> Json:
+        """What becomes of an error that came although the `ending` was raised. Raises what the request gets."""
+        raise error
+
     def refusal(self, error: HandraiseError) -> Exception:
         """An error of ours as the request gets it."""
         return error
@@ -85,6 +89,10 @@ class Body:
                     result = self.returned(result)
             except HandraiseError as error:
                 result = self.raised(error)
+            except Exception as error:
+                if self.ending is None:
+                    raise
+                result = self.broke(error)
             finally:
                 self.is_open = False
         except BaseException as error:  # whoever waits is told of each, also of what ends the whole server

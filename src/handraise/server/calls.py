@@ -16,7 +16,15 @@ from handraise.conversation.journal import Journal
 from handraise.errors import HandraiseError, Mode, NotSupported, TooManyQuestions, UsageError
 from handraise.questions import Person
 from handraise.revisions import Revision
-from handraise.server.endings import as_protocol_error, as_tool_error, error_result, escaped, protocol_error
+from handraise.server.endings import (
+    as_protocol_error,
+    as_tool_error,
+    describe,
+    error_result,
+    escaped,
+    is_wrapped,
+    protocol_error,
+)
 
 if TYPE_CHECKING:
     from mcp_types import RequestId
@@ -66,9 +74,18 @@ class Call:
         if ending is None or not isinstance(result, dict) or not result.get("isError") or not escaped(ending):
             return result
         ending.__traceback__ = None
-        if isinstance(ending, HandraiseError):
+        if isinstance(ending, HandraiseError) and not isinstance(ending, MCPError):
             return self.runtime.stamped({**result, **error_result(ending)}, self.revision)
         raise ending
+
+    def broke(self, error: Exception) -> HandlerResult:
+        """What becomes of an error that left the handler: what ended the call instead, if the framework wrapped that."""
+        ending = self.ending
+        if ending is None or not is_wrapped(ending, error) or not escaped(ending):
+            raise error
+        if isinstance(ending, HandraiseError):
+            return self.raised(ending)
+        raise MCPError(**describe(ending)) from error
 
     def raised(self, error: HandraiseError) -> HandlerResult:
         """The result that an error of ours becomes which left the author's code. Raises what it is on the wire."""
@@ -155,12 +172,10 @@ class Call:
 
     def raisable(self, error: HandraiseError) -> HandraiseError:
         """An error as it has to be raised so that it leaves this call well, if the author lets it."""
-        if isinstance(error, NotSupported) and self.revision.modern:
+        self.ending = error
+        if self.ctx.method != "tools/call" or (isinstance(error, NotSupported) and self.revision.modern):
             return as_protocol_error(error, self.revision)
-        if self.ctx.method == "tools/call":
-            self.ending = error
-            return as_tool_error(error, self.runtime.tool_error)
-        return as_protocol_error(error, self.revision)
+        return as_tool_error(error, self.runtime.tool_error)
 
     def end_with(self, error: MCPError) -> NoReturn:
         """End the call with a JSON-RPC error, also where the framework would hide it."""

@@ -103,5 +103,13 @@ def escaped(error: BaseException) -> bool:
     return False
 
 
+def is_wrapped(error: BaseException, by: BaseException) -> bool:
+    """Whether an error is what another one was raised from."""
+    seen: BaseException | None = by
+    while seen is not None and seen is not error:
+        seen = seen.__cause__
+    return seen is not None
+
+
 def _module_of(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", ""))

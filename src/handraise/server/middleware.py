@@ -91,6 +91,10 @@ class AskingMiddleware:
             return result if call.ending is None else call.returned(result)
         except HandraiseError as error:
             return call.raised(error)
+        except Exception as error:
+            if call.ending is None:
+                raise
+            return call.broke(error)
         finally:
             call.is_open = False
             CURRENT.reset(before)
