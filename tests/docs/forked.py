@@ -25,6 +25,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 LOADED = (
+    "fastmcp.server",
     "mcp.client.stdio",
     "mcp.client.streamable_http",
     "mcp.server.mcpserver",

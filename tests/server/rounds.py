@@ -44,7 +44,8 @@ class Rounds:
             params["requestState"] = state
         if responses is not None:
             params["inputResponses"] = responses
-        options = None if request_id is None else {"request_id": request_id}
+        headers = {"mcp-protocol-version": "2026-07-28", "mcp-method": method, "mcp-name": name}
+        options = {"headers": headers, **({} if request_id is None else {"request_id": request_id})}
         result: dict[str, Any] = await self._dispatcher.send_raw_request(method, params, options)
         return result
 
