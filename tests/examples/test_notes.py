@@ -17,7 +17,7 @@ import anyio
 import pytest
 from mcp import StdioServerParameters
 from tests.client.hosts import Host, OpenGate, host
-from tests.server.peers import ROOT, _wait_until_open, free_port, text_of
+from tests.server.peers import ROOT, wait_until_open, free_port, text_of
 
 from handraise.client import Roots
 from handraise.demo.visitor import fill_in
@@ -422,7 +422,7 @@ def served_over_http() -> Iterator[str]:
     arguments = [sys.executable, str(SERVER), "--http", str(port)]
     with subprocess.Popen(arguments, stderr=subprocess.DEVNULL) as process:
         try:
-            _wait_until_open(port, process)
+            wait_until_open(port, process)
             yield f"http://127.0.0.1:{port}/mcp"
         finally:
             process.terminate()

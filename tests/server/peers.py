@@ -119,14 +119,14 @@ def http_server(module: str = "tests.server.kitchen") -> Iterator[str]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        _wait_until_open(port, process)
+        wait_until_open(port, process)
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
         process.terminate()
         process.wait(10)
 
 
-def _wait_until_open(port: int, process: subprocess.Popen[bytes]) -> None:
+def wait_until_open(port: int, process: subprocess.Popen[bytes]) -> None:
     for _ in range(400):
         assert process.poll() is None, "the server ended"
         with socket.socket() as probe:

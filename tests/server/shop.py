@@ -24,14 +24,14 @@ class Effects:
     """A file that remembers what was done, whatever becomes of whoever did it."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
 
     def add(self, line: str) -> None:
-        with self._path.open("a") as file:
+        with self.path.open("a") as file:
             file.write(line + "\n")
 
     def __call__(self) -> list[str]:
-        return self._path.read_text().splitlines() if self._path.exists() else []
+        return self.path.read_text().splitlines() if self.path.exists() else []
 
 
 def make_shop(
