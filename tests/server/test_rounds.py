@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from typing import Any
 
+import httpx2 as httpx
 import pytest
+from mcp.client.streamable_http import streamable_http_client
+from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
+from pydantic import AnyHttpUrl
+from tests.client.hosts import over_http
+from tests.pages.notebook import ISSUER, Tokens
+from tests.server.conftest import Place
 from tests.server.kitchen import EFFECTS, make_kitchen
 from tests.server.rounds import Rounds, accepted, by_hand, sign_in
 
 from handraise import Handraise, ask
+from handraise.revisions import Revision
 
 TEXT = {"answer": "x"}
+everywhere = pytest.mark.parametrize("revision", [Revision.JULY_2026], ids=str)
+"""At a `place` over every transport."""
+
+
+async def effects(rounds: Rounds, place: Place) -> list[str]:
+    """What happened, from the server that it happened at."""
+    told = await rounds.call("effects", {"run": place.run})
+    return list(told["structuredContent"]["result"])
 
 
 async def refused(rounds: Rounds, *args: Any, **kwargs: Any) -> None:
@@ -45,45 +62,44 @@ async def test_a_round_carries_the_question_and_a_state_of_bounded_size() -> Non
 
 
 @pytest.mark.shows("C3")
-async def test_the_same_retry_again_gets_the_same_outcome_and_runs_nothing() -> None:
-    async with by_hand(make_kitchen()) as rounds:
-        arguments = {**run("again"), "length": 2}
+@everywhere
+async def test_the_same_retry_again_gets_the_same_outcome_and_runs_nothing(place: Place) -> None:
+    async with by_hand(place.target()) as rounds:
+        arguments = {"run": place.run, "length": 2}
         first = await rounds.call("chain", arguments)
         retry = {"state": first["requestState"], "responses": accepted(first, **TEXT)}
         outcomes = await asyncio.gather(*(rounds.call("chain", arguments, **retry) for _ in range(8)))
         assert all(outcome == outcomes[0] for outcome in outcomes)
-        assert EFFECTS["again"] == ["x"]
+        assert await effects(rounds, place) == ["x"]
         assert await rounds.call("chain", arguments, **retry) == outcomes[0]
-        last = await rounds.call(
-            "chain", arguments, state=outcomes[0]["requestState"], responses=accepted(outcomes[0], answer="y")
-        )
+        retry = {"state": outcomes[0]["requestState"], "responses": accepted(outcomes[0], answer="y")}
+        last = await rounds.call("chain", arguments, **retry)
         assert last["resultType"] == "complete"
-        assert EFFECTS["again"] == ["x", "y"]
-        late = await rounds.call(
-            "chain", arguments, state=outcomes[0]["requestState"], responses=accepted(outcomes[0], answer="y")
-        )
-        assert late == last
-        assert EFFECTS["again"] == ["x", "y"]
+        assert await effects(rounds, place) == ["x", "y"]
+        assert await rounds.call("chain", arguments, **retry) == last
+        assert await effects(rounds, place) == ["x", "y"]
 
 
 @pytest.mark.shows("C3")
-async def test_a_different_answer_to_a_round_that_is_used_up_is_refused() -> None:
-    async with by_hand(make_kitchen()) as rounds:
-        arguments = {**run("other answer"), "length": 2}
+@everywhere
+async def test_a_different_answer_to_a_round_that_is_used_up_is_refused(place: Place) -> None:
+    async with by_hand(place.target()) as rounds:
+        arguments = {"run": place.run, "length": 2}
         first = await rounds.call("chain", arguments)
         state = first["requestState"]
         await rounds.call("chain", arguments, state=state, responses=accepted(first, answer="x"))
         await refused(rounds, "chain", arguments, state=state, responses=accepted(first, answer="z"))
-        assert EFFECTS["other answer"] == ["x"]
+        assert await effects(rounds, place) == ["x"]
 
 
 @pytest.mark.shows("C2")
+@everywhere
 @pytest.mark.parametrize(
     "change", ["tampered", "truncated", "made up", "other tool", "other arguments", "nested"]
 )
-async def test_a_state_that_does_not_belong_to_the_call_is_refused(change: str) -> None:
-    async with by_hand(make_kitchen()) as rounds:
-        arguments: dict[str, Any] = {**run("c2"), "length": 1}
+async def test_a_state_that_does_not_belong_to_the_call_is_refused(place: Place, change: str) -> None:
+    async with by_hand(place.target()) as rounds:
+        arguments: dict[str, Any] = {"run": place.run, "length": 1}
         first = await rounds.call("chain", arguments)
         state, tool = first["requestState"], "chain"
         match change:
@@ -96,11 +112,40 @@ async def test_a_state_that_does_not_belong_to_the_call_is_refused(change: str) 
             case "other tool":
                 tool = "endless"
             case "other arguments":
-                arguments = {"run": "c2", "length": 2}
+                arguments = {"run": place.run, "length": 2}
             case "nested":
-                arguments = {"run": "c2", "length": True}
+                arguments = {"run": place.run, "length": True}
         await refused(rounds, tool, arguments, state=state, responses=accepted(first, **TEXT))
-        assert EFFECTS["c2"] == []
+        assert await effects(rounds, place) == []
+
+
+@pytest.mark.shows("C2")
+async def test_a_token_of_another_person_cannot_go_on_and_the_round_stays_open() -> None:
+    auth = AuthSettings(issuer_url=AnyHttpUrl(ISSUER), resource_server_url=AnyHttpUrl("http://127.0.0.1/mcp"))
+    server = Handraise().install(MCPServer("kitchen", auth=auth, token_verifier=Tokens()))
+    done: list[str] = []
+
+    @server.tool()
+    async def order() -> str:
+        done.append((await ask.text("What?")).or_stop())
+        return "ordered"
+
+    async with AsyncExitStack() as open_:
+        url = await open_.enter_async_context(over_http(server.streamable_http_app()))
+
+        async def signed_in(who: str) -> Rounds:
+            headers = {"authorization": f"Bearer {who}"}
+            web = await open_.enter_async_context(httpx.AsyncClient(headers=headers))
+            return await open_.enter_async_context(by_hand(streamable_http_client(url, http_client=web)))
+
+        ada, bob = await signed_in("ada"), await signed_in("bob")
+        first = await ada.call("order", {})
+        retry = {"state": first["requestState"], "responses": accepted(first, **TEXT)}
+        await refused(bob, "order", {}, **retry)
+        assert not done
+        assert (await ada.call("order", {}, **retry))["content"][0]["text"] == "ordered"
+        assert done == ["x"]
+        await refused(bob, "order", {}, **retry)
 
 
 @pytest.mark.shows("C2")
@@ -143,10 +188,11 @@ async def test_the_round_of_another_conversation_is_refused() -> None:
 
 
 @pytest.mark.shows("C5")
+@everywhere
 @pytest.mark.parametrize("responses", [None, {}, {"wrong_key": {"action": "accept", "content": {}}}])
-async def test_a_retry_without_the_answer_is_shown_the_question_again(responses: Any) -> None:
-    async with by_hand(make_kitchen()) as rounds:
-        arguments = {**run("missing"), "length": 1}
+async def test_a_retry_without_the_answer_is_shown_the_question_again(place: Place, responses: Any) -> None:
+    async with by_hand(place.target()) as rounds:
+        arguments = {"run": place.run, "length": 1}
         first = await rounds.call("chain", arguments)
         again = await rounds.call("chain", arguments, state=first["requestState"], responses=responses)
         assert again["inputRequests"] == first["inputRequests"]
@@ -157,7 +203,7 @@ async def test_a_retry_without_the_answer_is_shown_the_question_again(responses:
             responses={**accepted(first, **TEXT), "unknown": {"action": "accept"}},
         )
         assert done["resultType"] == "complete"
-        assert EFFECTS["missing"] == ["x"]
+        assert await effects(rounds, place) == ["x"]
 
 
 @pytest.mark.shows("O2", "O3")
