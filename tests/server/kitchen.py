@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any, Literal, TypedDict
@@ -125,13 +125,17 @@ def _install_questions(server: MCPServer) -> None:
         return str((await ask.text("Then say it here")).or_stop())
 
     @server.tool()
-    async def what_came(run: str, question: Literal["order", "trip", "size", "yes", "sizes", "day"]) -> str:
+    async def what_came(
+        run: str, question: Literal["order", "trip", "size", "sizes", "seat", "colour", "yes", "day"]
+    ) -> str:
         """The answer to one kind of question, as Python sees it."""
         asked: Any = {
             "order": lambda: ask("Order?", Order),
             "trip": lambda: ask("Trip?", Trip),
             "size": lambda: ask.choose("Size?", Size),
             "sizes": lambda: ask.choose_many("Sizes?", {1: "One", 2: "Two", 3: "Three"}),
+            "seat": lambda: ask.choose("Seat?", [10, 20]),
+            "colour": lambda: ask.choose("Colour?", ["red", "green"]),
             "yes": lambda: ask.confirm("Yes?"),
             "day": lambda: ask.date("Which day?"),
         }[question]
@@ -236,16 +240,16 @@ def _install_oddities(server: MCPServer) -> None:
         """What happened under a run."""
         return EFFECTS[run]
 
-    class Counter:
+    class Desk:
         def __init__(self) -> None:
-            self.count = 0
+            self.counts: Counter[str] = Counter()
 
         async def counted(self, run: str) -> str:
             """A method that asks."""
-            self.count += 1
-            return f"{(await ask.text('Name?')).or_stop()} {self.count}"
+            self.counts[run] += 1
+            return f"{(await ask.text('Name?')).or_stop()} {self.counts[run]}"
 
-    server.add_tool(Counter().counted)
+    server.add_tool(Desk().counted)
 
 
 def _install_other_methods(server: MCPServer) -> None:

@@ -62,6 +62,7 @@ async def test_a_confirmation_suggests_no_answer(revision: Revision) -> None:
     (asked,) = person.asked
     assert isinstance(asked, types.ElicitRequestFormParams)
     assert asked.requested_schema["properties"] == {"confirm": {"type": "boolean", "title": "Go ahead?"}}
+    assert asked.requested_schema["required"] == ["confirm"]
 
 
 @pytest.mark.shows("O5")
@@ -114,6 +115,8 @@ async def test_a_question_after_an_exception_that_the_body_caught(place: Place, 
         ("order", ORDER, "Accepted(data=Order(item='tea', count=2, gift=False))"),
         ("trip", accept(place="Rome", nights=2), "Accepted(data=Trip(place='Rome', nights=2))"),
         ("size", accept(answer="s"), "Accepted(data=<Size.SMALL: 's'>)"),
+        ("seat", accept(answer="2"), "Accepted(data=20)"),
+        ("colour", accept(answer="red"), "Accepted(data='red')"),
         ("yes", accept(confirm=True), "Accepted(data=True)"),
         ("day", accept(value="2026-02-28"), "Accepted(data=datetime.date(2026, 2, 28))"),
     ],
@@ -128,6 +131,14 @@ async def test_the_type_that_was_asked_for_comes_back(
         assert text_of(result) == seen
 
 
+@pytest.mark.shows("N6", "F10")
+async def test_several_may_be_chosen_on_the_revisions_that_have_lists(revision: Revision) -> None:
+    async with connect(make_kitchen(), revision, Person(accept(answer=["3", "1"]))) as client:
+        result = await client.call_tool("what_came", {"run": "lists", "question": "sizes"})
+    listed = revision is not Revision.JUNE_2025
+    assert text_of(result) == ("Accepted(data=[3, 1])" if listed else "not_supported")
+
+
 @pytest.mark.shows("F6", "C5")
 async def test_an_answer_that_does_not_fit_is_asked_again_with_the_reasons(place: Place) -> None:
     person = Person(accept(item="x", count=99), ORDER, accept(answer=1), accept(confirm=True))
@@ -140,12 +151,13 @@ async def test_an_answer_that_does_not_fit_is_asked_again_with_the_reasons(place
 
 @pytest.mark.shows("C5")
 async def test_an_answer_that_never_fits_ends_in_a_clear_tool_error(place: Place) -> None:
-    person = Person(*(accept(item="x", count=99) for _ in range(4)))
+    person = Person(*(accept(item="x", count=99) for _ in range(9)))
     async with place.client(person) as client:
         result = await client.call_tool("journey", {"run": place.run})
         assert result.is_error
         assert "did not fit the form" in text_of(result)
         assert await place.effects(client) == ["before"]
+    assert len(person.asked) == 4
 
 
 async def test_the_authors_own_check_asks_again(place: Place) -> None:
@@ -227,8 +239,10 @@ async def test_a_plain_function_may_ask(place: Place) -> None:
 
 
 async def test_a_method_may_ask(place: Place) -> None:
-    async with place.client(Person(accept(answer="Ada"))) as client:
-        assert text_of(await client.call_tool("counted", {"run": place.run})).startswith("Ada ")
+    """On its own object, whose count of this run begins at one."""
+    async with place.client(Person(accept(answer="Ada"), accept(answer="Bob"))) as client:
+        for told in ("Ada 1", "Bob 2"):
+            assert text_of(await client.call_tool("counted", {"run": place.run})) == told
 
 
 async def test_structured_output_after_a_question_and_a_polite_end_without(place: Place) -> None:

@@ -396,15 +396,21 @@ async def test_what_changed_while_the_person_thought_is_not_acted_upon(revision:
 async def test_a_question_may_be_sent_first_and_waited_for_later(revision: Revision) -> None:
     server = MCPServer("early")
     Handraise().install(server)
+    asked = anyio.Event()
 
     @server.tool()
     async def work() -> str:
         prepared = ask.text("Go?").prepare()
         assert prepared.request["params"]["message"] == "Go?"
-        await anyio.sleep(0.01)
+        with anyio.fail_after(30):
+            await asked.wait()
         return (await prepared).or_stop()
 
-    async with connect(server, revision, Person(accept(answer="went"))) as client:
+    def person(_params: Any) -> types.ElicitResult:
+        asked.set()
+        return accept(answer="went")
+
+    async with connect(server, revision, Person(person)) as client:
         assert text_of(await client.call_tool("work")) == "went"
 
 
@@ -414,26 +420,36 @@ async def test_a_question_that_is_made_and_never_asked_is_reported() -> None:
 
 
 async def test_asking_outside_of_a_request_says_where_to_ask() -> None:
-    from handraise.errors import UsageError
-
     with pytest.raises(UsageError, match="outside of a request"):
         await ask.text("Hello?")
 
 
-async def test_a_legacy_session_of_the_authors_own_may_be_asked_outside_of_a_request() -> None:
+async def test_a_legacy_session_of_the_authors_own_may_be_asked_outside_of_a_request(
+    revision: Revision,
+) -> None:
     server = MCPServer("sessions")
     Handraise().install(server)
     kept: list[Any] = []
+    ids: list[object] = []
 
     @server.tool()
     async def keep(ctx: Context) -> str:
         kept.append(ctx.session)
         return ""
 
-    async with connect(server, Revision.NOVEMBER_2025, Person(accept(answer="here"))) as client:
+    async def person(context: Any, _params: Any) -> types.ElicitResult:
+        ids.append(context.request_id)
+        return accept(answer="here")
+
+    async with connect(server, revision, person) as client:
         await client.call_tool("keep")
-        answer = await ask.text("Still there?", session=kept[0])
-        assert answer == Accepted("here")
+        if revision.modern:
+            with pytest.raises(UsageError, match="needs a request that it belongs to"):
+                await ask.text("Still there?", session=kept[0])
+            return
+        for _ in range(2):
+            assert await ask.text("Still there?", session=kept[0]) == Accepted("here")
+    assert len(set(ids)) == 2
 
 
 async def test_a_question_on_a_session_follows_the_server_that_it_began_at() -> None:

@@ -22,6 +22,7 @@ from handraise.stores.postgres import PostgresStore
 URL = "https://mcp.example.com/connect?e=Zk3q"
 WITH_URL = [Revision.NOVEMBER_2025, Revision.JULY_2026]
 ACCEPT = types.ElicitResult(action="accept")
+DONE = "Accepted(data=None)"
 
 
 def bank(**options: Any) -> MCPServer:
@@ -33,8 +34,7 @@ def bank(**options: Any) -> MCPServer:
     @server.tool()
     async def link(flow: str, wait: bool = True) -> str:
         people[flow] = ask.person()
-        answer = await ask.open("Allow access.", URL, flow, wait=wait, timeout=5)
-        return answer.action
+        return repr(await ask.open("Allow access.", URL, flow, wait=wait, timeout=5))
 
     @server.tool()
     async def files(flow: str) -> str:
@@ -71,7 +71,7 @@ async def test_accepting_is_consent_and_completion_ends_the_wait(revision: Revis
         connect(server, revision, person, message_handler=noticed) as client,
     ):
         result = await client.call_tool("link", {"flow": "flow"})
-        assert text_of(result) == "accept"
+        assert text_of(result) == DONE
         assert log == ["completed"]
     asked = person.asked[0]
     assert (asked.mode, asked.url) == ("url", URL)  # type: ignore[union-attr]
@@ -92,7 +92,63 @@ async def test_completion_may_come_before_the_accept_and_content_on_it_is_droppe
         return types.ElicitResult(action="accept", content={"token": "never used"})
 
     async with connect(server, revision, Person(first_finish)) as client:
-        assert text_of(await client.call_tool("link", {"flow": "early"})) == "accept"
+        assert text_of(await client.call_tool("link", {"flow": "early"})) == DONE
+
+
+@pytest.mark.parametrize("revision", WITH_URL, ids=str)
+async def test_the_time_that_a_page_takes_is_kept_out_of_the_tools_own_time_limit(revision: Revision) -> None:
+    server = Handraise().install(MCPServer("bank"))
+    people: list[Somebody] = []
+
+    @server.tool()
+    async def link() -> str:
+        people.append(ask.person())
+        with anyio.fail_after(0.2):
+            answer = await ask.open("Allow access.", URL, "slowly", timeout=5)
+        return repr(answer)
+
+    def finish(_params: Any) -> types.ElicitResult:
+        async def after_the_limit() -> None:
+            await anyio.sleep(0.3)
+            await complete("slowly", person=people[0])
+
+        background.start_soon(after_the_limit)
+        return ACCEPT
+
+    async with anyio.create_task_group() as background, connect(server, revision, Person(finish)) as client:
+        assert text_of(await client.call_tool("link")) == DONE
+
+
+@pytest.mark.shows("N6")
+async def test_progress_keeps_a_call_alive_while_it_waits_for_a_page() -> None:
+    server = bank(keep_awake=0.02)
+    told: list[float] = []
+
+    async def watch(progress: float, total: float | None, message: str | None) -> None:
+        told.append(progress)
+        if len(told) == 3:
+            await complete("awake", person=server.people["awake"])  # type: ignore[attr-defined]
+
+    async with connect(server, Revision.NOVEMBER_2025, Person(ACCEPT)) as client:
+        result = await client.call_tool("link", {"flow": "awake"}, progress_callback=watch)
+        assert text_of(result) == DONE
+    assert told == sorted(set(told))
+
+
+@pytest.mark.shows("L1")
+async def test_two_links_without_an_id_of_the_authors_have_two_different_ones() -> None:
+    server = Handraise().install(MCPServer("bank"))
+
+    @server.tool()
+    async def links() -> str:
+        return " ".join([(await ask.open("Look.", URL, wait=False)).action for _ in range(2)])
+
+    person = Person(ACCEPT, ACCEPT)
+    async with connect(server, Revision.NOVEMBER_2025, person) as client:
+        assert text_of(await client.call_tool("links")) == "accept accept"
+    ids = [asked.elicitation_id for asked in person.asked]  # type: ignore[union-attr]
+    assert all(ids)
+    assert len(set(ids)) == 2
 
 
 @pytest.mark.shows("L1", "L4")
@@ -118,12 +174,12 @@ async def test_the_retry_waits_for_the_browser_and_then_shows_the_same_link_agai
         assert "not finished yet" in second["inputRequests"][key]["params"]["message"]
         await complete("slow", person=server.people["slow"])  # type: ignore[attr-defined]
         last = await rounds.call("link", {"flow": "slow"}, state=second["requestState"], responses=consent)
-        assert last["content"][0]["text"] == "accept"
+        assert last["content"][0]["text"] == DONE
 
 
 @pytest.mark.shows("O1")
 @pytest.mark.parametrize("revision", WITH_URL, ids=str)
-@pytest.mark.parametrize(("answer", "told"), [(DECLINE, "decline"), (CANCEL, "cancel")])
+@pytest.mark.parametrize(("answer", "told"), [(DECLINE, "Declined(by='action')"), (CANCEL, "Cancelled()")])
 async def test_a_link_may_be_declined_or_dismissed(
     revision: Revision, answer: types.ElicitResult, told: str
 ) -> None:
@@ -134,7 +190,7 @@ async def test_a_link_may_be_declined_or_dismissed(
 @pytest.mark.parametrize("revision", WITH_URL, ids=str)
 async def test_consent_alone_is_enough_when_nobody_waits(revision: Revision) -> None:
     async with connect(bank(), revision, Person(ACCEPT)) as client:
-        assert text_of(await client.call_tool("link", {"flow": "look", "wait": False})) == "accept"
+        assert text_of(await client.call_tool("link", {"flow": "look", "wait": False})) == DONE
 
 
 @pytest.mark.shows("N2", "N5")
@@ -282,7 +338,7 @@ async def test_a_flow_can_be_finished_through_the_store_by_another_process(tmp_p
                     state=first["requestState"],
                     responses={key: {"action": "accept"}},
                 )
-        assert last["content"][0]["text"] == "accept"
+        assert last["content"][0]["text"] == DONE
         await other_process.aclose()
 
 
