@@ -22,8 +22,7 @@ from tests.conversation.parking import (
 )
 from tests.waiting import until
 
-from handraise.conversation import TOKEN_PREFIX, Conversation, RoundRecord, SettledError, Store
-from handraise.conversation import lot
+from handraise.conversation import TOKEN_PREFIX, Conversation, RoundRecord, SettledError, Store, lot
 from handraise.conversation.digest import Written
 from handraise.conversation.rounds import Asked
 from handraise.errors import ConversationError, StateRefused, Withdrawn

@@ -17,7 +17,7 @@ import anyio
 import pytest
 from mcp import StdioServerParameters
 from tests.client.hosts import Host, OpenGate, host
-from tests.server.peers import ROOT, wait_until_open, free_port, text_of
+from tests.server.peers import ROOT, free_port, text_of, wait_until_open
 
 from handraise.client import Roots
 from handraise.demo.visitor import fill_in

@@ -152,9 +152,7 @@ async def test_another_server_on_the_same_store_does_not_take_a_round(
     path: Path, may_run_again: bool
 ) -> None:
     log: list[str] = []
-    notes, mails = (
-        deleting(name, path, log, may_run_again=may_run_again) for name in ("notes", "mails")
-    )
+    notes, mails = (deleting(name, path, log, may_run_again=may_run_again) for name in ("notes", "mails"))
     async with by_hand(notes) as asking, by_hand(mails) as other:
         first = await asking.call("delete", {})
         for responses in (accepted(first, confirm=True), {}):

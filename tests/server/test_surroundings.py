@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -21,6 +21,7 @@ from mcp.shared.message import SessionMessage
 from opentelemetry import trace
 from tests.server.peers import Person, accept, connect, text_of
 from tests.server.rounds import accepted, by_hand, sign_in
+from tests.waiting import until
 
 from handraise import Handraise, ask
 from handraise.revisions import Revision
@@ -40,6 +41,83 @@ async def test_the_authors_context_variables_survive_a_question(revision: Revisi
     async with connect(server, revision, Person(accept(answer="yes"))) as client:
         assert text_of(await client.call_tool("work")) == "kept"
     assert MINE.get() == "nothing"
+
+
+async def test_what_a_body_holds_around_a_question_it_holds_after_it(revision: Revision) -> None:
+    """A lock, a task group and a shield of the author's, and nobody else comes in between."""
+    server = Handraise().install(MCPServer("held"))
+    lock, log = anyio.Lock(), []
+
+    @server.tool()
+    async def work() -> str:
+        beside = anyio.Event()
+
+        async def wait_beside() -> None:
+            await beside.wait()
+            log.append("beside")
+
+        async with lock, anyio.create_task_group() as tasks:
+            tasks.start_soon(wait_beside)
+            with anyio.CancelScope(shield=True) as shield:
+                answer = (await ask.text("Go?")).or_stop()
+            assert shield.shield
+            assert not shield.cancelled_caught
+            beside.set()
+        log.append(answer)
+        return answer
+
+    @server.tool()
+    async def other() -> str:
+        async with lock:
+            log.append("other")
+        return ""
+
+    async def meanwhile() -> types.ElicitResult:
+        others.start_soon(client.call_tool, "other")
+        await until(lambda: lock.statistics().tasks_waiting)
+        return accept(answer="went")
+
+    async with (
+        connect(server, revision, Person(lambda _params: meanwhile())) as client,
+        anyio.create_task_group() as others,
+    ):
+        assert text_of(await client.call_tool("work")) == "went"
+    assert log in (["beside", "went", "other"], ["beside", "other", "went"])
+
+
+async def test_a_task_beside_a_question_that_fails_ends_the_wait(revision: Revision) -> None:
+    """As a task group of the author's has it: what waits in it is cancelled, here the person's question."""
+    server = Handraise().install(MCPServer("failing"))
+    shown, log = anyio.Event(), []
+
+    @server.tool()
+    async def work() -> str:
+        async def fail() -> None:
+            await shown.wait()
+            raise ConnectionError
+
+        async def question() -> None:
+            try:
+                await ask.text("Go?")
+            finally:
+                log.append("finally")
+
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(fail)
+                tasks.start_soon(question)
+        except* ConnectionError:
+            log.append("failed")
+        return "went on"
+
+    async def meanwhile() -> types.ElicitResult:
+        shown.set()
+        await until(lambda: log == ["finally", "failed"])
+        return accept(answer="too late")
+
+    async with connect(server, revision, Person(lambda _params: meanwhile())) as client:
+        assert text_of(await client.call_tool("work")) == "went on"
+    assert log == ["finally", "failed"]
 
 
 async def test_a_body_sees_the_access_token_of_the_round_that_is_live() -> None:
@@ -195,7 +273,10 @@ async def test_a_number_and_the_text_that_looks_like_it_are_the_ids_of_two_calls
 
 @pytest.mark.slow
 @pytest.mark.shows("L2")
-async def test_a_flow_is_finished_by_a_real_other_process(tmp_path: Any) -> None:
+@pytest.mark.parametrize("revision", [Revision.NOVEMBER_2025, Revision.JULY_2026], ids=str)
+async def test_a_flow_is_finished_by_a_real_other_process(
+    tmp_path: Any, programs: Path, revision: Revision
+) -> None:
     path = tmp_path / "store.db"
     server = Handraise(store=path, hold=20).install(MCPServer("flows"))
 
@@ -204,18 +285,19 @@ async def test_a_flow_is_finished_by_a_real_other_process(tmp_path: Any) -> None
         answer = await ask.open("Allow access.", "https://mcp.example.com/connect", "flow", timeout=30)
         return f"{answer.action}"
 
-    finish = (
-        "import asyncio, sys; from handraise import Person, SqliteStore, complete;"
-        "asyncio.run(complete('flow', person=Person(*sys.argv[2:5]), store=SqliteStore(sys.argv[1])))"
+    finish = tmp_path / "finish.py"
+    finish.write_text(
+        "import asyncio, sys; from handraise import Person, SqliteStore, complete\n"
+        "asyncio.run(complete('flow', person=Person(*sys.argv[2:5]), store=SqliteStore(sys.argv[1])))\n"
     )
 
     async def in_another_process(_params: Any) -> types.ElicitResult:
         from handraise.this_user import local_person
 
         who = local_person()
-        command = [sys.executable, "-c", finish, str(path), who.issuer, who.subject, who.how]
+        command = [str(programs / "python"), str(finish), str(path), who.issuer, who.subject, who.how]
         await anyio.run_process(command, stderr=subprocess.STDOUT)
         return types.ElicitResult(action="accept")
 
-    async with connect(server, Revision.JULY_2026, Person(in_another_process)) as client:
+    async with connect(server, revision, Person(in_another_process)) as client:
         assert text_of(await client.call_tool("link")) == "accept"

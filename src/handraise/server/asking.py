@@ -83,7 +83,7 @@ class Asking(Generic[R]):
 
     def _call(self) -> Call:
         if self._manner.session is not None:
-            return call_on(self._manner.session)
+            return SessionCall(self._manner.session)
         return CURRENT.get(None) or current_call()
 
 
@@ -103,13 +103,6 @@ class Prepared(Generic[R]):
     def withdraw(self) -> None:
         """Stop asking."""
         self._task.cancel()
-
-
-def call_on(session: ServerSession) -> Call:
-    """A call that stands for a legacy session which the author holds outside of any request."""
-    from handraise.server.runtime import runtime_for
-
-    return SessionCall(runtime_for(session), session)
 
 
 async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | None = None) -> Any:

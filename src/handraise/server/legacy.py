@@ -132,7 +132,9 @@ class SessionCall(LegacyCall):
 
     _channel = staticmethod(standalone_channel_of)
 
-    def __init__(self, runtime: Runtime, session: ServerSession) -> None:
+    def __init__(self, session: ServerSession) -> None:
+        from handraise.server.runtime import runtime_for
+
         try:
             revision = Revision(session.protocol_version)
         except ValueError:
@@ -142,7 +144,7 @@ class SessionCall(LegacyCall):
         ctx: Context = ServerRequestContext(
             session=session, lifespan_context=None, protocol_version=session.protocol_version, method=""
         )
-        super().__init__(runtime, ctx, revision)
+        super().__init__(runtime_for(session), ctx, revision)
         self._seed = secrets.token_urlsafe(12)
 
     def can(self, mode: Mode) -> bool:
