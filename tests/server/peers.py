@@ -129,9 +129,21 @@ def http_server(module: str = "tests.server.kitchen") -> Iterator[str]:
 def wait_until_open(port: int, process: subprocess.Popen[bytes]) -> None:
     for _ in range(400):
         assert process.poll() is None, "the server ended"
-        with socket.socket() as probe:
-            probe.settimeout(0.05)
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
+        if _is_open(port):
+            return
         time.sleep(0.05)
     raise AssertionError("the server did not start")
+
+
+def wait_until_closed(port: int) -> None:
+    for _ in range(400):
+        if not _is_open(port):
+            return
+        time.sleep(0.05)
+    raise AssertionError("the server did not stop")
+
+
+def _is_open(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(0.05)
+        return probe.connect_ex(("127.0.0.1", port)) == 0

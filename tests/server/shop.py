@@ -2,6 +2,8 @@
 
     python -m tests.server.shop STORE LOG [OPTION=VALUE ...]
 
+It is on stdio, unless the options name a port.
+
 Effects go to a file, one a line, because the process may not live to tell them.
 """
 
@@ -125,7 +127,12 @@ def main(store: str, log: str, *options: str) -> None:
     settings: dict[str, Any] = dict(option.split("=", 1) for option in options)
     if "lease" in settings:
         settings["lease"] = float(settings["lease"])
-    make_shop(store, Effects(Path(log)), **settings).run("stdio")
+    port = int(settings.pop("port", 0))
+    server = make_shop(store, Effects(Path(log)), **settings)
+    if port:
+        server.run("streamable-http", host="127.0.0.1", port=port)
+    else:
+        server.run("stdio")
 
 
 if __name__ == "__main__":

@@ -7,12 +7,13 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.rounds import CAPABILITIES, accepted
+from tests.server.peers import free_port, wait_until_closed, wait_until_open
+from tests.server.rounds import CAPABILITIES, accepted, by_hand
 from tests.server.shop import Effects
 from tests.server.test_replay import ADA, message_of, text_of
 
@@ -104,6 +105,35 @@ def test_after_kill_9_between_two_rounds_the_next_process_goes_on(
     assert next_process.call("order", second, confirm=True) == last
     assert next_process.call("order", first, answer="tea") == second
     assert effects() == ["run", "charged for tea", "run"]
+
+
+@contextmanager
+def over_http(programs: Path, folder: Path) -> Iterator[str]:
+    """A shop over HTTP, which is gone afterwards; the URL of its endpoint."""
+    port = free_port()
+    words = ["tests/server/shop.py", str(folder / "store.db"), str(folder / "effects"), f"port={port}"]
+    with subprocess.Popen([str(programs / "python"), *words], cwd=ROOT, stderr=subprocess.DEVNULL) as process:
+        wait_until_open(port, process)
+        yield f"http://127.0.0.1:{port}/mcp"
+        process.kill()
+    wait_until_closed(port)
+
+
+@pytest.mark.slow
+@pytest.mark.shows("C6")
+async def test_over_http_a_server_that_stopped_and_started_again_goes_on(
+    programs: Path, tmp_path: Path, effects: Effects
+) -> None:
+    result: dict[str, Any] = {}
+    for content in ({}, {"answer": "tea"}, {"confirm": True}):
+        retry: dict[str, Any] = {}
+        if result:
+            retry = {"state": result["requestState"], "responses": accepted(result, **content)}
+        with over_http(programs, tmp_path) as url:
+            async with by_hand(url) as rounds:
+                result = await rounds.call("order", ADA, **retry)
+    assert json.loads(text_of(result))[2]["receipt"] == "r-tea"
+    assert effects() == ["run", "run", "charged for tea", "run"]
 
 
 @pytest.mark.slow

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import sqlite3
 import tracemalloc
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any
 
 import mcp_types as types
@@ -18,7 +20,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from tests.server.peers import accept, connect
 
-from handraise import Accepted, Handraise, MemoryStore, ask
+from handraise import Accepted, Handraise, MemoryStore, SqliteStore, ask
 from handraise.conversation import Conversation, Lot
 from handraise.conversation.rounds import Asked, Round
 from handraise.revisions import Revision
@@ -27,6 +29,8 @@ from handraise.server.runtime import RUNTIMES
 
 WAVES = (750, 250, 250)
 """Conversations of each ending in a wave; there are eight endings. Memory is traced from the second wave on."""
+FEW = 20
+"""The same on a file, where each takes longer."""
 TOGETHER = 10
 """Conversations on one connection that is closed with them."""
 AT_ONCE = 20
@@ -37,9 +41,10 @@ MODERN, LEGACY = Revision.JULY_2026, Revision.NOVEMBER_2025
 class Office:
     """A server with one tool, and what its bodies did."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path | None = None) -> None:
         self.server = MCPServer("office")
-        self.store = MemoryStore()
+        self.path = path
+        self.store: Any = MemoryStore() if path is None else SqliteStore(path)
         Handraise(store=self.store, retry_window=0.2, linger=0.05).install(self.server)
         self.began: Counter[str] = Counter()
         self.tidied: Counter[str] = Counter()
@@ -67,10 +72,12 @@ class Office:
 
     def holds(self) -> dict[str, int]:
         """How much is kept of conversations, anywhere."""
+        kept = {"bodies": len(self.lot.bodies), "live": len(self.lot.live)}
+        if self.path is not None:
+            return {**kept, **rows_in(self.path)}
         store = self.store
         return {
-            "bodies": len(self.lot.bodies),
-            "live": len(self.lot.live),
+            **kept,
             "rows": len(store._rows),
             "tokens": len(store._tokens),
             "journals": len(store._journals),
@@ -82,6 +89,15 @@ class Office:
         async with asyncio.timeout(20):
             while any(self.holds().values()):  # noqa: ASYNC110 - what is waited for has no event of its own
                 await asyncio.sleep(0.02)
+
+
+def rows_in(path: Path) -> dict[str, int]:
+    """How many rows each table of a file has that conversations are kept in."""
+    with closing(sqlite3.connect(path)) as file:
+        return {
+            table: file.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+            for table in ("rounds", "journal", "flows")
+        }
 
 
 async def person(_context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
@@ -220,3 +236,18 @@ async def test_nothing_is_left_of_ten_thousand_conversations() -> None:
     assert office.began == dict.fromkeys(ENDINGS, sum(WAVES))
     assert office.tidied == office.began
     assert grown < 20 * third * len(ENDINGS), f"{grown} bytes are left"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.shows("C8", "C9")
+async def test_no_row_is_left_in_a_file_of_conversations_however_they_ended(tmp_path: Path) -> None:
+    office = Office(tmp_path / "store.db")
+    async with (
+        connect(office.server, MODERN, person) as client,
+        connect(office.server, LEGACY, person) as legacy,
+    ):
+        await wave(office, client, legacy, FEW)
+    assert office.began == dict.fromkeys(ENDINGS, FEW)
+    assert office.tidied == office.began
+    await office.store.aclose()

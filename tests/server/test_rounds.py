@@ -121,7 +121,10 @@ async def test_a_state_that_does_not_belong_to_the_call_is_refused(place: Place,
 
 @pytest.mark.shows("C2")
 async def test_a_token_of_another_person_cannot_go_on_and_the_round_stays_open() -> None:
-    auth = AuthSettings(issuer_url=AnyHttpUrl(ISSUER), resource_server_url=AnyHttpUrl("http://127.0.0.1/mcp"))
+    resource = AnyHttpUrl("http://127.0.0.1/mcp")
+    auth = AuthSettings(
+        issuer_url=AnyHttpUrl(ISSUER), resource_server_url=resource, validate_token_resource=False
+    )
     server = Handraise().install(MCPServer("kitchen", auth=auth, token_verifier=Tokens()))
     done: list[str] = []
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import mcp_types as types
 import pytest
 from fastmcp import FastMCP
@@ -118,6 +119,49 @@ async def test_a_task_beside_a_question_that_fails_ends_the_wait(revision: Revis
     async with connect(server, revision, Person(lambda _params: meanwhile())) as client:
         assert text_of(await client.call_tool("work")) == "went on"
     assert log == ["finally", "failed"]
+
+
+def waits_in_a_thread() -> MCPServer:
+    server = Handraise().install(MCPServer("threads"))
+
+    @server.tool()
+    def work(name: str) -> str:
+        return ask.sync(ask.text(f"Go, {name}?")).or_stop()
+
+    @server.tool()
+    def quick() -> str:
+        return "quick"
+
+    return server
+
+
+async def test_many_plain_functions_that_wait_keep_no_thread_from_others(revision: Revision) -> None:
+    many = 60
+    assert many > anyio.to_thread.current_default_thread_limiter().total_tokens
+    all_asked = anyio.Event()
+
+    async def thinks() -> types.ElicitResult:
+        if len(person.asked) == many:
+            all_asked.set()
+        await others_done.wait()
+        return accept(answer="went")
+
+    others_done = anyio.Event()
+    person = Person(*(lambda _params: thinks() for _ in range(many)))
+    results: list[str] = []
+
+    async def call(name: str) -> None:
+        results.append(text_of(await client.call_tool("work", {"name": name})))
+
+    async with connect(waits_in_a_thread(), revision, person) as client, anyio.create_task_group() as calls:
+        for number in range(many):
+            calls.start_soon(call, str(number))
+        with anyio.fail_after(30):
+            await all_asked.wait()
+            assert text_of(await client.call_tool("quick")) == "quick"
+        others_done.set()
+    assert results == ["went"] * many
+    assert anyio.to_thread.current_default_thread_limiter().total_tokens < many
 
 
 async def test_a_body_sees_the_access_token_of_the_round_that_is_live() -> None:

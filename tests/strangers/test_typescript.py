@@ -8,7 +8,7 @@ import pytest
 from mcp import StdioServerParameters
 from tests.client.hosts import host
 from tests.server.peers import http_server, text_of
-from tests.strangers.programs import EVERYTHING, NOTES, TYPESCRIPT_SERVER, typescript
+from tests.strangers.programs import EVERYTHING, NOTES, ROOT, TYPESCRIPT_SERVER, typescript
 
 from handraise.desks.scripted import Line
 from handraise.revisions import Revision
@@ -31,6 +31,15 @@ def test_its_client_is_asked_over_http(era: str, environment: dict[str, str]) ->
         seen = typescript(era, "delete", {"title": "a"}, {"answer": "old"}, [url], environment)
     assert seen["asked"] == ["Why delete a?"]
     assert seen["result"]["content"][0]["text"] == "deleted a: old"
+
+
+def test_its_client_survives_a_person_who_thinks_for_longer_than_its_timeout(
+    environment: dict[str, str],
+) -> None:
+    server = ["python", str(ROOT / "tests" / "server" / "kinds.py"), "stdio", "mcpserver"]
+    patient = {**environment, "PATIENCE": "400"}
+    seen = typescript("legacy", "wait", {"run": "patient"}, {"answer": "at last"}, server, patient)
+    assert seen["result"]["content"][0]["text"] == "at last"
 
 
 @pytest.mark.anyio

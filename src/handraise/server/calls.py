@@ -79,7 +79,7 @@ class Call:
         raise ending
 
     def broke(self, error: Exception) -> HandlerResult:
-        """What becomes of an error that left the handler: what ended the call instead, if the framework wrapped that."""
+        """What becomes of an error that left the handler: what ended the call, if the framework wrapped that."""
         ending = self.ending
         if ending is None or not is_wrapped(ending, error) or not escaped(ending):
             raise error
