@@ -38,7 +38,7 @@ NEXT: Final = {
     "Stale": "Look at the thing again, then ask again.",
     "GuardRefused": "Do what the message says; a guard asks nobody about what it refuses.",
     "OutsideBoundary": "Use a path inside the boundary, or have the person add the folder to their roots.",
-    "UsageError": "Ask inside a tool, a prompt or a resource of a server that Handraise is installed in.",
+    "UsageError": "Do what the message says; asking works in a tool, a prompt or a resource of a server that has Handraise.",
     "SetupError": "Install or configure what the message names.",
     "StoreError": "See that the store's file or database can be written; nothing was asked meanwhile.",
     "LedgerError": "See that the ledger can be written, or read the record that the message names.",

@@ -23,7 +23,7 @@
     ├── Stale                      what was asked about changed while the person thought
     ├── GuardRefused               a guard does not let a call run, and asks nobody about it
     ├── OutsideBoundary            a file that lies outside of the roots, or a link that may lead there
-    ├── UsageError                 Handraise was called where it cannot work
+    ├── UsageError                 Handraise was called where it cannot work, or with what it cannot take
     ├── SetupError                 something to install or to configure is missing
     ├── StoreError                 the store could not keep or give back a record
     └── LedgerError                what is no record of the ledger, or one that cannot be written
@@ -284,10 +284,10 @@ class OutsideBoundary(HandraiseError):
 
 
 class UsageError(HandraiseError):
-    """Handraise was called where it cannot work."""
+    """Handraise was called where it cannot work, or with what it cannot take."""
 
     code = "usage"
-    public = "This server asked at a place where nobody can be asked."
+    public = "This server tried to ask in a way that cannot work, so nobody was asked."
 
 
 class SetupError(HandraiseError):

@@ -43,8 +43,11 @@ Question: TypeAlias = FormQuestion[Any] | UrlQuestion
 
 
 def with_reasons(message: str, reasons: Sequence[str]) -> str:
-    """The message of a question that is asked again, with why the last answer could not be used."""
-    listed = "\n".join(f"- {reason}" for reason in reasons)
+    """The message of a question that is asked again, with why the last answer could not be used.
+
+    A reason may quote what UTF-8 cannot carry. The person has answered already, so it is shown without that.
+    """
+    listed = "\n".join(f"- {reason}" for reason in reasons).encode(errors="replace").decode()
     return f"{message}\n\nThe last answer could not be used:\n{listed}"
 
 

@@ -9,9 +9,11 @@ Every tool takes `run`, under which its effects are kept; the tool `effects` tel
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import time
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any, Literal, TypedDict
@@ -35,6 +37,10 @@ class Order(BaseModel):
 class Trip:
     place: str
     nights: int
+
+
+class Nested(BaseModel):
+    order: Order
 
 
 class Size(Enum):
@@ -144,6 +150,25 @@ def _install_questions(server: MCPServer) -> None:
         except NoAnswer as nothing:
             return nothing.code
         return repr(answer)
+
+    @server.tool()
+    async def mistaken(run: str, mistake: str) -> str:
+        """A question that the author got wrong."""
+        question: Callable[[], Any] = {
+            "no options": lambda: ask.choose("Which?", []),
+            "nested": lambda: ask("Which?", Nested),
+            "no UTF-8": lambda: ask.confirm(f"Delete {os.fsdecode(bytes([99, 233]))}?"),
+            "no UTF-8 to choose": lambda: ask.choose("Which?", [os.fsdecode(bytes([99, 233]))]),
+            "no key": lambda: ask.confirm("Sure?", key=5),  # type: ignore[call-overload]
+            "no time": lambda: ask.confirm("Sure?", timeout=float("nan")),
+            "no await": lambda: bool(ask.confirm("Sure?")),
+            "no await of one on its way": lambda: bool(ask.confirm("Sure?").prepare()),
+            "one key twice": lambda: ask.all(a=ask.text("A?", key="k"), b=ask.text("B?", key="k")),
+            "sync": lambda: ask.sync(ask.confirm("Sure?")),
+        }[mistake]
+        await question()
+        EFFECTS[run].append("went on")
+        return "went on"
 
     @server.tool()
     async def uncaught(run: str, timeout: float = 5) -> str:

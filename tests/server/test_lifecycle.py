@@ -273,7 +273,7 @@ async def test_a_server_that_starts_again_forgets_what_was_over_before(tmp_path:
     await before.open_round(a_round())
     async with by_hand(asking_at(path)):
         async with asyncio.timeout(30):
-            while await before.find_round("hr1.first") is not None:
+            while await before.find_round("hr1.first") is not None:  # noqa: ASYNC110
                 await asyncio.sleep(0.002)
     await before.aclose()
 

@@ -7,7 +7,7 @@ not fit is `check`'s to say.
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 Rule: TypeAlias = tuple[Any, ...]
 """`(fits, schema, …)`: the function for the kind, the property it was read from, then the kind's own."""
@@ -62,6 +62,13 @@ def fits_choices(value: object, rule: Rule) -> bool:
     except TypeError:  # a list or an object among them
         return False
     return low <= len(value) <= high and len(set(value)) == len(value)
+
+
+NO_UNICODE: Final = (
+    "The text contains half a surrogate pair, which is no character; of a file name that is no UTF-8 "
+    'send os.fsencode(name).decode(errors="replace").'
+)
+"""What to tell an author whose text UTF-8 cannot carry."""
 
 
 def is_unicode(text: str) -> bool:

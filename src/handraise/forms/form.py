@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar, overload
 
 from handraise.errors import FormError, WireError
 from handraise.forms.fields import Field, Value
-from handraise.forms.fits import Rule, fits_integer
+from handraise.forms.fits import NO_UNICODE, Rule, fits_integer
 from handraise.forms.limits import UNLIMITED, measure
 from handraise.forms.problem import Problem, Refused
 from handraise.forms.properties import field_of, property_of
@@ -150,8 +150,19 @@ def _make(fields: tuple[Field, ...], read: Callable[[Mapping[str, Value]], T]) -
         measure(top)
         rules = Reader(Revision.NOVEMBER_2025, UNLIMITED).read(properties)
     except WireError as error:
-        raise FormError(error.message, field=error.field) from None
+        message = NO_UNICODE if error.rule == "unicode" else error.message
+        raise FormError(message, field=error.field or _unwritable(properties)) from None
     return Form(rules, top, fields, read)
+
+
+def _unwritable(properties: Mapping[str, object]) -> str | None:
+    """The field that has something which is no JSON."""
+    for name, property_ in properties.items():
+        try:
+            measure({name: property_})
+        except WireError:
+            return ascii(name)[1:-1]
+    return None
 
 
 @lru_cache(maxsize=1024)

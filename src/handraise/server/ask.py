@@ -10,13 +10,22 @@ import anyio.from_thread
 import anyio.to_thread
 from mcp.server.session import ServerSession
 
-from handraise.errors import DefinitionError, HandraiseError, TooManyQuestions
+from handraise.errors import DefinitionError, TooManyQuestions
 from handraise.forms import Form, Integer, Number, Text
 from handraise.policy.secrets import require_no_secrets
 from handraise.questions import Accepted, Cancelled, Declined, Fallback, FormQuestion, Person, UrlQuestion
 from handraise.server import shortcuts
-from handraise.server.asking import NO_FALLBACK, Asking, Manner, require_known
-from handraise.server.calls import CURRENT, current_call
+from handraise.server.arguments import (
+    refuse,
+    require_callable,
+    require_json,
+    require_known,
+    require_named,
+    require_text,
+    require_timeout,
+)
+from handraise.server.asking import NO_FALLBACK, Asking, Manner
+from handraise.server.calls import current_call
 from handraise.server.inquiries import (
     FormInquiry,
     ModelInquiry,
@@ -27,6 +36,7 @@ from handraise.server.inquiries import (
 )
 from handraise.server.page_asks import PageAsks
 from handraise.server.paging import PageInquiry
+from handraise.server.refusals import fitted, fitting
 from handraise.server.required import require_first
 
 if TYPE_CHECKING:
@@ -102,9 +112,11 @@ class Ask(PageAsks):
         `check` is the author's own validation of the typed result: a sentence, False or a ValueError asks again.
         `unsafe_preanswer` takes an answer that came with the call, before anything was asked.
         """
-        return _form(
-            message, Form.of(form), usual, check=check, fallback=fallback, unsafe_preanswer=unsafe_preanswer
-        )
+        try:
+            asked = Form.of(form)
+        except DefinitionError as error:
+            raise fitting(error) from None
+        return _form(message, asked, usual, check=check, fallback=fallback, unsafe_preanswer=unsafe_preanswer)
 
     @overload
     def confirm(self, message: str, **usual: Unpack[Usual]) -> Asking[Answer[bool]]: ...
@@ -135,7 +147,8 @@ class Ask(PageAsks):
         self, message: str, options: Iterable[Any], *, fallback: Any = NO_FALLBACK, **usual: Unpack[Usual]
     ) -> Asking[Any]:
         """Ask for one of several: a mapping from value to title, an Enum, or any values."""
-        form, convert = shortcuts.choice(options)
+        with fitted:
+            form, convert = shortcuts.choice(options)
         return _form(message, form, usual, fallback=fallback, convert=convert)
 
     def choose_many(
@@ -149,7 +162,8 @@ class Ask(PageAsks):
         **usual: Unpack[Usual],
     ) -> Asking[Answer[list[T]]]:
         """Ask for any number of several."""
-        form, convert = shortcuts.choices(options, min_items, max_items)
+        with fitted:
+            form, convert = shortcuts.choices(options, min_items, max_items)
         return _form(message, form, usual, fallback=fallback, convert=convert)
 
     def text(
@@ -217,12 +231,12 @@ class Ask(PageAsks):
 
         Accepting is consent to open the link, nothing more. With `wait=False` that is what this gives.
         """
+        require_text("url", url)
+        require_named("elicitation_id", elicitation_id)
         question = UrlQuestion(_composed(message, usual), url, elicitation_id)
         inquiry = UrlInquiry(question, wait=wait, unsafe_plain_http=unsafe_plain_http)
-        try:
+        with fitted:
             inquiry.require_askable()
-        except DefinitionError as error:
-            raise _fitting(error) from None
         return Asking(inquiry, _manner(usual, fallback))
 
     async def require(self, *links: Page[Any] | UrlQuestion | str, timeout: float | None = None) -> None:
@@ -231,11 +245,12 @@ class Ask(PageAsks):
         2025-11-25: the call ends with error -32042 that lists what is missing, and the client calls again.
         2026-07-28: the links are asked for in a round, and the body goes on when they are finished.
         """
+        require_timeout(timeout)
         await require_first(current_call(), [_required(link) for link in links], timeout)
 
     def roots(self, *, key: str | None = None, timeout: float | None = None) -> Asking[tuple[Root, ...]]:
         """Ask the client which roots it exposes."""
-        return Asking(RootsInquiry(), Manner(key=key, timeout=timeout))
+        return Asking(RootsInquiry(), _plain_manner(key, timeout))
 
     def model(
         self,
@@ -247,10 +262,11 @@ class Ask(PageAsks):
         **parameters: Any,
     ) -> Asking[ModelReply]:
         """Ask the client's own model (sampling). `parameters` are the protocol's, in its own spelling."""
-        text = {"role": "user", "content": {"type": "text", "text": prompt}}
-        messages = [text] if isinstance(prompt, str) else [dict(message) for message in prompt]
-        inquiry = ModelInquiry({"messages": messages, "maxTokens": max_tokens, **parameters})
-        return Asking(inquiry, Manner(key=key, timeout=timeout))
+        params = {"messages": _messages(prompt), "maxTokens": max_tokens, **parameters}
+        if type(max_tokens) is not int or max_tokens < 1:
+            refuse("max_tokens", "a whole number above 0", max_tokens)
+        require_json("prompt", params)
+        return Asking(ModelInquiry(params), _plain_manner(key, timeout))
 
     async def all(self, **askings: Asking[Any]) -> dict[str, Any]:
         """Ask several things at once: one round on 2026-07-28, one after the other before. The answers by name."""
@@ -271,8 +287,15 @@ ask: Ask = Ask()
 
 def _required(link: Page[Any] | UrlQuestion | str) -> UrlInquiry | PageInquiry[Any]:
     if isinstance(link, str):
-        return UrlInquiry(UrlQuestion(_NEEDED, link))
-    return UrlInquiry(link) if isinstance(link, UrlQuestion) else PageInquiry(link, link.message)
+        link = UrlQuestion(_NEEDED, link)
+    if not hasattr(link, "message"):
+        refuse("link", "an address, a UrlQuestion or a page", link)
+    require_text("message", link.message)
+    if not isinstance(link, UrlQuestion):
+        return PageInquiry(link, link.message)
+    require_text("url", link.url)
+    require_named("elicitation_id", link.elicitation_id)
+    return UrlInquiry(link)
 
 
 _NEEDED = "Please open this page to go on."
@@ -289,11 +312,18 @@ def _form(
     declined_when: Callable[[Any], bool] | None = None,
     unsafe_preanswer: bool = False,
 ) -> Asking[Any]:
-    question = FormQuestion(_composed(message, usual) if usual else message, form)
+    if usual:
+        message = _composed(message, usual)
+        require_callable("still", usual.get("still"))
+    elif type(message) is not str or not message.isascii():
+        require_text("message", message)
+    if check is not None:
+        require_callable("check", check)
+    question = FormQuestion(message, form)
     try:
-        require_no_secrets(question.message, form)
+        require_no_secrets(message, form)
     except DefinitionError as error:
-        raise _fitting(error) from None
+        raise fitting(error) from None
     inquiry: FormInquiry[Any] = FormInquiry(question, convert, check, usual.get("still"), declined_when)
     plain = not usual and fallback is NO_FALLBACK and not unsafe_preanswer
     return Asking(inquiry, _PLAIN if plain else _manner(usual, fallback, unsafe_preanswer))
@@ -302,31 +332,46 @@ def _form(
 def _single(
     message: str, field: Text | Number | Integer, usual: Usual, *, fallback: Any, check: Any
 ) -> Asking[Any]:
-    return _form(
-        message, shortcuts.one(field), usual, fallback=fallback, check=check, convert=shortcuts.answer_of
-    )
-
-
-def _fitting(error: DefinitionError) -> HandraiseError:
-    """What to raise where a question is made that may not be asked, so that it fits the call around it."""
-    call = CURRENT.get(None)
-    return error if call is None else call.raisable(error)
+    with fitted:
+        form = shortcuts.one(field)
+    return _form(message, form, usual, fallback=fallback, check=check, convert=shortcuts.answer_of)
 
 
 def _manner(usual: Usual, fallback: Any, unsafe_preanswer: bool = False) -> Manner:
     require_known(usual, Usual)
-    return Manner(usual.get("key"), usual.get("timeout"), fallback, usual.get("session"), unsafe_preanswer)
+    key, timeout = usual.get("key"), usual.get("timeout")
+    require_named("key", key)
+    require_timeout(timeout)
+    return Manner(key, timeout, fallback, usual.get("session"), unsafe_preanswer)
+
+
+def _plain_manner(key: str | None, timeout: float | None) -> Manner:
+    require_named("key", key)
+    require_timeout(timeout)
+    return Manner(key, timeout)
 
 
 _PLAIN = Manner()
 
 
 def _composed(message: str, usual: Usual) -> str:
+    require_text("message", message)
     if because := usual.get("because"):
+        require_text("because", because)
         message += f"\n\nWhy: {because}"
     if if_declined := usual.get("if_declined"):
+        require_text("if_declined", if_declined)
         message += f"\n\nIf you decline: {if_declined}"
     return message
+
+
+def _messages(prompt: str | Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A prompt as the protocol's list of messages."""
+    if isinstance(prompt, str):
+        return [{"role": "user", "content": {"type": "text", "text": prompt}}]
+    if not isinstance(prompt, Sequence) or not all(isinstance(message, Mapping) for message in prompt):
+        refuse("prompt", "text or a list of messages, each a mapping with a role and content", prompt)
+    return [dict(message) for message in prompt]
 
 
 async def _with_a_thread_more(asking: Awaitable[T]) -> T:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Coroutine, Generator, Mapping
+from collections.abc import Coroutine, Generator
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from mcp.server.session import ServerSession
@@ -25,14 +25,6 @@ class _NoFallback:
 
 
 NO_FALLBACK: Any = _NoFallback()
-
-
-def require_known(given: Mapping[str, Any], known: type) -> None:
-    """Refuse an argument that no question takes: one that vanished would be a wish that nobody heard."""
-    if given and (unknown := given.keys() - known.__annotations__.keys()):
-        raise TypeError(
-            f"a question takes no argument {min(unknown)!r}; it takes {', '.join(known.__annotations__)}"
-        )
 
 
 class Manner(NamedTuple):

@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, Unpack, ov
 
 from handraise.forms import Form
 from handraise.questions import Accepted, Cancelled, Declined, Fallback
-from handraise.server.asking import NO_FALLBACK, Asking, Manner, require_known
+from handraise.server.arguments import (
+    require_callable,
+    require_known,
+    require_named,
+    require_text,
+    require_timeout,
+)
+from handraise.server.asking import NO_FALLBACK, Asking, Manner
 from handraise.server.paging import PageAsking, PageInquiry
+from handraise.server.refusals import fitted
 from handraise.vault import Secret
 
 if TYPE_CHECKING:
@@ -101,8 +109,12 @@ class PageAsks:
         from handraise.pages import SecretField, SecretPage
         from handraise.pages.secret_page import ONE
 
-        one = SecretField(ONE, title, hint=hint, pattern=pattern, multiline=multiline)
-        page: SecretPage[Any] = SecretPage(title, tuple(fields or (one,)), service, keep_for, check)
+        require_text("title", title)
+        require_text("hint", hint or "")
+        require_callable("check", check)
+        with fitted:
+            one = SecretField(ONE, title, hint=hint, pattern=pattern, multiline=multiline)
+            page: SecretPage[Any] = SecretPage(title, tuple(fields or (one,)), service, keep_for, check)
         return self.page(page, fallback=fallback, **usual)
 
     def setup(
@@ -120,7 +132,10 @@ class PageAsks:
         """Ask for ordinary fields and for secrets on one page, once: the vault keeps them for the `service`."""
         from handraise.pages import SetupPage
 
-        page = SetupPage(title, Form.of(form), tuple(secrets), service, keep_for, check)
+        require_text("title", title)
+        require_callable("check", check)
+        with fitted:
+            page = SetupPage(title, Form.of(form), tuple(secrets), service, keep_for, check)
         return self.page(page, fallback=fallback, **usual)
 
     def outside(
@@ -139,7 +154,11 @@ class PageAsks:
         """
         from handraise.pages import OutsidePage
 
-        return self.page(OutsidePage(title, url, confirm, webhook_key), fallback=fallback, **usual)
+        require_text("title", title)
+        require_callable("confirm", confirm)
+        with fitted:
+            page = OutsidePage(title, url, confirm, webhook_key)
+        return self.page(page, fallback=fallback, **usual)
 
     def connect(
         self,
@@ -162,10 +181,15 @@ class PageAsks:
         self, page: Page[R], *, fallback: Any = NO_FALLBACK, **usual: Unpack[UsualOnPages]
     ) -> Asking[Answer[R]]:
         """Ask for what a page obtains: any kind of page."""
+        require_known(usual, UsualOnPages)
+        require_text("because", usual.get("because") or "")
+        require_text("if_declined", usual.get("if_declined") or "")
+        require_named("key", usual.get("key"))
+        require_timeout(usual.get("timeout"))
+        require_text("message", page.message)
         reasons = [usual.get("because"), _if_declined(usual.get("if_declined"))]
         why = " ".join(reason for reason in reasons if reason)
         message = f"{page.message}\n\nWhy: {why}" if why else page.message
-        require_known(usual, UsualOnPages)
         manner = Manner(usual.get("key"), usual.get("timeout"), fallback)
         return PageAsking(PageInquiry(page, message, why), manner)
 

@@ -1,0 +1,159 @@
+"""A question takes the arguments that it has, and no other; what is wrong is named where the question is made."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from mcp.server.mcpserver import MCPServer
+from tests.server.peers import Person, accept, connect, text_of
+
+from handraise import Form, Handraise, UrlQuestion, ask
+from handraise.errors import FormError, UsageError
+from handraise.forms import Choice, Text
+from handraise.pages import SecretPage
+from handraise.pages.fields import SecretField
+from handraise.revisions import Revision
+
+NO_UTF8 = os.fsdecode(b"caf\xe9")
+"""A file name as the system has it, which is no text."""
+QUESTIONS: dict[str, Callable[..., Any]] = {
+    "ask": lambda **more: ask("Which?", str, **more),
+    "number": lambda **more: ask.number("How many?", **more),
+    "confirm": lambda **more: ask.confirm("Sure?", **more),
+    "open": lambda **more: ask.open("Look", "https://example.com", **more),
+    "secret": lambda **more: ask.secret("API key", **more),
+}
+every_question = pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
+
+
+@every_question
+def test_an_argument_that_no_question_takes_is_refused_by_name(question: Callable[..., Any]) -> None:
+    with pytest.raises(TypeError, match=r"'integre'.*timeout"):
+        question(integre=True)
+
+
+@every_question
+@pytest.mark.parametrize(
+    "timeout",
+    [0, -1, float("nan"), float("inf"), 10**400, True, "5", dt.timedelta(seconds=5)],
+    ids=lambda timeout: repr(timeout)[:20],
+)
+def test_a_timeout_that_no_clock_can_keep_is_refused(question: Callable[..., Any], timeout: Any) -> None:
+    with pytest.raises(UsageError, match=r"^timeout has to be a number of seconds above 0"):
+        question(timeout=timeout)
+
+
+@every_question
+@pytest.mark.parametrize("key", [5, "", b"k", NO_UTF8], ids=ascii)
+def test_a_key_that_is_no_name_is_refused(question: Callable[..., Any], key: Any) -> None:
+    with pytest.raises(UsageError, match=r"^key"):
+        question(key=key)
+
+
+async def test_what_is_asked_of_the_client_has_the_same_limits() -> None:
+    for asking in (lambda **more: ask.roots(**more), lambda **more: ask.model("Say", max_tokens=9, **more)):
+        with pytest.raises(UsageError, match=r"^timeout"):
+            asking(timeout=0)
+        with pytest.raises(UsageError, match=r"^key"):
+            asking(key=5)
+    with pytest.raises(UsageError, match=r"^timeout"):
+        await ask.require("https://example.com", timeout=-1)
+
+
+@pytest.mark.parametrize(
+    ("argument", "make"),
+    [
+        ("message", lambda text: ask(text, str)),
+        ("message", lambda text: ask.confirm(text)),
+        ("message", lambda text: ask.confirm(text, because="it is late")),
+        ("message", lambda text: ask.open(text, "https://example.com")),
+        ("because", lambda text: ask.confirm("Sure?", because=text)),
+        ("if_declined", lambda text: ask.confirm("Sure?", if_declined=text)),
+        ("because", lambda text: ask.secret("API key", because=text)),
+        ("title", lambda text: ask.secret(text)),
+        ("title", lambda text: ask.setup(text, str)),
+        ("title", lambda text: ask.outside(text, "https://example.com")),
+        ("hint", lambda text: ask.secret("API key", hint=text)),
+        ("url", lambda text: ask.open("Look", text)),
+        ("elicitation_id", lambda text: ask.open("Look", "https://example.com", text)),
+        ("prompt", lambda text: ask.model(text, max_tokens=9)),
+    ],
+)
+@pytest.mark.parametrize("text", [5, NO_UTF8], ids=["a number", "no UTF-8"])
+def test_what_is_no_text_is_refused_by_the_arguments_name(
+    argument: str, make: Callable[[Any], Any], text: Any
+) -> None:
+    says = "has to be text, not 5|text or a list" if text == 5 else r"os\.fsencode"
+    with pytest.raises(UsageError, match=rf"^{argument}:? .*({says})"):
+        make(text)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ask("Sure?", Form.by_hand(Text("x", title=NO_UTF8))),
+        lambda: ask("Sure?", Form.by_hand(Text("x", description=NO_UTF8))),
+        lambda: ask("Sure?", Form.by_hand(Text("x", default=NO_UTF8))),
+        lambda: ask("Sure?", Form.by_hand(Choice("x", {"a": NO_UTF8}))),
+        lambda: ask("Sure?", Form.by_hand(Choice("x", [NO_UTF8]))),
+    ],
+)
+def test_a_form_that_utf8_cannot_carry_says_which_field_and_what_to_do(make: Callable[[], Any]) -> None:
+    with pytest.raises(FormError, match=r"^x: .*os\.fsencode") as refused:
+        make()
+    assert refused.value.field == "x"
+
+
+def test_other_wrong_types_are_refused_by_name_too() -> None:
+    wrong: Any = "x"
+    with pytest.raises(UsageError, match=r"^check has to be a function"):
+        ask.text("Who?", check=wrong)
+    with pytest.raises(UsageError, match=r"^still has to be a function"):
+        ask.confirm("Sure?", still=wrong)
+    with pytest.raises(UsageError, match=r"^max_tokens"):
+        ask.model("Say", max_tokens=-1)
+    with pytest.raises(UsageError, match=r"^prompt has to be text or a list"):
+        ask.model([wrong], max_tokens=9)
+    with pytest.raises(UsageError, match=r"^prompt: This is not a JSON value"):
+        ask.model("Say", max_tokens=9, temperature=float("nan"))
+
+
+@pytest.mark.parametrize(
+    ("link", "says"),
+    [
+        (5, "^link has to be an address"),
+        (UrlQuestion(NO_UTF8, "https://example.com"), "^message: .*fsencode"),
+        (UrlQuestion("Look", "https://example.com", NO_UTF8), "^elicitation_id: .*fsencode"),
+        (SecretPage(NO_UTF8, (SecretField("key", "Key"),), None, None, None), "^message: .*fsencode"),
+    ],
+)
+async def test_what_cannot_be_required_is_refused_by_name(revision: Revision, link: Any, says: str) -> None:
+    server = Handraise().install(MCPServer("required"))
+
+    @server.tool()
+    async def work() -> str:
+        with pytest.raises(UsageError) as refused:
+            await ask.require(link)
+        return str(refused.value.args[0])
+
+    async with connect(server, revision, Person()) as client:
+        assert re.search(says, text_of(await client.call_tool("work")))
+
+
+async def test_a_reason_that_utf8_cannot_carry_does_not_end_the_server(revision: Revision) -> None:
+    server = Handraise().install(MCPServer("reasons"))
+
+    @server.tool()
+    async def work() -> str:
+        taken = ask.text("Name?", check=lambda name: f"{NO_UTF8} exists." if name == "a" else None)
+        return (await taken).or_stop()
+
+    person = Person(accept(answer="a"), accept(answer="b"))
+    async with connect(server, revision, person) as client:
+        assert text_of(await client.call_tool("work")) == "b"
+    assert person.messages[1].endswith("- caf? exists.")
