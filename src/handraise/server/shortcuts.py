@@ -55,16 +55,42 @@ def _offered(options: Iterable[Any]) -> tuple[list[Option], dict[str, Any]]:
     """
     if isinstance(options, type) and issubclass(options, Enum):
         titled: list[tuple[Any, str]] = [(m, m.name.replace("_", " ").capitalize()) for m in options]
-        names = [str(member.value) for member in options]
-    elif isinstance(options, Mapping):
-        titled = [(value, str(title)) for value, title in options.items()]
-        names = [value if isinstance(value, str) else str(at) for at, (value, _) in enumerate(titled, 1)]
+        names = _names([member.value for member in options], str)
+    elif isinstance(options, str | bytes) or not isinstance(options, Iterable):
+        raise FormError(
+            f"these are a list of values, a mapping from value to title or an Enum, not {options!r}",
+            field="options",
+        )
     else:
-        titled = [(value, str(value)) for value in options]
-        names = [value if isinstance(value, str) else str(at) for at, (value, _) in enumerate(titled, 1)]
+        titles = options.values() if isinstance(options, Mapping) else None
+        values = list(options)
+        titled = list(zip(values, map(_text, values if titles is None else titles), strict=True))
+        names = _names(values, None)
     if not titled:
         raise FormError("there is nothing to choose from", field=ANSWER)
     offered = [
         Option(name, None if title == name else title) for name, (_, title) in zip(names, titled, strict=True)
     ]
     return offered, {name: value for name, (value, _) in zip(names, titled, strict=True)}
+
+
+def _names(values: list[Any], spell: Callable[[Any], str] | None) -> list[str]:
+    """What is sent for each value: a text itself, and anything else as it is spelled, or by its place in the list.
+
+    It may look like a text among the values; more of the same tells them apart.
+    """
+    taken = {_text(value) for value in values if isinstance(value, str)}
+    names = []
+    for at, value in enumerate(values, 1):
+        name = _text(value) if isinstance(value, str) else str(at) if spell is None else spell(value)
+        if not isinstance(value, str):
+            while name in taken:
+                name = f"#{name}"
+            taken.add(name)
+        names.append(name)
+    return names
+
+
+def _text(value: object) -> str:
+    """A text as it is, also where it is the member of an Enum; anything else as it is shown."""
+    return str.__str__(value) if isinstance(value, str) else str(value)
