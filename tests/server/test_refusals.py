@@ -17,6 +17,10 @@ USAGE = {
     "no UTF-8": "os.fsencode",
     "no key": "key has to be text, not 5",
     "no time": "timeout has to be a number",
+    "no await": "`await` is missing",
+    "no await of one on its way": "`await` is missing",
+    "one key twice": "a and b have the same key 'k'",
+    "sync": "in an `async def` write `await`",
 }
 FORM = {
     "no options": "answer: there is nothing to choose from",

@@ -10,7 +10,7 @@ import anyio.from_thread
 import anyio.to_thread
 from mcp.server.session import ServerSession
 
-from handraise.errors import DefinitionError, TooManyQuestions
+from handraise.errors import DefinitionError, TooManyQuestions, UsageError
 from handraise.forms import Form, Integer, Number, Text
 from handraise.policy.secrets import require_no_secrets
 from handraise.questions import Accepted, Cancelled, Declined, Fallback, FormQuestion, Person, UrlQuestion
@@ -24,7 +24,7 @@ from handraise.server.arguments import (
     require_text,
     require_timeout,
 )
-from handraise.server.asking import NO_FALLBACK, Asking, Manner
+from handraise.server.asking import NO_FALLBACK, Asking, Manner, give_up, require_distinct
 from handraise.server.calls import current_call
 from handraise.server.inquiries import (
     FormInquiry,
@@ -270,12 +270,26 @@ class Ask(PageAsks):
 
     async def all(self, **askings: Asking[Any]) -> dict[str, Any]:
         """Ask several things at once: one round on 2026-07-28, one after the other before. The answers by name."""
+        require_distinct(askings)
         answers = await current_call().together([asking.named(name) for name, asking in askings.items()])
         return dict(zip(askings, answers, strict=True))
 
     def sync(self, asking: Awaitable[T]) -> T:
         """Ask from a plain `def` tool: `answer = ask.sync(ask.confirm("Delete it?"))`."""
-        return anyio.from_thread.run(_with_a_thread_more, asking)
+        began = False
+
+        async def begin() -> T:
+            nonlocal began
+            began = True
+            return await _with_a_thread_more(asking)
+
+        try:
+            return anyio.from_thread.run(begin)
+        except RuntimeError:
+            if began:
+                raise
+            give_up(asking)
+            raise fitting(UsageError(_NO_WORKER)) from None
 
     def person(self) -> Person:
         """Who will answer: to hand to `complete` later, or to keep things apart."""
@@ -283,6 +297,11 @@ class Ask(PageAsks):
 
 
 ask: Ask = Ask()
+
+_NO_WORKER = (
+    "ask.sync waits in the worker thread of a plain `def` tool, and this is none: in an `async def` write `await` "
+    "instead, as in `answer = await ask.confirm(...)`"
+)
 
 
 def _required(link: Page[Any] | UrlQuestion | str) -> UrlInquiry | PageInquiry[Any]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Coroutine, Generator
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import Coroutine, Generator, Mapping
+from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from mcp.server.session import ServerSession
 
-from handraise.errors import Failed, HandraiseError, NotSupported, UnusableAnswer, WireError
+from handraise.errors import Failed, HandraiseError, NotSupported, UnusableAnswer, UsageError, WireError
+from handraise.forms.fits import NO_UNICODE, is_unicode
 from handraise.questions import Fallback
 from handraise.server.calls import CURRENT, Call, current_call
 from handraise.server.clocks import innermost_scope, start_clocks, stop_clocks
 from handraise.server.inquiries import Inquiry, Unusable
 from handraise.server.legacy import SessionCall
+from handraise.server.refusals import fitting
 
 R = TypeVar("R")
 
@@ -59,6 +61,16 @@ class Asking(Generic[R]):
         if not self._used:
             warnings.warn("a question was made and never asked: await it", RuntimeWarning, stacklevel=2)
 
+    def __bool__(self) -> NoReturn:
+        """A question is no answer: without this, `if ask.confirm("Delete it?")` would delete it."""
+        self._used = True
+        raise fitting(UsageError(_NO_AWAIT))
+
+    @property
+    def key(self) -> str | None:
+        """The name that its author chose for the wire."""
+        return self._manner.key
+
     def prepare(self) -> Prepared[R]:
         """Send the question without waiting; wait for the answer later by awaiting what this gives."""
         return Prepared(self)
@@ -92,9 +104,51 @@ class Prepared(Generic[R]):
     def __await__(self) -> Generator[Any, None, R]:
         return self._task.__await__()
 
+    def __bool__(self) -> NoReturn:
+        """No answer either."""
+        self.withdraw()
+        raise fitting(UsageError(_NO_AWAIT))
+
     def withdraw(self) -> None:
         """Stop asking."""
         self._task.cancel()
+
+
+_NO_AWAIT = (
+    "a question is neither true nor false: `await` is missing, as in `answer = await ask.confirm(...)`"
+)
+
+
+def require_distinct(askings: Mapping[str, object]) -> None:
+    """Refuse, before anybody is asked, what is no question, and two whose answers would come under one key."""
+    wrong = _wrong_among(askings)
+    if wrong is not None:
+        for asking in askings.values():
+            give_up(asking)
+        raise fitting(UsageError(wrong))
+
+
+def _wrong_among(askings: Mapping[str, object]) -> str | None:
+    names: dict[str, str] = {}
+    for name, asking in askings.items():
+        if not isinstance(asking, Asking):
+            return (
+                f"{name} has to be a question that is not awaited, as in {name}=ask.text(...), not {asking!r}"
+            )
+        key = asking.key or name
+        if not is_unicode(key):
+            return f"the key {key!r}: {NO_UNICODE}"
+        if (other := names.setdefault(key, name)) != name:
+            return f"{other} and {name} have the same key {key!r}; give each one of its own"
+    return None
+
+
+def give_up(asking: object) -> None:
+    """Nobody will ask it, and that is told already: it need not warn about it."""
+    if isinstance(asking, Asking):
+        asking.use()
+    elif isinstance(asking, Coroutine):
+        asking.close()
 
 
 async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | None = None) -> Any:
