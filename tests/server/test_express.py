@@ -1,16 +1,20 @@
-"""The short way of a request to the client is taken only where nobody would miss what the long one does."""
+"""The short way of a request to the client is taken only where nobody would miss what the long one does, and a
+question that is asked twice at the same time is one on either."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
+import anyio
 import pytest
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from opentelemetry import trace
 from tests.server.peers import Person, accept, connect, text_of
+from tests.server.wired import Wire, wired
 
 from handraise import Handraise, ask
 from handraise.revisions import Revision
@@ -64,3 +68,104 @@ async def test_a_question_in_a_call_that_is_traced_is_a_span(
     async with connect(server, revision, Person(accept(value="Ada"))) as client:
         assert text_of(await client.call_tool("greet")) == "Hello, Ada"
     assert sent_to_the_client(long_way) == long
+
+
+@pytest.fixture(params=["short", "long"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> trace.Span:
+    """The span to ask in, so that a question goes by the short way or by the SDK's own."""
+    if request.param == "short":
+        return trace.INVALID_SPAN
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", trace.NoOpTracerProvider())
+    return Recording(trace.INVALID_SPAN_CONTEXT)
+
+
+class Twice:
+    """A server whose tool is called twice under the same id: the first or the second dispatch asks, the other joins."""
+
+    def __init__(self, way: trace.Span, *, asks: int = 1) -> None:
+        self.server = Handraise().install(MCPServer("twice"))
+        self.limits: dict[str, anyio.CancelScope] = {}
+        """The author's own limits, of the one that asks and of the one that joins."""
+        self.ended: dict[str, str] = {}
+        self._way = way
+        self._asks = asks
+        self._asked = asyncio.Event()
+        self.server.tool()(self.work)
+
+    async def work(self) -> str:
+        """Ask, within a limit of the author's."""
+        role = "asks" if len(self.limits) + 1 == self._asks else "joins"
+        with anyio.CancelScope() as limit, trace.use_span(self._way):
+            self.limits[role] = limit
+            if role == "joins":
+                await self._asked.wait()
+            try:
+                asyncio.get_running_loop().call_soon(self._asked.set)
+                answer = await ask.text("Go?")
+            except BaseException as error:
+                self.ended[role] = type(error).__name__
+                raise
+            self.ended[role] = answer.or_stop()
+            return self.ended[role]
+        return "the author's own limit"
+
+    async def called(self, wire: Wire) -> dict[str, Any]:
+        """Call it twice; the question, when both wait for its answer."""
+        for _ in range(2):
+            await wire.call("same", "work")
+        question = await wire.question()
+        await anyio.wait_all_tasks_blocked()
+        assert len(self.limits) == 2
+        return question
+
+
+async def require_taken_back(wire: Wire, question: dict[str, Any]) -> None:
+    notice = await wire.receive()
+    assert notice["method"] == "notifications/cancelled"
+    assert notice["params"]["requestId"] == question["id"]
+
+
+@pytest.mark.parametrize("revision", LEGACY, ids=str)
+async def test_the_question_of_a_dispatch_that_gives_up_is_withdrawn_for_its_duplicate(
+    revision: Revision, way: trace.Span
+) -> None:
+    twice = Twice(way)
+    async with wired(twice.server, revision) as wire:
+        question = await twice.called(wire)
+        twice.limits["asks"].cancel()
+        await require_taken_back(wire, question)
+        limited, withdrawn = sorted(await wire.texts(2), reverse=True)
+        assert limited == "the author's own limit"
+        assert "withdrawn before anyone answered" in withdrawn
+        assert twice.ended == {"asks": "CancelledError", "joins": "Withdrawn"}
+        await wire.require_open()
+
+
+@pytest.mark.parametrize("revision", LEGACY, ids=str)
+async def test_a_duplicate_that_gives_up_leaves_the_question_to_the_dispatch_that_asked(
+    revision: Revision, way: trace.Span
+) -> None:
+    twice = Twice(way)
+    async with wired(twice.server, revision) as wire:
+        question = await twice.called(wire)
+        twice.limits["joins"].cancel()
+        assert await wire.texts() == ["the author's own limit"]
+        await wire.answer(question, answer="yes")
+        assert await wire.texts() == ["yes"]
+        assert twice.ended == {"asks": "yes", "joins": "CancelledError"}
+
+
+@pytest.mark.parametrize("asks", [1, 2], ids=["the first asks", "the second asks"])
+@pytest.mark.parametrize("revision", LEGACY, ids=str)
+async def test_a_client_that_cancels_a_call_which_was_dispatched_twice_has_its_question_taken_back(
+    revision: Revision, way: trace.Span, asks: int
+) -> None:
+    twice = Twice(way, asks=asks)
+    async with wired(twice.server, revision) as wire:
+        question = await twice.called(wire)
+        await wire.send(method="notifications/cancelled", params={"requestId": "same"})
+        await require_taken_back(wire, question)
+        assert "withdrawn before anyone answered" in (await wire.texts())[0]
+        assert sorted(twice.ended.values()) == ["CancelledError", "Withdrawn"]
+        await wire.answer(question, answer="too late")
+        await wire.require_open()

@@ -306,6 +306,7 @@ def test_the_private_names_of_the_sdk_that_we_touch_are_where_we_expect_them() -
         "self._running",
         "async def _write(",
         "async def _cancel_outbound(",
+        "def _resolve_pending(",
         "self._write_stream",
     ):
         assert name in dispatcher

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -16,12 +14,11 @@ import pytest
 from fastmcp import FastMCP
 from fastmcp.dependencies import Depends
 from mcp.server.auth.middleware.auth_context import get_access_token
-from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
-from mcp.shared.message import SessionMessage
 from opentelemetry import trace
 from tests.server.peers import Person, accept, connect, text_of
 from tests.server.rounds import accepted, by_hand, sign_in
+from tests.server.wired import wired
 from tests.waiting import until
 
 from handraise import Handraise, ask
@@ -228,46 +225,6 @@ async def test_injected_parameters_of_fastmcp_stay_what_they_were(revision: Revi
     assert made == [1]
 
 
-class Wire:
-    """A legacy client that writes its own messages, ids included."""
-
-    def __init__(self, send: Any, receive: Any) -> None:
-        self.send_stream, self.receive_stream = send, receive
-
-    async def send(self, **message: Any) -> None:
-        parsed = types.jsonrpc_message_adapter.validate_python({"jsonrpc": "2.0", **message})
-        await self.send_stream.send(SessionMessage(parsed))
-
-    async def receive(self) -> dict[str, Any]:
-        with anyio.fail_after(30):
-            got = await self.receive_stream.receive()
-        dumped: dict[str, Any] = got.message.model_dump(by_alias=True, exclude_none=True)
-        return dumped
-
-    async def initialize(self, revision: Revision) -> None:
-        params = {
-            "protocolVersion": str(revision),
-            "capabilities": {"elicitation": {}},
-            "clientInfo": {"name": "wire", "version": "1"},
-        }
-        await self.send(id=0, method="initialize", params=params)
-        assert (await self.receive())["result"]["protocolVersion"] == revision
-        await self.send(method="notifications/initialized")
-
-
-@asynccontextmanager
-async def wired(server: MCPServer, revision: Revision) -> AsyncIterator[Wire]:
-    low: Server[Any] = server._lowlevel_server
-    to_server, from_client = anyio.create_memory_object_stream[Any](10)
-    to_client, from_server = anyio.create_memory_object_stream[Any](10)
-    async with to_server, from_client, to_client, from_server, anyio.create_task_group() as tasks:
-        tasks.start_soon(low.run, from_client, to_client, low.create_initialization_options())
-        wire = Wire(to_server, from_server)
-        await wire.initialize(revision)
-        yield wire
-        tasks.cancel_scope.cancel()
-
-
 @pytest.mark.shows("X4")
 @pytest.mark.parametrize("revision", [Revision.JUNE_2025, Revision.NOVEMBER_2025], ids=str)
 async def test_a_call_that_is_dispatched_twice_asks_once(revision: Revision) -> None:
@@ -279,16 +236,12 @@ async def test_a_call_that_is_dispatched_twice_asks_once(revision: Revision) -> 
 
     async with wired(server, revision) as wire:
         for _ in range(2):
-            await wire.send(id="same", method="tools/call", params={"name": "work", "arguments": {}})
-        question = await wire.receive()
-        assert question["method"] == "elicitation/create"
-        answer = {"action": "accept", "content": {"answer": "once"}}
-        await wire.send(id=question["id"], result=answer)
-        results = [await wire.receive(), await wire.receive()]
-        assert [r["id"] for r in results] == ["same", "same"]
-        assert [r["result"]["content"][0]["text"] for r in results] == ["once", "once"]
-        await wire.send(id="deliberate", method="tools/call", params={"name": "work", "arguments": {}})
-        assert (await wire.receive())["id"] != question["id"]
+            await wire.call("same", "work")
+        question = await wire.question()
+        await wire.answer(question, answer="once")
+        assert await wire.texts(2) == ["once", "once"]
+        await wire.call("deliberate", "work")
+        assert (await wire.question())["id"] != question["id"]
 
 
 @pytest.mark.shows("X4")
@@ -305,11 +258,11 @@ async def test_a_number_and_the_text_that_looks_like_it_are_the_ids_of_two_calls
 
     async with wired(server, revision) as wire:
         for number in (1, "1"):
-            await wire.send(id=number, method="tools/call", params={"name": "work", "arguments": {}})
-        questions = [await wire.receive(), await wire.receive()]
+            await wire.call(number, "work")
+        questions = [await wire.question(), await wire.question()]
         assert questions[0]["id"] != questions[1]["id"]
         for told, question in zip(("first", "second"), questions, strict=True):
-            await wire.send(id=question["id"], result={"action": "accept", "content": {"answer": told}})
+            await wire.answer(question, answer=told)
         results = [await wire.receive(), await wire.receive()]
         told_to = {result["id"]: result["result"]["content"][0]["text"] for result in results}
         assert told_to == {1: "first", "1": "second"}

@@ -6,8 +6,8 @@ dispatcher that we know and nobody traces, the request is handed to whoever writ
 Anywhere else the SDK's own way is taken. One frame: each is one more to be resumed when the answer comes.
 
 Private names: `_JSONRPCDispatchContext._dispatcher`, `._request_id`; `JSONRPCDispatcher._pending`, `._write`,
-`._write_stream`, `._cancel_outbound`, `._running`; `ContextSendStream._inner`; `opentelemetry.trace._TRACER_PROVIDER`.
-A test pins them and says what to do when they move.
+`._write_stream`, `._cancel_outbound`, `._resolve_pending`, `._running`; `ContextSendStream._inner`;
+`opentelemetry.trace._TRACER_PROVIDER`. A test pins them and says what to do when they move.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ async def send_request(
     Raises what it means for the question that there is none.
     """
     under_way: dict[str, Reply] = scratch_of(session).setdefault("handraise", {})
-    if (same := under_way.get(request_id)) is not None:
-        return _result(await asyncio.shield(same), request)
     context = channel.channel if type(channel) is Meter else channel
+    if (same := under_way.get(request_id)) is not None:
+        return _result(await _joined(same, context, request_id), request)
     dispatcher: Any = getattr(context, "_dispatcher", None)
     known = type(context) is _JSONRPCDispatchContext and type(dispatcher) is JSONRPCDispatcher
     loop = asyncio.get_running_loop()
@@ -96,7 +96,9 @@ async def send_request(
         or (trace._TRACER_PROVIDER is not None and trace.get_current_span().is_recording())
     ):
         try:
-            answer.set_result(await _sent_by_the_sdk(channel, request_id, request, timeout))
+            reply = await _sent_by_the_sdk(channel, request_id, request, timeout)
+            if not answer.done():
+                answer.set_result(reply)
         finally:
             answer.cancel()
             del under_way[request_id]
@@ -127,7 +129,26 @@ async def send_request(
 
 _TIMED_OUT = ErrorData(code=REQUEST_TIMEOUT, message="Nobody answered in time")
 _CLOSED = ErrorData(code=CONNECTION_CLOSED, message="Connection closed")
+_GIVEN_UP = ErrorData(code=CONNECTION_CLOSED, message="The question was given up")
 _NO_WAY = ErrorData(code=METHOD_NOT_FOUND, message="There is no way back to the client")
+
+
+async def _joined(same: Reply, context: Any, request_id: str) -> dict[str, Any] | ErrorData:
+    """The reply to a request of another dispatch of this call. When that one ends, nobody waits for it any more.
+
+    A client that cancels the call reaches only the dispatch that came last, which then speaks for all of them.
+    """
+    try:
+        await asyncio.wait((same,))
+    except asyncio.CancelledError:
+        dispatcher = getattr(context, "_dispatcher", None)
+        if type(dispatcher) is JSONRPCDispatcher and context.cancel_requested.is_set() and not same.done():
+            dispatcher._resolve_pending(request_id, _GIVEN_UP)
+            if not same.done():  # it went by the SDK's way, which has a stream of its own
+                same.set_result(_GIVEN_UP)
+            await _withdraw(context, dispatcher, request_id, "caller cancelled")
+        raise
+    return _GIVEN_UP if same.cancelled() else same.result()
 
 
 def _handed_over(stream: Any, message: JSONRPCRequest, metadata: ServerMessageMetadata) -> bool:
@@ -178,7 +199,7 @@ def _meaning(error: ErrorData, request: Wire) -> HandraiseError:
         return NotSupported(_mode_of(request))
     if error is _TIMED_OUT:
         return Expired()
-    if error.code == CONNECTION_CLOSED:
+    if error is _GIVEN_UP or error.code == CONNECTION_CLOSED:
         return Withdrawn()
     return Failed(f"the client answered {error.code}: {error.message}", error_code=error.code)
 
