@@ -12,11 +12,13 @@ import anyio
 import pytest
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp_types import CONNECTION_CLOSED
 from opentelemetry import trace
 from tests.server.peers import Person, accept, connect, text_of
 from tests.server.wired import Wire, wired
+from tests.waiting import until
 
-from handraise import Handraise, ask
+from handraise import Handraise, NoAnswer, ask
 from handraise.revisions import Revision
 
 LEGACY = [Revision.JUNE_2025, Revision.NOVEMBER_2025]
@@ -77,6 +79,67 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> trac
         return trace.INVALID_SPAN
     monkeypatch.setattr(trace, "_TRACER_PROVIDER", trace.NoOpTracerProvider())
     return Recording(trace.INVALID_SPAN_CONTEXT)
+
+
+def make_asking(way: trace.Span) -> tuple[MCPServer, list[str]]:
+    """A server whose tool tells how its question ended, to the client and in a list."""
+    server = Handraise().install(MCPServer("asking"))
+    ended: list[str] = []
+
+    @server.tool()
+    async def work() -> str:
+        with trace.use_span(way):
+            try:
+                ended.append((await ask.text("Go?")).action)
+            except NoAnswer as error:
+                ended.append(type(error).__name__)
+        return ended[-1]
+
+    return server, ended
+
+
+@pytest.mark.parametrize("revision", LEGACY, ids=str)
+async def test_a_client_that_answers_with_the_error_of_a_closed_connection_has_failed(
+    revision: Revision, way: trace.Span
+) -> None:
+    server, _ = make_asking(way)
+    async with wired(server, revision) as wire:
+        for number, message in enumerate(("boom", "Connection closed")):
+            await wire.call(f"call {number}", "work")
+            question = await wire.question()
+            await wire.send(id=question["id"], error={"code": CONNECTION_CLOSED, "message": message})
+            assert await wire.texts() == ["Failed"]
+
+
+@pytest.mark.parametrize("revision", LEGACY, ids=str)
+async def test_the_question_to_a_client_that_hangs_up_is_withdrawn(
+    revision: Revision, way: trace.Span
+) -> None:
+    server, ended = make_asking(way)
+    async with wired(server, revision) as wire:
+        await wire.call("call", "work")
+        await wire.question()
+        await wire.hang_up()
+        await until(lambda: ended == ["Withdrawn"])
+
+
+@pytest.mark.parametrize("revision", LEGACY, ids=str)
+async def test_a_question_that_can_be_written_no_more_is_withdrawn(
+    revision: Revision, way: trace.Span, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, _ = make_asking(way)
+    write = JSONRPCDispatcher._write
+
+    async def writing(self: Any, message: Any, metadata: Any = None) -> None:
+        if getattr(message, "method", "") == "elicitation/create":
+            raise anyio.BrokenResourceError
+        await write(self, message, metadata)
+
+    monkeypatch.setattr(JSONRPCDispatcher, "_write", writing)
+    monkeypatch.setattr("handraise.server.express._handed_over", lambda *_: False)
+    async with wired(server, revision) as wire:
+        await wire.call("call", "work")
+        assert await wire.texts() == ["Withdrawn"]
 
 
 class Twice:

@@ -304,6 +304,8 @@ def test_the_private_names_of_the_sdk_that_we_touch_are_where_we_expect_them() -
     for name in (
         "self._pending",
         "self._running",
+        "self._closed = True",
+        "pending.send.send_nowait(_CLOSED_OUTCOME)",
         "async def _write(",
         "async def _cancel_outbound(",
         "def _resolve_pending(",

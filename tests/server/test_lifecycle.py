@@ -285,7 +285,7 @@ async def test_a_server_that_starts_again_forgets_what_was_over_before(tmp_path:
         (types.METHOD_NOT_FOUND, NotSupported),
         (types.INVALID_PARAMS, NotSupported),
         (types.INTERNAL_ERROR, Failed),
-        (types.CONNECTION_CLOSED, Withdrawn),
+        (types.CONNECTION_CLOSED, Failed),  # the client is there, and says so
         (types.REQUEST_TIMEOUT, Failed),
         (-1, Failed),
     ],

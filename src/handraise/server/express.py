@@ -6,8 +6,8 @@ dispatcher that we know and nobody traces, the request is handed to whoever writ
 Anywhere else the SDK's own way is taken. One frame: each is one more to be resumed when the answer comes.
 
 Private names: `_JSONRPCDispatchContext._dispatcher`, `._request_id`; `JSONRPCDispatcher._pending`, `._write`,
-`._write_stream`, `._cancel_outbound`, `._resolve_pending`, `._running`; `ContextSendStream._inner`;
-`opentelemetry.trace._TRACER_PROVIDER`. A test pins them and says what to do when they move.
+`._write_stream`, `._cancel_outbound`, `._resolve_pending`, `._running`, `._closed`; `_CLOSED_OUTCOME`;
+`ContextSendStream._inner`; `opentelemetry.trace._TRACER_PROVIDER`. A test pins them and says what to do when they move.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import anyio
 from mcp.server.session import ServerSession
 from mcp.shared._context_streams import ContextSendStream
 from mcp.shared.exceptions import MCPError, NoBackChannelError
-from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher, _JSONRPCDispatchContext
+from mcp.shared.jsonrpc_dispatcher import _CLOSED_OUTCOME, JSONRPCDispatcher, _JSONRPCDispatchContext
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp_types import (
     CONNECTION_CLOSED,
@@ -111,7 +111,7 @@ async def send_request(
         if not _handed_over(dispatcher._write_stream, message, metadata):
             await dispatcher._write(message, metadata)
         outcome = await answer
-    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+    except _GONE:
         outcome = _CLOSED  # the client went before the dispatcher noticed
         waiter.send_nowait(outcome)
     except asyncio.CancelledError:
@@ -128,7 +128,9 @@ async def send_request(
 
 
 _TIMED_OUT = ErrorData(code=REQUEST_TIMEOUT, message="Nobody answered in time")
-_CLOSED = ErrorData(code=CONNECTION_CLOSED, message="Connection closed")
+_CLOSED = _CLOSED_OUTCOME
+"""What the dispatcher tells of a connection's end. A client that answers with the same code is there, and answers."""
+_GONE = anyio.BrokenResourceError, anyio.ClosedResourceError
 _GIVEN_UP = ErrorData(code=CONNECTION_CLOSED, message="The question was given up")
 _NO_WAY = ErrorData(code=METHOD_NOT_FOUND, message="There is no way back to the client")
 
@@ -176,9 +178,18 @@ async def _sent_by_the_sdk(
     except NoBackChannelError:
         return _NO_WAY
     except MCPError as error:
-        ours = error.code == REQUEST_TIMEOUT and time.monotonic() >= end
-        return _TIMED_OUT if ours else error.error
+        if error.code == REQUEST_TIMEOUT and time.monotonic() >= end:
+            return _TIMED_OUT
+        return _CLOSED if error.code == CONNECTION_CLOSED and _is_closed(channel, error) else error.error
     return sent
+
+
+def _is_closed(channel: Any, error: MCPError) -> bool:
+    """Whether an error that the SDK raised is about the connection's end, and not what the client answered."""
+    context = channel.channel if type(channel) is Meter else channel
+    return bool(getattr(getattr(context, "_dispatcher", context), "_closed", True)) or isinstance(
+        error.__context__, _GONE
+    )
 
 
 async def _withdraw(context: Any, dispatcher: Any, request_id: str, reason: str) -> None:
@@ -199,7 +210,7 @@ def _meaning(error: ErrorData, request: Wire) -> HandraiseError:
         return NotSupported(_mode_of(request))
     if error is _TIMED_OUT:
         return Expired()
-    if error is _GIVEN_UP or error.code == CONNECTION_CLOSED:
+    if error is _GIVEN_UP or error is _CLOSED:
         return Withdrawn()
     return Failed(f"the client answered {error.code}: {error.message}", error_code=error.code)
 
