@@ -120,7 +120,7 @@ async def test_a_server_that_stopped_and_started_again_goes_on(path: Path, effec
 async def test_the_same_request_at_two_processes_asks_the_same_question_wherever_the_keys_are(
     path: Path, effects: Effects, keys_in: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keys, options = ["k" * 64], {}
+    keys, options = ["k" * 64], dict[str, Any]()
     if keys_in == "variable":
         monkeypatch.setenv("HANDRAISE_STORE_KEYS", keys[0])
     elif keys_in == "argument":

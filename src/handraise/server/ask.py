@@ -388,9 +388,10 @@ def _messages(prompt: str | Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
     """A prompt as the protocol's list of messages."""
     if isinstance(prompt, str):
         return [{"role": "user", "content": {"type": "text", "text": prompt}}]
-    if not isinstance(prompt, Sequence) or not all(isinstance(message, Mapping) for message in prompt):
-        refuse("prompt", "text or a list of messages, each a mapping with a role and content", prompt)
-    return [dict(message) for message in prompt]
+    given: object = prompt
+    if not isinstance(given, Sequence) or not all(isinstance(message, Mapping) for message in given):
+        refuse("prompt", "text or a list of messages, each a mapping with a role and content", given)
+    return [dict(message) for message in given]
 
 
 async def _with_a_thread_more(asking: Awaitable[T]) -> T:
