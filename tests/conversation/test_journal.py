@@ -50,11 +50,21 @@ def test_questions_of_the_same_breath_get_their_own_answers_whatever_the_order_t
     assert [recalled(journal, key) for key in "abc"] == ["answer to a", "answer to b", "answer to c"]
 
 
+@pytest.mark.shows("C5", "C6")
+def test_a_question_of_the_same_breath_keeps_its_answer_when_another_has_none() -> None:
+    journal = Journal([answer("b")])
+    assert recalled(journal, "a") is None
+    assert recalled(journal, "b") == "answer to b"
+    journal.end_replay()
+    assert journal.entries == [answer("b")]
+
+
 @pytest.mark.shows("C4")
 def test_a_question_in_other_words_is_asked_and_so_is_everything_after_it() -> None:
     journal = Journal([answer("a"), answer("b"), answer("c")])
     assert recalled(journal, "a") == "answer to a"
     assert recalled(journal, "b", pin="other words") is None
+    journal.end_replay()
     assert recalled(journal, "c") is None
     assert recalled(journal, "b") is None
 
@@ -63,6 +73,7 @@ def test_a_question_in_other_words_is_asked_and_so_is_everything_after_it() -> N
 def test_a_question_that_was_not_asked_before_is_asked_and_so_is_everything_after_it() -> None:
     journal = Journal([answer("a"), answer("b")])
     assert recalled(journal, "new") is None
+    journal.end_replay()
     assert recalled(journal, "a") is None
     assert recalled(journal, "b") is None
 
@@ -76,6 +87,7 @@ def test_what_is_asked_again_replaces_what_was_forgotten() -> None:
     journal = Journal([answer("a"), answer("b", "old"), Entry("once", "step", "", 1)])
     recalled(journal, "a")
     assert recalled(journal, "b", pin="new words") is None
+    journal.end_replay()
     journal.answered("b", "new words", "new")
     assert journal.entries == [answer("a"), Entry("once", "step", "", 1), answer("b", "new", "new words")]
 

@@ -54,6 +54,18 @@ async def test_bodies_that_are_let_go_at_each_question_are_replayed(store: Store
     await until(lambda: parking.is_empty)
 
 
+@pytest.mark.shows("C5", "C6")
+async def test_a_replayed_body_keeps_what_was_answered_of_a_round_and_asks_for_the_rest(store: Store) -> None:
+    async def body(conversation: Conversation) -> Any:
+        return await asyncio.gather(*(ask(conversation, key) for key in "abc"))
+
+    parking = Parking(body, store, replayable=True, forget_bodies=True)
+    first = await within(parking.call())
+    second = await within(parking.retry(first, {"c": 3, "b": 2}))
+    assert list(second["inputRequests"]) == ["a"]
+    assert await within(parking.retry(second, {"a": 1})) == [1, 2, 3]
+
+
 @pytest.mark.shows("C3", "C6")
 async def test_eight_identical_retries_at_once_replay_a_body_once(store: Store, log: Log) -> None:
     runs: list[int] = []

@@ -235,6 +235,8 @@ class Conversation:
     async def _end_round(self, questions: dict[str, Json]) -> None:
         lot, before = self._lot, self.current
         lot.require_room()
+        if self.journal is not None:
+            self.journal.end_replay()
         after = Round(before.number + 1, TOKEN_PREFIX + os.urandom(16).hex(), questions)
         self.id = self.id or after.token[:16]
         assert self.body is not None

@@ -12,8 +12,8 @@ class Journal:
     """The steps of one conversation.
 
     While a body replays, each answer is handed out once, and only to the question it was given to. The first
-    question that differs ends the replay: it and everything after it is asked. (Sibling questions may have
-    been answered in another order than they are asked in.) `once` results are found by their key.
+    round that is sent ends the replay: everything after it is asked. (Sibling questions may have been answered in
+    another order than they are asked in, and not all of them.) `once` results are found by their key.
     """
 
     __slots__ = ("_once", "_replay", "entries")
@@ -29,7 +29,6 @@ class Journal:
             if entry.key == key and entry.pin == pin:
                 del self._replay[at]
                 return entry._replace(value=deepcopy(entry.value))  # the body may change what it is given
-        self._forget_answers()
         return None
 
     def remembers(self, key: str, pin: str) -> bool:
@@ -61,7 +60,10 @@ class Journal:
         self.entries.append(entry)
         return entry
 
-    def _forget_answers(self) -> None:
+    def end_replay(self) -> None:
+        """Forget the answers that nobody asked for before a round went out: what comes after it may be about others."""
+        if not self._replay:
+            return
         stale = set(map(id, self._replay))
         self.entries = [e for e in self.entries if id(e) not in stale]
         self._replay.clear()
