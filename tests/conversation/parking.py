@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from handraise.conversation import Binding, Body, Conversation, Lot, RoundRecord, Store, Terms
 from handraise.conversation.digest import Written
 from handraise.conversation.journal import Journal
-from handraise.errors import Expired, NotReplayable, StoreError, Withdrawn
+from handraise.errors import Expired, StoreError, Withdrawn
 from handraise.stores import MemoryStore
 
 T = TypeVar("T")
@@ -148,10 +148,12 @@ class Parking:
         """Whether nothing of any conversation is left in the lot."""
         return not self.lot.live and not self.lot.bodies and not self.lot._chores
 
+    def may_replay(self, record: RoundRecord) -> bool:
+        """Whether the tool may run again."""
+        return self._replayable and record.handler is not None
+
     def replay(self, record: RoundRecord) -> Conversation:
         """Run the tool again."""
-        if not self._replayable or record.handler is None:
-            raise NotReplayable
         run = Run(self.lot, record.binding)
         run.conversation.handler, run.conversation.journal = record.handler, Journal(record.journal)
         run.begin(self._work(run), contextvars.copy_context())
@@ -171,6 +173,9 @@ class Again:
 
     def rebind(self, conversation: Conversation) -> None:
         self._parking.rebound += 1
+
+    async def may_replay(self, record: RoundRecord) -> bool:
+        return self._parking.may_replay(record)
 
     def replay(self, record: RoundRecord) -> Conversation:
         return self._parking.replay(record)

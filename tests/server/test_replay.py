@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -12,10 +13,12 @@ from typing import Any, Literal, TypedDict
 import anyio
 import mcp_types as types
 import pytest
+from fastmcp import Context as FastContext
 from fastmcp import FastMCP
+from fastmcp.tools import Tool
 from mcp import Client
 from mcp.server.lowlevel import Server
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
 from mcp.shared.exceptions import MCPError
 from tests.server.rounds import Rounds, accepted, by_hand, sign_in
 from tests.server.shop import Effects, make_shop
@@ -24,7 +27,6 @@ from tests.waiting import until
 from handraise import Accepted, Handraise, SqliteStore, ask, once, replayable
 from handraise.conversation import Lot
 from handraise.errors import UsageError
-from handraise.server import replay
 from handraise.server.runtime import RUNTIMES
 
 ADA = {"customer": "Ada"}
@@ -345,47 +347,184 @@ async def test_a_server_that_stops_withdraws_what_may_not_run_again(path: Path, 
     assert effects() == ["run"]
 
 
+def serving(path: Path, handler: Callable[..., Any], **options: Any) -> MCPServer:
+    """A server whose tool `work` is this function."""
+    server = MCPServer("deployed")
+    Handraise(store=path, **options).install(server)
+    server.tool(name="work")(handler)
+    return server
+
+
+async def answer(rounds: Rounds, before: dict[str, Any], **content: Any) -> dict[str, Any]:
+    """Answer every question of a round of the tool `work` alike."""
+    return await rounds.call("work", {}, state=before["requestState"], responses=accepted(before, **content))
+
+
 @pytest.mark.shows("C6")
-async def test_a_handler_that_is_no_longer_declared_replayable_is_not_run(
-    path: Path, effects: Effects, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("still_replayable", [True, False])
+async def test_a_tool_that_is_now_another_handler_is_not_run_for_the_old_one(
+    path: Path, still_replayable: bool
 ) -> None:
+    ran: list[str] = []
+
+    @replayable
+    async def old() -> str:
+        return (await ask.text("Sure?")).or_stop()
+
+    async def new() -> str:
+        ran.append("new")
+        return (await ask.text("Sure?")).or_stop()
+
+    async with by_hand(serving(path, old)) as rounds:
+        first = await rounds.call("work", {})
+    async with by_hand(serving(path, replayable(new) if still_replayable else new)) as rounds:
+        with pytest.raises(MCPError, match="may not run again by itself"):
+            await answer(rounds, first, answer="yes")
+    assert ran == []
+
+
+@pytest.mark.shows("C6")
+async def test_a_tool_that_is_gone_is_not_run(path: Path, effects: Effects) -> None:
     async with by_hand(make_shop(path, effects)) as rounds:
         first = await rounds.call("order", ADA)
-    monkeypatch.setattr(replay, "_DECLARED", set())
-    async with by_hand(make_shop(path, effects)) as rounds:
-        monkeypatch.setattr(replay, "_DECLARED", set())
+    server = make_shop(path, effects)
+    server.remove_tool("order")
+    async with by_hand(server) as rounds:
         with pytest.raises(MCPError, match="may not run again by itself"):
             await go_on(rounds, "order", first, answer="tea")
     assert effects() == ["run"]
 
 
 @pytest.mark.shows("C6")
-async def test_a_tool_that_is_now_another_handler_is_not_run_for_the_old_one(path: Path) -> None:
+async def test_a_replayable_function_says_nothing_about_a_handler_that_calls_it(path: Path) -> None:
     ran: list[str] = []
 
     @replayable
-    async def old() -> str:
-        return (await ask.text("Old?")).or_stop()
+    async def helper() -> str:
+        return (await ask.text("Sure?")).or_stop()
 
-    @replayable
-    async def new() -> str:
+    async def outer() -> str:
+        ran.append("effect")
+        return await helper() + await helper()
+
+    async with by_hand(serving(path, outer, resume="replay")) as here:
+        second = await answer(here, await here.call("work", {}), answer="1")
+        async with by_hand(serving(path, outer)) as there:
+            with pytest.raises(MCPError, match="may not run again by itself"):
+                await answer(there, second, answer="2")
+        assert ran == ["effect"]
+        second = await answer(here, await here.call("work", {}), answer="1")
+        assert text_of(await answer(here, second, answer="2")) == "12"
+    assert ran == ["effect"] * 2
+
+
+@pytest.mark.shows("C6")
+async def test_the_one_handler_of_a_lowlevel_server_may_be_declared_itself(path: Path) -> None:
+    ran: list[str] = []
+
+    async def old(_ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        ran.append("old")
+        return types.CallToolResult(content=[types.TextContent(type="text", text=await two_questions())])
+
+    async def new(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         ran.append("new")
-        return (await ask.text("Old?")).or_stop()
+        return await old(ctx, params)
 
-    def make(handler: Callable[..., Any]) -> MCPServer:
-        server = MCPServer("deployed")
-        Handraise(store=path).install(server)
-        server.tool(name="work")(handler)
-        return server
+    def make(handler: Any) -> Any:
+        return Handraise(store=path).install(Server("low", on_call_tool=replayable(handler)))
 
-    async with by_hand(make(old)) as rounds:
-        first = await rounds.call("work", {})
-    async with by_hand(make(new)) as rounds:
-        retry = {"state": first["requestState"], "responses": accepted(first, answer="yes")}
-        result = await rounds.call("work", {}, **retry)
-        assert result["isError"]
-        assert "may not run again by itself" in text_of(result)
-    assert ran == []
+    async with by_hand(make(old)) as here, by_hand(make(old)) as there:
+        second = await answer(there, await here.call("work", {}), answer="1")
+        async with by_hand(make(new)) as redeployed:
+            with pytest.raises(MCPError, match="may not run again by itself"):
+                await answer(redeployed, second, answer="2")
+    assert "new" not in ran
+
+
+class Desk:
+    @replayable
+    async def work(self) -> str:
+        return await two_questions()
+
+
+async def two_questions() -> str:
+    first = (await ask.text("First?")).or_stop()
+    return f"{first} {(await ask.text('Second?')).or_stop()}"
+
+
+def decorated(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return await function(*args, **kwargs)
+
+    return wrapper
+
+
+@replayable
+async def plain() -> str:
+    return await two_questions()
+
+
+@replayable
+def gives_an_awaitable() -> Any:
+    return two_questions()
+
+
+@replayable
+async def with_context(ctx: Context) -> str:
+    return await two_questions()
+
+
+@replayable
+async def with_fast_context(ctx: FastContext) -> str:
+    return await two_questions()
+
+
+@pytest.mark.shows("C6")
+@pytest.mark.parametrize(
+    "handler",
+    [decorated(plain), decorated(replayable(decorated(plain))), Desk().work, with_context],
+    ids=["wrapped", "wrapped twice", "method", "context"],
+)
+async def test_a_handler_is_replayable_however_it_is_made(path: Path, handler: Callable[..., Any]) -> None:
+    async with by_hand(serving(path, handler)) as here, by_hand(serving(path, handler)) as there:
+        second = await answer(there, await here.call("work", {}), answer="1")
+        assert text_of(await answer(here, second, answer="2")) == "1 2"
+
+
+def _fast(path: Path, handler: Callable[..., Any], how: str) -> Any:
+    """A FastMCP server with one tool, prompt and template."""
+    inner: FastMCP[Any] = FastMCP("inner")
+    inner.tool(handler, name="work")
+    inner.prompt(handler, name="work")
+    if how == "transformed":
+        made = Tool.from_tool(Tool.from_function(handler, name="work"), name="work")
+        inner = FastMCP("transformed", tools=[made])
+        inner.prompt(handler, name="work")
+    if how == "mounted":
+        outer: FastMCP[Any] = FastMCP("outer")
+        outer.mount(inner, namespace="inner")
+        inner = outer
+    return Handraise(store=path).install(inner)._mcp_server
+
+
+@pytest.mark.shows("C6")
+@pytest.mark.parametrize("method", ["tools/call", "prompts/get"])
+@pytest.mark.parametrize("how", ["plain", "mounted", "transformed"])
+@pytest.mark.parametrize("handler", [plain, with_fast_context, gives_an_awaitable])
+async def test_a_handler_of_fastmcp_is_replayable_however_it_is_made(
+    path: Path, handler: Callable[..., Any], how: str, method: str
+) -> None:
+    name = "inner_work" if how == "mounted" else "work"
+    async with by_hand(_fast(path, handler, how)) as here, by_hand(_fast(path, handler, how)) as there:
+        result = await here.call(name, {}, method=method)
+        for rounds, given in ((there, "1"), (here, "2")):
+            responses = accepted(result, answer=given)
+            result = await rounds.call(
+                name, {}, state=result["requestState"], responses=responses, method=method
+            )
+        assert result["resultType"] == "complete"
+        assert "1 2" in str(result)
 
 
 @pytest.mark.shows("C4", "C6")

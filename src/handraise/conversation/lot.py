@@ -210,14 +210,15 @@ class Lot:
         """Run a body that is gone once more, its answers and `once` steps taken from the journal."""
         token = retry.token
         record = await self._find(token)
+        may = await retry.may_replay(record)
         if (live := self.live.get(token)) is not None:
             return live
-        try:
-            conversation = retry.replay(record)
-        except NotReplayable as error:
+        if not may:
+            error = NotReplayable(f"{record.binding.method} {record.binding.target} may not run again")
             lost, told = Outcome("error", self.describe(error)), retry.tell_lost(record)
             await self.store.settle(token, lost, until=self.expiry(), ends=record.conversation, events=told)
-            raise
+            raise error
+        conversation = retry.replay(record)
         conversation.id, conversation.seed = record.conversation, record.seed
         conversation.current = Round(record.number, token)
         self.live[token] = conversation, conversation.current

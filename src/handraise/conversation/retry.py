@@ -26,8 +26,12 @@ class Retry(Protocol):
         """Point the body to this request, before it goes on."""
         ...
 
+    async def may_replay(self, record: RoundRecord) -> bool:
+        """Whether a body that is gone may run once more: what would run is the handler that asked, and declared so."""
+        ...
+
     def replay(self, record: RoundRecord) -> Conversation:
-        """Run a body that is gone once more. Raises `NotReplayable` for one that may not."""
+        """Run a body that is gone, and may, once more."""
         ...
 
     def tell_taken(self, of: Conversation | RoundRecord, answers: Mapping[str, Json]) -> Sequence[Record]:

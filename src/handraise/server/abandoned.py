@@ -14,8 +14,8 @@ from handraise.conversation.store import Store
 from handraise.ledger import Event, Ledger, Server
 from handraise.ledger.ledger import Fate, Signing
 from handraise.ledger.trail import Trail
+from handraise.server.declared import is_declared
 from handraise.server.observing import question_id, stem_of, stem_of_question
-from handraise.server.replay import is_declared
 
 
 class Abandoned:

@@ -16,6 +16,7 @@ from handraise.conversation.journal import Journal
 from handraise.errors import HandraiseError, Mode, NotSupported, TooManyQuestions, UsageError
 from handraise.questions import Person
 from handraise.revisions import Revision
+from handraise.server.declared import serves
 from handraise.server.endings import (
     as_protocol_error,
     as_tool_error,
@@ -182,10 +183,13 @@ class Call:
         self.ending = error
         raise error
 
-    def declare_replayable(self, handler: str) -> None:
-        """The handler may run again from the top."""
-        self.replayable = True
-        self.journal = self.journal or Journal()
+    async def declare_replayable(self, name: str) -> None:
+        """The function of this name may run again from the top. If it is the handler, so may the call."""
+        params = self.ctx.params or {}
+        target = str(params.get("uri" if self.ctx.method == "resources/read" else "name", ""))
+        if not self.replayable and await serves(self.runtime.tools, self.ctx.method, target, name):
+            self.journal = self.journal or Journal()
+            self.replayable = True
 
     @contextmanager
     def step(self, key: str) -> Iterator[None]:

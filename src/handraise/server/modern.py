@@ -136,13 +136,15 @@ class ModernCall(Call, Body):
         finally:
             start_clocks(stopped)
 
-    def declare_replayable(self, handler: str) -> None:
+    async def declare_replayable(self, name: str) -> None:
         if self.replayable:  # a replayable function that another one calls
             return
-        if self._replays not in (None, handler):
-            raise self.raisable(NotReplayable(f"{self._replays} is now {handler}"))
-        self.replayable = True
-        self.conversation.handler = handler
+        await super().declare_replayable(name)
+        if not self.replayable:
+            return
+        if self._replays not in (None, name):  # another tool of a lowlevel server
+            raise self.raisable(NotReplayable(f"{self._replays} is now {name}"))
+        self.conversation.handler = name
         self.journal = self.conversation.journal = self.conversation.journal or Journal()
 
     @contextmanager

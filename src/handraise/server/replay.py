@@ -8,49 +8,62 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any, ParamSpec, TypeVar, cast
 
+import anyio
+
 from handraise.errors import UsageError
 from handraise.server.calls import CURRENT, Call, current_call
+from handraise.server.declared import declare, mark
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-_DECLARED: set[str] = set()
-"""The handlers that are declared replayable in the code that runs now."""
 
 
 def replayable(handler: Callable[P, R]) -> Callable[P, R]:
     """Declare that a handler may run again from the top when its suspended body is gone.
 
     Its questions and its `once` steps are then answered from the journal; everything else in it runs again.
-    Put it next to the function, below the server's own decorator.
+    Put it next to the function, below the server's own decorator: it says nothing about a handler that only calls it.
     """
-    name = f"{handler.__module__}:{handler.__qualname__}"
-    _DECLARED.add(name)
-
-    def declare() -> None:
-        if (call := CURRENT.get(None)) is not None:
-            call.declare_replayable(name)
+    name = declare(handler)
 
     if inspect.iscoroutinefunction(handler):
 
         @functools.wraps(handler)
         async def replayable_async(*args: P.args, **kwargs: P.kwargs) -> Any:
-            declare()
+            if (call := CURRENT.get(None)) is not None:
+                await call.declare_replayable(name)
             return await cast("Awaitable[Any]", handler(*args, **kwargs))
 
+        mark(replayable_async, name)
         return cast("Callable[P, R]", replayable_async)
 
     @functools.wraps(handler)
-    def replayable_sync(*args: P.args, **kwargs: P.kwargs) -> R:
-        declare()
-        return handler(*args, **kwargs)
+    def replayable_sync(*args: P.args, **kwargs: P.kwargs) -> Any:
+        call = CURRENT.get(None)
+        if call is None:
+            return handler(*args, **kwargs)
+        if _is_in_worker_thread():
+            anyio.from_thread.run(call.declare_replayable, name)
+            return handler(*args, **kwargs)
+        result = handler(*args, **kwargs)
+        return _declared_first(call, name, result) if inspect.isawaitable(result) else result
 
-    return replayable_sync
+    mark(replayable_sync, name)
+    return cast("Callable[P, R]", replayable_sync)
 
 
-def is_declared(handler: str | None) -> bool:
-    """Whether a handler of this name is replayable in the code that runs now."""
-    return handler in _DECLARED
+def _is_in_worker_thread() -> bool:
+    """Whether a plain function runs where it can ask."""
+    try:
+        anyio.from_thread.check_cancelled()
+    except RuntimeError:
+        return False
+    return True
+
+
+async def _declared_first(call: Call, name: str, result: Awaitable[R]) -> R:
+    await call.declare_replayable(name)
+    return await result
 
 
 async def once(key: str, step: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -10,13 +10,12 @@ from mcp.server.context import CallNext
 from handraise.conversation import Conversation, RoundRecord
 from handraise.conversation.digest import Written
 from handraise.conversation.recorded import Record
-from handraise.errors import NotReplayable
 from handraise.revisions import Revision
 from handraise.server.calls import Context
+from handraise.server.declared import serves
 from handraise.server.modern import ModernCall, binding_of
 from handraise.server.person import principal_of
 from handraise.server.rebind import attach_round, private_copy
-from handraise.server.replay import is_declared
 from handraise.server.writing import write_answers
 from handraise.wire import parse_retry
 
@@ -47,10 +46,14 @@ class ModernRetry:
         for carry in self._runtime.carriers:
             carry(call.context, self._ctx)
 
+    async def may_replay(self, record: RoundRecord) -> bool:
+        """Whether what serves this request is still the handler that asked, and was declared replayable."""
+        if record.handler is None:
+            return False
+        return await serves(self._runtime.tools, record.binding.method, record.binding.target, record.handler)
+
     def replay(self, record: RoundRecord) -> Conversation:
-        """Run a body that is gone once more. Raises `NotReplayable` for one that was not declared so."""
-        if not is_declared(record.handler):
-            raise NotReplayable(f"{record.binding.method} {record.binding.target} may not run again")
+        """Run a body that is gone once more."""
         own = private_copy(self._ctx)
         own.params = {k: v for k, v in (own.params or {}).items() if k not in _RETRYING}
         call = ModernCall(self._runtime, own, Revision.JULY_2026)
