@@ -30,9 +30,10 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher, _JSONRPCDispatchContext
 from opentelemetry import trace
 from tests.server.peers import DECLINE, Person, accept, connect, text_of
+from tests.server.rounds import accepted, by_hand
 
-from handraise import Accepted, Handraise, UrlQuestion, ask
-from handraise.errors import HandraiseError, SetupError
+from handraise import Accepted, Handraise, UrlQuestion, ask, replayable
+from handraise.errors import HandraiseError, SetupError, StoreError
 from handraise.revisions import Revision
 from handraise.server.middleware import AskingMiddleware, OwnBoundary
 from handraise.server.rebind import channel_of, private_copy
@@ -260,10 +261,93 @@ def test_an_older_sdk_is_refused_with_the_version_it_needs(version: str) -> None
         Handraise().install(MCPServer("old"))
 
 
-@pytest.mark.parametrize("options", [{"timeout": -1}, {"hold": float("nan")}, {"keys": [b"x" * 32]}])
-def test_options_that_make_no_sense_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(SetupError):
+NAN, INFINITE = float("nan"), float("inf")
+WRONG: dict[str, list[Any]] = {
+    "timeout": [0, -1, NAN, INFINITE, "5", True],
+    "hold": [0, -1, NAN, INFINITE, None, "x"],
+    "keep_awake": [0, -1, NAN, INFINITE, None, "x"],
+    "retry_window": [0, -1, NAN, INFINITE, None, "60"],
+    "linger": [-1, NAN, INFINITE, None, "x", False],
+    "max_questions": [0, -1, None, "3", 1.5, True],
+    "max_reasks": [-1, None, "3", 1.5, NAN],
+    "max_parked": [0, -5, None, "a", INFINITE],
+    "resume": ["reply", None, 1, []],
+    "store": ["", 5, b"notes.db", "mysql://me:hush@db/x", object()],
+    "public_url": ["", 5, "foo", "http://example.com", b"https://mcp.example.com"],
+    "pages": [5, "pages", {}],
+    "node_url": ["", 5, "foo", "http://10.0.0.5/path"],
+    "ledger": [5, 0, 1, "", b"ledger.db", [], "mysql://me:hush@db/x"],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in WRONG.items() for value in values]
+)
+def test_an_option_that_makes_no_sense_is_refused_by_its_name(
+    name: str, value: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    with pytest.raises(SetupError, match=f"^{name} ") as refused:
+        Handraise(**{name: value})
+    assert "hush" not in str(refused.value)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["store", "ledger"])
+def test_a_directory_is_no_file(name: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {name: tmp_path}
+    with pytest.raises(SetupError, match=rf"^{name} takes the path of a file.* not the directory"):
         Handraise(**options)
+
+
+@pytest.mark.parametrize("keys", [[], ["short"], "k" * 40, b"k" * 40, [64], [None], 64])
+def test_keys_that_are_none_are_refused_where_they_are_given(keys: Any, tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match="key"):
+        Handraise(store=tmp_path / "store.db", keys=keys)
+    assert not list(tmp_path.iterdir())
+
+
+def test_keys_without_a_file_to_seal_are_refused() -> None:
+    with pytest.raises(SetupError, match="keys= seals"):
+        Handraise(keys=[b"x" * 32])
+
+
+def test_every_number_that_makes_sense_is_taken() -> None:
+    Handraise(timeout=1, hold=0.5, max_questions=1, max_reasks=0, max_parked=1, retry_window=1, linger=0)
+
+
+def test_pages_of_a_server_that_was_not_installed_say_what_to_do() -> None:
+    with pytest.raises(SetupError, match=r"install\(server\)"):
+        Handraise().pages_app(MCPServer("plain"))
+
+
+async def test_a_file_that_is_no_store_is_told_when_the_server_starts(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    path.write_bytes(b"no database at all, but long enough to be one" * 50)
+    server = Handraise(store=path).install(MCPServer("broken"))
+    with pytest.raises(StoreError, match=r"store\.db"):
+        async with by_hand(server):
+            raise AssertionError
+
+
+async def test_keys_that_open_nothing_of_what_waits_are_told_when_the_server_starts(tmp_path: Path) -> None:
+    path, old, new = tmp_path / "store.db", "o" * 32, "n" * 32
+
+    def started(*keys: str) -> Any:
+        server = Handraise(store=path, keys=keys).install(MCPServer("sealed"))
+        server.add_tool(replayable(stop))
+        return by_hand(server)
+
+    async with started(old) as rounds:
+        first = await rounds.call("stop", {})
+    with pytest.raises(SetupError, match="not among its keys"):
+        async with started(new):
+            raise AssertionError
+    retry = {"state": first["requestState"], "responses": accepted(first, answer="yes")}
+    async with started(new, old) as rounds:
+        assert (await rounds.call("stop", {}, **retry))["content"][0]["text"] == "yes"
+    async with started(new):
+        pass
 
 
 def test_the_private_names_of_the_sdk_that_we_touch_are_where_we_expect_them() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import math
 import os
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -17,12 +16,13 @@ from mcp.server.request_state import RequestStateBoundary
 
 from handraise.conversation import Store, Terms
 from handraise.errors import SetupError
+from handraise.server.given import require_count, require_one_of, require_seconds, require_store, require_text
 from handraise.server.hosted_at import Hosting, mount_pages, require_public_url
 from handraise.server.middleware import AskingMiddleware, OwnBoundary
 from handraise.server.registered import Registered
 from handraise.server.runtime import RUNTIMES, Options, Runtime
 from handraise.stores import MemoryStore
-from handraise.stores.named import VARIABLE, named_store
+from handraise.stores.named import VARIABLE, named_store, require_place
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -35,6 +35,7 @@ S = TypeVar("S")
 _NEEDED = (2, 3)
 _MEMORY_TIMEOUT = 300.0
 _STORE_TIMEOUT = 3 * 86_400.0
+_PUBLIC = "https://mcp.example.com"
 
 
 class Handraise:
@@ -86,22 +87,28 @@ class Handraise:
             store = named_store(store, keys=keys)
         elif keys is not None:
             raise SetupError("keys= seals the file that store= names; give a path, or keys to your own store")
-        self.store: Store = store if store is not None else MemoryStore()
-        chosen = timeout or (_STORE_TIMEOUT if self.store.durable else _MEMORY_TIMEOUT)
-        for name, value in {"timeout": chosen, "hold": hold, "keep_awake": keep_awake}.items():
-            if not (math.isfinite(value) and value > 0):
-                raise SetupError(f"{name} must be a positive number of seconds, not {value!r}")
-        self._options = Options(chosen, hold, keep_awake, max_questions, max_reasks)
-        self._public_url = None if public_url is None else require_public_url(public_url)
-        self._pages = pages
-        self._node_url = node_url or os.environ.get("HANDRAISE_NODE_URL") or None
-        self._ledger, self._own_ledger = _ledger(ledger, self.store)
-        self._terms = Terms(
-            linger=linger,
-            retry_window=retry_window,
-            max_parked=max_parked,
-            forget_bodies=resume == "replay",
+        self.store: Store = MemoryStore() if store is None else require_store(store)
+        if timeout is None:
+            timeout = _STORE_TIMEOUT if self.store.durable else _MEMORY_TIMEOUT
+        self._options = Options(
+            timeout=require_seconds("timeout", timeout),
+            hold=require_seconds("hold", hold),
+            keep_awake=require_seconds("keep_awake", keep_awake),
+            max_questions=require_count("max_questions", max_questions, least=1),
+            max_reasks=require_count("max_reasks", max_reasks, least=0),
         )
+        self._terms = Terms(
+            linger=require_seconds("linger", linger, zero=True),
+            retry_window=require_seconds("retry_window", retry_window),
+            max_parked=require_count("max_parked", max_parked, least=1),
+            forget_bodies=require_one_of("resume", resume, "park", "replay") == "replay",
+        )
+        self._public_url = None
+        if public_url is not None:
+            self._public_url = require_public_url(require_text("public_url", public_url, _PUBLIC))
+        self._pages = None if pages is None else _require_pages(pages)
+        self._node_url = _node_url(node_url)
+        self._ledger, self._own_ledger = _ledger(ledger, self.store)
 
     def install(self, server: S) -> S:
         """Make `ask` work inside a server's tools, prompts and resource templates; the server itself."""
@@ -147,7 +154,10 @@ class Handraise:
 
         `MCPServer` and FastMCP servers have them in their own applications already.
         """
-        return RUNTIMES[lowlevel_server(server)[0]].pages.app()
+        runtime = RUNTIMES.get(lowlevel_server(server)[0])
+        if runtime is None:
+            raise SetupError("pages_app takes a server on which install(server) was called before")
+        return runtime.pages.app()
 
     def routed(self, app: ASGIApp) -> ASGIApp:
         """A server's HTTP application, as one of several nodes behind a load balancer without sticky routing.
@@ -155,13 +165,13 @@ class Handraise:
         A request for a legacy session of another node is brought there. Nodes share the store and its keys.
         """
         from handraise.server.residents import SharedStore
-        from handraise.server.routing import RoutedApp, require_node_url
+        from handraise.server.routing import RoutedApp
 
         if not isinstance(self.store, SharedStore):
             raise SetupError(
                 "this store keeps no sessions; nodes share an SQLite file or a PostgreSQL database"
             )
-        return RoutedApp(app, self.store, self._node_url and require_node_url(self._node_url))
+        return RoutedApp(app, self.store, self._node_url)
 
 
 def _wrapped(
@@ -200,11 +210,31 @@ def lasting_name(server: object, name: str) -> str:
     return kind if re.fullmatch(rf"{kind}-[0-9a-f]{{4}}", name) else name
 
 
+def _require_pages(given: Pages) -> Pages:
+    from handraise.pages import Pages
+
+    if not isinstance(given, Pages):
+        raise SetupError(f"pages takes handraise.pages.Pages(…), not {given!r}")
+    return given
+
+
+def _node_url(given: str | None) -> str | None:
+    """Where the other nodes reach this one, as it was given or as the environment says it."""
+    url = os.environ.get("HANDRAISE_NODE_URL") or None if given is None else given
+    if url is None:
+        return None
+    from handraise.server.routing import require_node_url
+
+    return require_node_url(require_text("node_url", url, "http://10.0.0.5:8000"))
+
+
 def _ledger(
     wanted: Ledger | str | os.PathLike[str] | bool | None, store: Store
 ) -> tuple[Ledger | None, bool]:
     """The ledger to keep, and whether it has a store of its own, to be let go of with it."""
     named = os.environ.get("HANDRAISE_LEDGER")
+    if isinstance(wanted, str | os.PathLike):
+        require_place(wanted, "ledger")
     if wanted is False or (wanted is None and not named):
         return None, False
     from handraise.ledger import Ledger
@@ -214,6 +244,8 @@ def _ledger(
         return wanted, False
     if isinstance(wanted, str | os.PathLike):
         return Ledger.at(wanted), True
+    if wanted is not True and wanted is not None:
+        raise SetupError(f"ledger takes a path, postgresql://…, a Ledger, True or False, not {wanted!r}")
     if store.durable and not named:
         return Ledger.of(store), False
     return Ledger.at(ledger_place()), True

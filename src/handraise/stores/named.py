@@ -25,6 +25,22 @@ def is_postgres(where: str | os.PathLike[str]) -> bool:
     return isinstance(where, str) and where.startswith(("postgresql://", "postgres://"))
 
 
+def require_place(where: str | os.PathLike[str], what: str) -> None:
+    """Refuse what names neither a file nor a PostgreSQL database. An address is not repeated: it may hold a password."""
+    if is_postgres(where):
+        return
+    scheme, is_address, _ = str(where).partition("://")
+    if not os.fspath(where):
+        found = "nothing"
+    elif is_address:
+        found = f"an address that begins with {scheme}://"
+    elif Path(where).expanduser().is_dir():
+        found = f"the directory {str(where)!r}"
+    else:
+        return
+    raise SetupError(f"{what} takes the path of a file, or postgresql://…, not {found}")
+
+
 def own_store_file(environment: Mapping[str, str]) -> Path:
     """The file in which a gateway keeps what waits when no store is named."""
     return data_directory(environment) / OWN_FILE
@@ -42,6 +58,7 @@ def named_store(
 
     Nodes that share a database share its keys: those given, else those in HANDRAISE_STORE_KEYS, spaces between them.
     """
+    require_place(where, "store")
     chosen = keys if keys is not None else os.environ.get(KEYS_VARIABLE, "").split() or None
     if not is_postgres(where):
         return SqliteStore(Path(where).expanduser(), keys=chosen)

@@ -42,6 +42,10 @@ class Sealer:
         """Secrets for a purpose of their own, one from each key of the ring, in its order."""
         return [hmac.digest(root, purpose.encode(), "sha256") for root in self._roots]
 
+    def knows(self, sealed: bytes) -> bool:
+        """Whether the key of a sealed value is in the ring."""
+        return sealed[:_NAME] in self._ring
+
     def seal(self, plain: bytes, place: str) -> bytes:
         """The sealed bytes, bound to their place."""
         nonce = os.urandom(_NONCE)

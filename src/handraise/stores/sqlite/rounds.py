@@ -127,6 +127,16 @@ def end(db: sqlite3.Connection, conversation: str, until: float) -> None:
     )
 
 
+def are_known(db: sqlite3.Connection, sealer: Sealer, now: float) -> bool:
+    """Whether the newest question that waits was sealed with a key that we have."""
+    newest = db.execute(
+        "SELECT arguments FROM rounds WHERE digest IS NULL AND until IS NULL AND deadline > ?"
+        " ORDER BY rowid DESC LIMIT 1",
+        (now,),
+    ).fetchone()
+    return newest is None or sealer.knows(newest[0])
+
+
 def pending(db: sqlite3.Connection, sealer: Sealer, person: str | None) -> list[RoundRecord]:
     found = db.execute(
         f"SELECT {rows.COLUMNS} FROM rounds"  # noqa: S608

@@ -18,6 +18,7 @@ from handraise.conversation.records import (
     RoundRecord,
     Unfinished,
 )
+from handraise.errors import SetupError
 from handraise.stores.alone import Alone
 from handraise.stores.seal import Sealer, key_beside
 from handraise.stores.sqlite import flows, ledger, rounds, secrets, sessions, tickets
@@ -41,6 +42,14 @@ class SqliteStore(Alone):
         """The gateway's parked calls."""
         self.sessions: sessions.SqliteSessions = sessions.SqliteSessions(self._file)
         """Which node has which legacy session."""
+
+    async def open(self) -> None:
+        """Reach the file, so that one which is none, or keys that open nothing, are told before anything is done."""
+        if not await self._file.read(lambda db, sealer: rounds.are_known(db, sealer, self.now())):
+            raise SetupError(
+                f"questions wait in {self._file.path} that were sealed with a key which is not among its keys; "
+                "give that key behind the new one"
+            )
 
     def signing_secrets(self) -> list[bytes]:
         """What its ledger signs with: a private file of its own beside the store."""
