@@ -287,7 +287,7 @@ class UsageError(HandraiseError):
     """Handraise was called where it cannot work, or with what it cannot take."""
 
     code = "usage"
-    public = "This server tried to ask in a way that cannot work, so nobody was asked."
+    public = "This server asks in a way that cannot work; its author has to mend that."
 
 
 class SetupError(HandraiseError):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Literal, NoReturn, TypeAlias, TypeVar
 
-from handraise.errors import Stopped
+from handraise.errors import HandraiseError, Stopped, UsageError
 from handraise.forms import Form
 
 T = TypeVar("T")
@@ -61,16 +61,30 @@ class Origin:
     claimed_version: str | None = None
 
 
-def _as_it_is(stopped: Stopped) -> Stopped:
-    return stopped
+def _as_it_is(error: HandraiseError) -> HandraiseError:
+    return error
 
 
-fit_to_stop: Callable[[Stopped], Stopped] = _as_it_is
-"""Makes a `Stopped` fit for the framework around the running call; the server part puts its own here."""
+fit_to_call: Callable[[HandraiseError], HandraiseError] = _as_it_is
+"""Makes an error fit for the framework around the running call; the server part puts its own here."""
+
+
+class _Told:
+    """What `ask` gives. It has no truth value: with one, `if await ask.confirm(…)` would go on after a decline."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> NoReturn:
+        raise fit_to_call(
+            UsageError(
+                f"{type(self).__name__} is neither true nor false: match the answer, compare its .action, use "
+                "isinstance(answer, Accepted), or .or_stop() to go on only with what was accepted"
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted(Generic[T_co]):
+class Accepted(_Told, Generic[T_co]):
     """The person answered. The only answer that has `.data`."""
 
     action: ClassVar[Literal["accept"]] = "accept"
@@ -82,7 +96,7 @@ class Accepted(Generic[T_co]):
 
 
 @dataclass(frozen=True, slots=True)
-class Declined:
+class Declined(_Told):
     """The person said no.
 
     `by` tells how: with the decline control, or by answering a confirmation with "no",
@@ -94,11 +108,11 @@ class Declined:
 
     def or_stop(self, message: str | None = None) -> NoReturn:
         """End the call politely, telling the model that the person declined."""
-        raise fit_to_stop(Stopped(message or "The person declined. Nothing was done.", action="decline"))
+        raise fit_to_call(Stopped(message or "The person declined. Nothing was done.", action="decline"))
 
 
 @dataclass(frozen=True, slots=True)
-class Cancelled:
+class Cancelled(_Told):
     """The person dismissed the question without deciding."""
 
     action: ClassVar[Literal["cancel"]] = "cancel"
@@ -106,11 +120,11 @@ class Cancelled:
     def or_stop(self, message: str | None = None) -> NoReturn:
         """End the call politely, telling the model that nothing was decided."""
         sentence = message or "The person dismissed the question. Nothing was done; ask again later."
-        raise fit_to_stop(Stopped(sentence, action="cancel"))
+        raise fit_to_call(Stopped(sentence, action="cancel"))
 
 
 @dataclass(frozen=True, slots=True)
-class Fallback(Generic[T_co]):
+class Fallback(_Told, Generic[T_co]):
     """Nobody could be asked and the author named a value for that case. Never an answer."""
 
     action: ClassVar[Literal["fallback"]] = "fallback"

@@ -6,9 +6,10 @@ import gc
 import warnings
 from typing import Any
 
+import mcp_types as types
 import pytest
 from mcp.server.mcpserver import MCPServer
-from tests.server.peers import Person, accept, connect, text_of
+from tests.server.peers import CANCEL, DECLINE, Person, accept, connect, text_of
 
 from handraise import Handraise, ask
 from handraise.errors import UsageError
@@ -33,6 +34,26 @@ async def test_a_body_that_forgot_to_await_does_nothing(revision: Revision) -> N
 
     async with connect(server, revision, Person()) as client:
         assert (await client.call_tool("delete")).is_error
+    assert not deleted
+
+
+@pytest.mark.parametrize("answer", [DECLINE, CANCEL, accept(confirm=False), accept(confirm=True)])
+async def test_a_body_that_takes_any_answer_for_a_yes_does_nothing(
+    revision: Revision, answer: types.ElicitResult
+) -> None:
+    server = Handraise().install(MCPServer("hasty"))
+    deleted: list[str] = []
+
+    @server.tool()
+    async def delete() -> str:
+        if await ask.confirm("Delete it?"):
+            deleted.append("all")
+        return "done"
+
+    async with connect(server, revision, Person(answer)) as client:
+        result = await client.call_tool("delete")
+    assert result.is_error
+    assert text_of(result) == UsageError.public
     assert not deleted
 
 

@@ -24,4 +24,4 @@ __all__ = [
     "replayable",
 ]
 
-_questions.fit_to_stop = fitting
+_questions.fit_to_call = fitting
