@@ -116,8 +116,8 @@ class Call:
         """Wait for a URL question to be finished in the browser, as long as this revision lets a call wait."""
         raise NotImplementedError
 
-    def announce_when_complete(self, elicitation_id: str, deadline: float) -> None:
-        """Tell the client when a URL question is finished, where the revision has a notice for it."""
+    async def announce_when_complete(self, elicitation_id: str, deadline: float) -> None:
+        """Have the client told when a URL question is finished that no body waits for, where there is a notice."""
 
     @property
     def person(self) -> Person:

@@ -6,13 +6,12 @@ import asyncio
 import secrets
 import time
 import weakref
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 
 from handraise.conversation import Flow, Store
 from handraise.errors import CompletionRefused, StoreError
 from handraise.questions import Person
-
-Notice = Callable[[], Awaitable[None]]
+from handraise.server.notices import Notice, Notices
 
 _POLL = 0.5
 """How often a flow that another process may finish is looked up."""
@@ -24,7 +23,7 @@ class Flows:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._waiting: dict[str, set[asyncio.Event]] = {}
-        self._notices: dict[str, tuple[float, Notice]] = {}
+        self._notices = Notices()
         _KNOWN.add(self)
 
     async def open(self, elicitation_id: str | None, person: Person, timeout: float) -> str:
@@ -38,27 +37,32 @@ class Flows:
         flow = await self._store.find_flow(elicitation_id)
         return flow is not None and flow.completed and flow.person == person.key
 
-    def announce(self, elicitation_id: str, deadline: float, notice: Notice) -> None:
-        """Have `notice` sent to the client that was asked, once, when the flow is finished."""
-        now = time.monotonic()
-        for over in [known for known, (end, _) in self._notices.items() if end <= now]:
-            del self._notices[over]
-        self._notices[elicitation_id] = (deadline, notice)
+    async def announce(self, notice: Notice, person: Person) -> None:
+        """Have a client told when the flow is finished, or now if it is."""
+        self._notices.add(notice)
+        if await self.is_complete(notice.elicitation_id, person):
+            await self._notices.send(notice.elicitation_id)
 
-    async def wait(self, elicitation_id: str, person: Person, seconds: float) -> bool:
-        """Wait until the flow is finished; False when it was not within the time."""
+    async def wait(
+        self, elicitation_id: str, person: Person, seconds: float, notice: Notice | None = None
+    ) -> bool:
+        """Wait until the flow is finished, and have the client told; False when it was not within the time."""
         end = time.monotonic() + seconds
         event = asyncio.Event()
         self._waiting.setdefault(elicitation_id, set()).add(event)
+        if notice is not None:
+            self._notices.add(notice)
         try:
             while not await self.is_complete(elicitation_id, person):
                 left = end - time.monotonic()
                 if left <= 0:
                     return False
                 await _set_within(event, min(left, _POLL) if self._store.durable else left)
-            await self._tell(elicitation_id)
+            await self._notices.send(elicitation_id)
             return True
         finally:
+            if notice is not None:
+                self._notices.drop(notice)
             self._waiting[elicitation_id].discard(event)
             if not self._waiting[elicitation_id]:
                 del self._waiting[elicitation_id]
@@ -67,14 +71,11 @@ class Flows:
         """Mark a flow as finished by its own person; False when there is none for them here."""
         done = await self._store.complete_flow(elicitation_id, person=person.key, now=self._store.now())
         if done:
+            told = self._notices.send(elicitation_id)
             for event in self._waiting.get(elicitation_id, ()):
                 event.set()
-            await self._tell(elicitation_id)
+            await told
         return done
-
-    async def _tell(self, elicitation_id: str) -> None:
-        if (waiting := self._notices.pop(elicitation_id, None)) is not None:
-            await waiting[1]()
 
 
 _KNOWN: weakref.WeakSet[Flows] = weakref.WeakSet()

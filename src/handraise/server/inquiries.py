@@ -153,10 +153,8 @@ class UrlInquiry(_Elicitation):
 
     async def begin(self, call: Call, timeout: float) -> UrlInquiry:
         chosen = await call.runtime.flows.open(self.question.elicitation_id, call.person, timeout)
-        deadline = time.monotonic() + timeout
-        call.announce_when_complete(chosen, deadline)
         question = replace(self.question, elicitation_id=chosen)
-        return replace(self, question=question, deadline=deadline)
+        return replace(self, question=question, deadline=time.monotonic() + timeout)
 
     async def read(self, raw: Any, call: Call) -> Accepted[None] | Declined | Cancelled | Unusable:
         match parse_answer(raw, "url").action:
@@ -164,7 +162,12 @@ class UrlInquiry(_Elicitation):
                 return Declined()
             case "cancel":
                 return Cancelled()
-        if not self.wait or await call.completed(str(self.question.elicitation_id), self.deadline):
+        # Only who consented is told of the end: to anybody else it says nothing, and a "no" leaves nothing behind.
+        elicitation_id = str(self.question.elicitation_id)
+        if not self.wait:
+            await call.announce_when_complete(elicitation_id, self.deadline)
+            return Accepted(None)
+        if await call.completed(elicitation_id, self.deadline):
             return Accepted(None)
         if time.monotonic() >= self.deadline:
             raise Expired

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import secrets
 import time
+import weakref
 from collections.abc import Awaitable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.context import ServerRequestContext
@@ -18,9 +21,10 @@ from handraise.revisions import Revision
 from handraise.server.calls import Call, Context, Wire
 from handraise.server.clocks import innermost_scope, start_clocks, stop_clocks
 from handraise.server.express import send_request
+from handraise.server.notices import Notice
 from handraise.server.person import person_of, principal_of
 from handraise.server.progress import Meter
-from handraise.server.rebind import channel_of, session_id_of, standalone_channel_of
+from handraise.server.rebind import channel_of, scratch_of, session_id_of, standalone_channel_of
 from handraise.this_user import local_person
 
 if TYPE_CHECKING:
@@ -98,22 +102,22 @@ class LegacyCall(Call):
     async def completed(self, elicitation_id: str, deadline: float) -> bool:
         stopped = stop_clocks(self.outside)
         awake = self._keep_awake()
+        notice = self._notice(elicitation_id, math.inf, {})  # as long as we wait
         try:
-            return await self.runtime.flows.wait(elicitation_id, self.person, deadline - time.monotonic())
+            seconds = deadline - time.monotonic()
+            return await self.runtime.flows.wait(elicitation_id, self.person, seconds, notice)
         finally:
             if awake is not None:
                 awake.cancel()
             start_clocks(stopped)
 
-    def announce_when_complete(self, elicitation_id: str, deadline: float) -> None:
-        self.runtime.flows.announce(elicitation_id, deadline, lambda: self._tell(elicitation_id))
+    async def announce_when_complete(self, elicitation_id: str, deadline: float) -> None:
+        keeper = scratch_of(self.ctx.session).setdefault("handraise notices", {})
+        await self.runtime.flows.announce(self._notice(elicitation_id, deadline, keeper), self.person)
 
-    async def _tell(self, elicitation_id: str) -> None:
-        """The completion notice: on the call's own stream while it is open, then on the connection's."""
-        channel = self._channel if self.is_open else standalone_channel_of
-        await channel(self.ctx.session).notify(
-            "notifications/elicitation/complete", {"elicitationId": elicitation_id}
-        )
+    def _notice(self, elicitation_id: str, deadline: float, keeper: dict[str, Notice]) -> Notice:
+        connection = standalone_channel_of(self.ctx.session)
+        return Notice(elicitation_id, deadline, connection, partial(_open_channel, weakref.ref(self)), keeper)
 
     def _keep_awake(self) -> asyncio.Task[None] | None:
         """Progress with the caller's token, so that the client's timer does not run out while a person thinks."""
@@ -158,6 +162,12 @@ class SessionCall(LegacyCall):
     def person(self) -> Person:
         session = session_id_of(self.ctx.session)
         return Person("", session, "anonymous") if session else local_person()
+
+
+def _open_channel(asker: weakref.ref[LegacyCall]) -> Any:
+    """The channel of a call that is being served; None when it is over, or gone."""
+    call = asker()
+    return None if call is None or not call.is_open else call._channel(call.ctx.session)
 
 
 def _wants_progress(ctx: Context) -> bool:

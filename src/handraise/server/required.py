@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,6 +36,8 @@ async def require_first(call: Call, links: Sequence[Required], timeout: float | 
         else:
             limit = timeout or call.runtime.options.timeout
             begun = [(await link.begin(call, limit)).question for link in missing]
+            for question in begun:
+                await call.announce_when_complete(str(question.elicitation_id), time.monotonic() + limit)
             call.end_with(MCPError(URL_REQUIRED, _SENTENCE, dump_url_required(begun)))
     except HandraiseError as error:
         raise call.raisable(error) from error.__cause__
