@@ -17,6 +17,7 @@ from handraise import Person as Somebody
 from handraise.errors import CompletionRefused, NotSupported, StoreError, UnsafeUrl
 from handraise.revisions import Revision
 from handraise.server.flows import Flows
+from handraise.stores import MemoryStore
 from handraise.stores.postgres import PostgresStore
 
 URL = "https://mcp.example.com/connect?e=Zk3q"
@@ -340,6 +341,28 @@ async def test_a_flow_can_be_finished_through_the_store_by_another_process(tmp_p
                 )
         assert last["content"][0]["text"] == DONE
         await other_process.aclose()
+
+
+@pytest.mark.shows("L2")
+@pytest.mark.parametrize("revision", WITH_URL, ids=str)
+async def test_a_flow_that_is_finished_through_the_servers_own_store_wakes_who_waits(
+    revision: Revision,
+) -> None:
+    store = MemoryStore()
+    server = bank(store=store)
+    async with anyio.create_task_group() as background:
+
+        async def finish(_params: Any) -> types.ElicitResult:
+            async def later() -> None:
+                await anyio.sleep(0.05)
+                await complete("here", person=server.people["here"], store=store)  # type: ignore[attr-defined]
+
+            background.start_soon(later)
+            return ACCEPT
+
+        async with connect(server, revision, Person(finish)) as client:
+            with anyio.fail_after(3):  # not only when the time is over
+                assert text_of(await client.call_tool("link", {"flow": "here"})) == "accept"
 
 
 @pytest.mark.shows("L2")

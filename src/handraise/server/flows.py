@@ -6,7 +6,6 @@ import asyncio
 import secrets
 import time
 import weakref
-from collections.abc import Iterable
 
 from handraise.conversation import Flow, Store
 from handraise.errors import CompletionRefused, StoreError
@@ -21,7 +20,7 @@ class Flows:
     """The flows of one installed server."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self.store: Store = store
         self._waiting: dict[str, set[asyncio.Event]] = {}
         self._notices = Notices()
         _KNOWN.add(self)
@@ -29,12 +28,12 @@ class Flows:
     async def open(self, elicitation_id: str | None, person: Person, timeout: float) -> str:
         """Begin (or go on with) a flow of this person; its id."""
         chosen = elicitation_id or secrets.token_urlsafe(18)
-        await self._store.open_flow(Flow(chosen, person.key, self._store.now() + timeout))
+        await self.store.open_flow(Flow(chosen, person.key, self.store.now() + timeout))
         return chosen
 
     async def is_complete(self, elicitation_id: str, person: Person) -> bool:
         """Whether this person has finished the flow."""
-        flow = await self._store.find_flow(elicitation_id)
+        flow = await self.store.find_flow(elicitation_id)
         return flow is not None and flow.completed and flow.person == person.key
 
     async def announce(self, notice: Notice, person: Person) -> None:
@@ -57,7 +56,7 @@ class Flows:
                 left = end - time.monotonic()
                 if left <= 0:
                     return False
-                await _set_within(event, min(left, _POLL) if self._store.durable else left)
+                await _set_within(event, min(left, _POLL) if self.store.durable else left)
             await self._notices.send(elicitation_id)
             return True
         finally:
@@ -69,7 +68,7 @@ class Flows:
 
     async def complete(self, elicitation_id: str, person: Person) -> bool:
         """Mark a flow as finished by its own person; False when there is none for them here."""
-        done = await self._store.complete_flow(elicitation_id, person=person.key, now=self._store.now())
+        done = await self.store.complete_flow(elicitation_id, person=person.key, now=self.store.now())
         if done:
             told = self._notices.send(elicitation_id)
             for event in self._waiting.get(elicitation_id, ()):
@@ -92,7 +91,9 @@ async def complete(elicitation_id: str, *, person: Person, store: Store | None =
         raise CompletionRefused("a flow is finished by a verified person; none was given")
     if store is not None:
         await store.open()
-    known: Iterable[Flows] = tuple(_KNOWN) if store is None else (Flows(store),)
+    known = [flows for flows in _KNOWN if store is None or flows.store is store]
+    if store is not None and not known:
+        known = [Flows(store)]  # nobody here waits for it
     done, away = False, None
     for flows in known:
         try:
