@@ -6,6 +6,7 @@ import asyncio
 import gc
 import weakref
 from typing import Any
+from unittest import mock
 
 import mcp_types as types
 import pytest
@@ -13,7 +14,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from tests.server.peers import CANCEL, DECLINE, Person, connect, text_of
 
-from handraise import Expired, Failed, Handraise, UrlQuestion, ask, complete
+from handraise import Expired, Failed, Handraise, SqliteStore, UrlQuestion, ask, complete
 from handraise.revisions import Revision
 from handraise.server.calls import Call, current_call
 from handraise.server.runtime import RUNTIMES
@@ -150,3 +151,54 @@ async def test_a_link_that_was_finished_before_the_consent_is_told_of_after_it()
     async with connect(bank.server, NOVEMBER, Person(finish), message_handler=ear) as client:
         assert text_of(await client.call_tool("link", {"flow": "early", "wait": False})) == "accept"
         assert await ear.next() == "early"
+
+
+@pytest.mark.shows("L2", "C9")
+async def test_what_another_process_finishes_is_told_also_where_no_body_waits(tmp_path: Any) -> None:
+    path = tmp_path / "store.db"
+    bank, ear, elsewhere = Bank(store=path), Ear(), SqliteStore(path)
+    flows = RUNTIMES[bank.server._lowlevel_server].flows
+    async with connect(bank.server, NOVEMBER, Person(ACCEPT), message_handler=ear) as client:
+        await require(client, "required")
+        assert text_of(await client.call_tool("link", {"flow": "opened", "wait": False})) == "accept"
+        watcher = flows._watcher
+        assert watcher is not None
+        for flow in ("required", "opened"):
+            await complete(flow, person=local_person(), store=elsewhere)
+            assert await ear.next() == flow
+        assert text_of(await client.call_tool("files", {"flow": "required"})) == "files"
+        async with asyncio.timeout(10):
+            await watcher  # there is nothing left to watch
+        await require(client, "never")
+        assert flows._watcher not in (None, watcher)
+    assert flows._watcher is None, "it ends with the server"
+    await elsewhere.aclose()
+
+
+@pytest.mark.shows("L2")
+async def test_many_links_that_other_processes_finish_are_looked_up_a_few_at_a_time(tmp_path: Any) -> None:
+    path = tmp_path / "store.db"
+    bank, ear, elsewhere = Bank(store=path), Ear(), SqliteStore(path)
+    flows = RUNTIMES[bank.server._lowlevel_server].flows
+    find = flows.store.find_flow
+    under_way, most = 0, 0
+
+    async def counted(elicitation_id: str) -> Any:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        try:
+            return await find(elicitation_id)
+        finally:
+            under_way -= 1
+
+    async with connect(bank.server, NOVEMBER, Person(), message_handler=ear) as client:
+        names = {f"flow {number}" for number in range(40)}
+        for name in names:
+            await require(client, name)
+        with mock.patch.object(flows.store, "find_flow", counted):
+            for name in names:
+                await complete(name, person=local_person(), store=elsewhere)
+            assert {await ear.next() for _ in names} == names
+    assert 1 < most <= 16
+    await elsewhere.aclose()

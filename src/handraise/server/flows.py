@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
+import logging
 import secrets
 import time
 import weakref
@@ -12,8 +14,14 @@ from handraise.errors import CompletionRefused, StoreError
 from handraise.questions import Person
 from handraise.server.notices import Notice, Notices
 
+logger = logging.getLogger(__name__)
+
 _POLL = 0.5
 """How often a flow that another process may finish is looked up."""
+_AT_ONCE = 16
+"""How many flows that no body waits for are looked up then, one after the other if there are more."""
+_AWAY = 5.0
+"""How long to leave a store alone that cannot be reached."""
 
 
 class Flows:
@@ -23,6 +31,7 @@ class Flows:
         self.store: Store = store
         self._waiting: dict[str, set[asyncio.Event]] = {}
         self._notices = Notices()
+        self._watcher: asyncio.Task[None] | None = None
         _KNOWN.add(self)
 
     async def open(self, elicitation_id: str | None, person: Person, timeout: float) -> str:
@@ -41,6 +50,11 @@ class Flows:
         self._notices.add(notice)
         if await self.is_complete(notice.elicitation_id, person):
             await self._notices.send(notice.elicitation_id)
+        elif self.store.durable and (self._watcher is None or self._watcher.done()):
+            # In a context of its own, so that nothing is kept of the call that was the first.
+            self._watcher = asyncio.create_task(
+                self._watch(), name="handraise flows", context=contextvars.Context()
+            )
 
     async def wait(
         self, elicitation_id: str, person: Person, seconds: float, notice: Notice | None = None
@@ -65,6 +79,34 @@ class Flows:
             self._waiting[elicitation_id].discard(event)
             if not self._waiting[elicitation_id]:
                 del self._waiting[elicitation_id]
+
+    async def close(self) -> None:
+        """Look no more for what other processes finish."""
+        if self._watcher is not None:
+            self._watcher.cancel()
+            await asyncio.wait([self._watcher])
+            self._watcher = None
+
+    async def _watch(self) -> None:
+        """Tell clients of what other processes finished, as long as there is any whom no body waits for."""
+        ahead: list[str] = []
+        while known := self._notices.flows():
+            ahead = ahead or [
+                elicitation_id for elicitation_id in known if elicitation_id not in self._waiting
+            ]
+            turn, ahead = ahead[:_AT_ONCE], ahead[_AT_ONCE:]
+            try:
+                found = await asyncio.gather(*map(self.store.find_flow, turn))
+            except StoreError as error:
+                logger.warning("nobody can be told of finished links: %s", error)
+                await asyncio.sleep(_AWAY)
+                continue
+            for flow in found:
+                if flow is not None and flow.completed:
+                    self._notices.send(
+                        flow.elicitation_id
+                    )  # not waited for: a client that hangs delays no other
+            await asyncio.sleep(_POLL)
 
     async def complete(self, elicitation_id: str, person: Person) -> bool:
         """Mark a flow as finished by its own person; False when there is none for them here."""

@@ -153,7 +153,7 @@ class Runtime:
 
     async def _stop(self) -> None:
         """Let go of everything, also when some of it fails: the next thing may be a lock that others wait for."""
-        steps = [self.lot.close]
+        steps = [self.flows.close, self.lot.close]
         if "pages" in self.__dict__:
             steps.append(self.pages.close)
         if self.recorder is not None:
