@@ -9,7 +9,15 @@ from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from mcp.server.session import ServerSession
 
-from handraise.errors import Failed, HandraiseError, NotSupported, UnusableAnswer, UsageError, WireError
+from handraise.errors import (
+    Failed,
+    HandraiseError,
+    NotSupported,
+    UnusableAnswer,
+    UsageError,
+    WireError,
+    Withdrawn,
+)
 from handraise.forms.fits import NO_UNICODE, is_unicode
 from handraise.questions import Fallback
 from handraise.server.calls import CURRENT, Call, current_call
@@ -94,15 +102,26 @@ class Asking(Generic[R]):
 class Prepared(Generic[R]):
     """A question that is on its way. Awaiting it gives the answer."""
 
-    __slots__ = ("_task", "request")
+    __slots__ = ("_call", "_task", "request")
 
     def __init__(self, asking: Asking[R]) -> None:
         self.request: dict[str, Any] = asking.request
         """The input request that was sent."""
+        self._call = asking._call()
         self._task: asyncio.Task[R] = asyncio.get_running_loop().create_task(asking.named(None))
+        self._call.prepare(self._task)
 
     def __await__(self) -> Generator[Any, None, R]:
-        return self._task.__await__()
+        return self._answer().__await__()
+
+    async def _answer(self) -> R:
+        try:
+            return await self._task
+        except asyncio.CancelledError:
+            waiting = asyncio.current_task()
+            if not self._task.cancelled() or (waiting is not None and waiting.cancelling()):
+                raise
+        raise self._call.raisable(Withdrawn())
 
     def __bool__(self) -> NoReturn:
         """No answer either."""
@@ -110,7 +129,7 @@ class Prepared(Generic[R]):
         raise fitting(UsageError(_NO_AWAIT))
 
     def withdraw(self) -> None:
-        """Stop asking."""
+        """Stop asking. Whoever awaits the answer gets `Withdrawn`."""
         self._task.cancel()
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from anyio import CancelScope
+import anyio
 from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 Context = ServerRequestContext[Any, Any]
 Wire = Mapping[str, Any]
 
+_BRIEFLY = 2.0
+"""As long as the end of a call may take for what is left of it."""
+
 
 class Call:
     """One request that is being served, on any revision."""
@@ -50,7 +54,7 @@ class Call:
     """The error that was raised to end the call, in case the framework hides it."""
     answered_before: Mapping[str, Any] = MappingProxyType({})
     """Answers that came with the call, before anything was asked."""
-    outside: CancelScope | None = None
+    outside: anyio.CancelScope | None = None
     """The cancel scope that the call is served in; the time limits within it are the author's."""
     answered: tuple[Trail, ...] = ()
     """The questions of the call that were decided, for the ledger."""
@@ -58,6 +62,8 @@ class Call:
     """The questions of the call that are recorded, by their keys."""
     brought: frozenset[str] = frozenset()
     """What the request answers that has the body run again."""
+    prepared: frozenset[asyncio.Task[Any]] = frozenset()
+    """The questions that are on their way without anybody waiting at them."""
     _steps: frozenset[str] = frozenset()
     _asked = 0
     _numbered = 0
@@ -182,6 +188,23 @@ class Call:
         """End the call with a JSON-RPC error, also where the framework would hide it."""
         self.ending = error
         raise error
+
+    def prepare(self, question: asyncio.Task[Any]) -> None:
+        """Take note of a question that is sent now and waited for later, if at all."""
+        self.prepared |= {question}
+        question.add_done_callback(self._forget)
+
+    def _forget(self, question: asyncio.Task[Any]) -> None:
+        self.prepared -= {question}
+        if not self.is_open and not question.cancelled():
+            question.exception()  # nobody is left to be told
+
+    async def withdraw_prepared(self) -> None:
+        """Stop asking what nobody waited for until the call's end, and let its client know before that."""
+        for question in self.prepared:
+            question.cancel()
+        with anyio.move_on_after(_BRIEFLY, shield=True):
+            await asyncio.wait(self.prepared)
 
     async def declare_replayable(self, name: str) -> None:
         """The function of this name may run again from the top. If it is the handler, so may the call."""

@@ -98,6 +98,8 @@ class AskingMiddleware:
         finally:
             call.is_open = False
             CURRENT.reset(before)
+            if call.prepared:
+                await call.withdraw_prepared()
 
     async def _resume(self, ctx: Context, call_next: CallNext, token: str) -> HandlerResult:
         """Take a retry to its body, and give what comes of it next."""

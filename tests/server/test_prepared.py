@@ -1,0 +1,128 @@
+"""A question that is sent early and waited for later, if at all: it ends with its call."""
+
+from __future__ import annotations
+
+import logging
+
+import anyio
+import pytest
+from mcp.server.mcpserver import MCPServer
+from tests.server.rounds import by_hand
+from tests.server.wired import wired
+
+from handraise import Handraise, Withdrawn, ask
+from handraise.revisions import Revision
+
+LEGACY = [revision for revision in Revision if revision.legacy]
+
+
+def make_early() -> tuple[MCPServer, anyio.Event]:
+    """A server whose tools send a question early and end in different ways, after an event or at once."""
+    server = Handraise().install(MCPServer("early"))
+    go_on = anyio.Event()
+
+    @server.tool()
+    async def withdraws() -> str:
+        question = ask.text("Go?").prepare()
+        await go_on.wait()
+        question.withdraw()
+        try:
+            return (await question).or_stop()
+        except Withdrawn:
+            return "withdrawn"
+
+    @server.tool()
+    async def lets_pass() -> str:
+        question = ask.text("Go?").prepare()
+        await go_on.wait()
+        question.withdraw()
+        return (await question).or_stop()
+
+    @server.tool()
+    async def returns() -> str:
+        ask.text("Go?").prepare()
+        await go_on.wait()
+        return "returned"
+
+    @server.tool()
+    async def raises() -> str:
+        ask.text("Go?").prepare()
+        await go_on.wait()
+        raise ValueError("no")
+
+    @server.tool()
+    async def is_over_at_once() -> str:
+        ask.text("Go?").prepare()
+        return "returned"
+
+    return server, go_on
+
+
+EARLY = {
+    "withdraws": "withdrawn",
+    "lets_pass": "The question was withdrawn before anyone answered. Nothing was decided.",
+    "returns": "returned",
+    "raises": "Error executing tool raises",
+}
+
+
+@pytest.mark.shows("O7")
+@pytest.mark.parametrize("tool", EARLY)
+@pytest.mark.parametrize("revision", LEGACY, ids=str)
+async def test_a_question_that_was_sent_early_is_taken_back_when_its_call_ends_or_the_author_wants_it(
+    revision: Revision, tool: str
+) -> None:
+    server, go_on = make_early()
+    async with wired(server, revision) as wire:
+        await wire.call("call", tool)
+        question = await wire.question()
+        go_on.set()
+        notice = await wire.receive()
+        assert notice["method"] == "notifications/cancelled"
+        assert notice["params"]["requestId"] == question["id"]
+        assert await wire.texts() == [EARLY[tool]]
+        await wire.require_open()
+
+
+@pytest.mark.shows("O7")
+@pytest.mark.parametrize("revision", LEGACY, ids=str)
+async def test_a_question_that_was_sent_early_is_taken_back_when_the_client_cancels_its_call(
+    revision: Revision,
+) -> None:
+    server, _ = make_early()
+    async with wired(server, revision) as wire:
+        await wire.call("call", "returns")
+        question = await wire.question()
+        await wire.send(method="notifications/cancelled", params={"requestId": "call"})
+        notice = await wire.receive()
+        assert notice["method"] == "notifications/cancelled"
+        assert notice["params"]["requestId"] == question["id"]
+        await wire.require_open()
+
+
+@pytest.mark.parametrize("revision", LEGACY, ids=str)
+async def test_a_question_of_a_call_that_is_over_at_once_is_not_sent(revision: Revision) -> None:
+    server, _ = make_early()
+    async with wired(server, revision) as wire:
+        await wire.call("call", "is_over_at_once")
+        assert await wire.texts() == ["returned"]
+        await wire.require_open()
+
+
+@pytest.mark.parametrize("tool", [*EARLY, "is_over_at_once"])
+async def test_a_parked_body_that_ends_leaves_no_question_open(
+    tool: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    server, go_on = make_early()
+    async with by_hand(server) as rounds:
+        result = await rounds.call(tool, {})
+        if tool != "is_over_at_once":
+            assert result["resultType"] == "input_required"
+            go_on.set()
+            await anyio.wait_all_tasks_blocked()
+            result = await rounds.call(tool, {}, state=result["requestState"], responses={})
+        assert result["content"][0]["text"] == EARLY.get(tool, "returned")
+        await anyio.wait_all_tasks_blocked()
+    assert not [
+        record for record in caplog.records if record.name == "asyncio" and record.levelno >= logging.ERROR
+    ]
