@@ -41,6 +41,8 @@ NEXT: Final = {
     "UsageError": "Do what the message says; asking works in a tool, a prompt or a resource of a server that has Handraise.",
     "SetupError": "Install or configure what the message names.",
     "StoreError": "See that the store's file or database can be written; nothing was asked meanwhile.",
+    "AnswerNotKept": "See that the store can be written. The question waits, and the same retry works then.",
+    "StepNotKept": "See that the store can be written, and look whether what the step did is to be undone.",
     "LedgerError": "See that the ledger can be written, or read the record that the message names.",
 }
 """What to do about each, for whoever reads the log."""

@@ -26,6 +26,8 @@
     ├── UsageError                 Handraise was called where it cannot work, or with what it cannot take
     ├── SetupError                 something to install or to configure is missing
     ├── StoreError                 the store could not keep or give back a record
+    │   ├── AnswerNotKept          an answer arrived and could not be kept; its question still waits
+    │   └── StepNotKept            a `once` step was done, and its result could not be kept
     └── LedgerError                what is no record of the ledger, or one that cannot be written
 
 Each class has a stable `code`, and one constant `public` sentence which is all
@@ -302,6 +304,23 @@ class StoreError(HandraiseError):
 
     code = "store"
     public = "The question could not be kept safely, so it was not asked."
+
+
+class AnswerNotKept(StoreError):
+    """An answer arrived, and the store could not be reached. The same retry works when it can."""
+
+    code = "answer_not_kept"
+    public = "The answer could not be kept safely, so it was not used. The question still waits: send it again later."
+
+
+class StepNotKept(StoreError):
+    """A `once` step was done, and its result could not be kept: nobody can tell later that it was."""
+
+    code = "step_not_kept"
+    public = (
+        "A step of this call was done, and its result could not be kept safely, so the call did not go on. "
+        "Look at what was done before you call again."
+    )
 
 
 class LedgerError(HandraiseError):

@@ -376,6 +376,44 @@ async def test_a_store_that_fails_at_the_end_does_not_break_the_end(
     await until(lambda: parking.is_empty)
 
 
+@pytest.mark.parametrize("replayable", [True, False])
+async def test_a_round_that_could_not_be_settled_goes_on_and_is_settled_later(
+    log: Log, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, replayable: bool
+) -> None:
+    monkeypatch.setattr(lot, "_AGAIN", 0.02)
+    store = Unsteady()
+    parking = Parking(two_questions(log), store, replayable=replayable, lease=0.05)
+    first = await within(parking.call())
+    store.failing.add("settle")
+    second = await within(parking.retry(first, {"name": "Ada"}))
+    assert second["inputRequests"] == {"size": {"message": "size?"}}
+    assert "the disk is full" in caplog.text
+    await asyncio.sleep(0.1)  # longer than the lease
+    assert await within(parking.retry(first, {"name": "Ada"})) == second
+    store.failing.clear()
+    await until(lambda: len(parking.lot.live) == 1)
+    assert await within(parking.retry(second, {"size": 4})) == {"name": "Ada", "size": 4}
+    await until(lambda: parking.is_empty)
+    assert await within(parking.retry(first, {"name": "Ada"})) == second
+    assert log == ["before", "hello Ada", "size 4"]
+    await parking.lot.close()
+
+
+async def test_nothing_runs_again_for_a_round_that_was_not_settled_before_its_call_was_over(log: Log) -> None:
+    store = Unsteady()
+    parking = Parking(two_questions(log), store, replayable=True, lease=0.0)
+    first = await within(parking.call())
+    store.failing.add("settle")
+    second = await within(parking.retry(first, {"name": "Ada"}))
+    store.failing.clear()
+    await within(parking.retry(second, {"size": 4}))
+    for server in (parking, Parking(two_questions(log), store, replayable=True, lease=0.0)):
+        with pytest.raises(StateRefused):
+            await within(server.retry(first, {"name": "Ada"}))
+    assert log == ["before", "hello Ada", "size 4"]
+    await parking.lot.close()
+
+
 async def test_what_an_earlier_process_left_is_forgotten_while_nobody_asks(
     log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,7 +26,7 @@ from tests.waiting import until
 
 from handraise import Accepted, Handraise, SqliteStore, ask, once, replayable
 from handraise.conversation import Lot
-from handraise.errors import UsageError
+from handraise.errors import StoreError, UsageError
 from handraise.server.runtime import RUNTIMES
 
 ADA = {"customer": "Ada"}
@@ -122,7 +122,8 @@ async def test_a_server_that_stopped_and_started_again_goes_on(path: Path, effec
 async def test_the_same_request_at_two_processes_asks_the_same_question_wherever_the_keys_are(
     path: Path, effects: Effects, keys_in: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keys, options = ["k" * 64], dict[str, Any]()
+    keys = ["k" * 64]
+    options: dict[str, Any] = {}
     if keys_in == "variable":
         monkeypatch.setenv("HANDRAISE_STORE_KEYS", keys[0])
     elif keys_in == "argument":
@@ -134,6 +135,48 @@ async def test_the_same_request_at_two_processes_asks_the_same_question_wherever
     async with by_hand(shop()) as here, by_hand(shop()) as there:
         asked = [await rounds.call("order", ADA, request_id="7") for rounds in (here, there)]
     assert asked[0]["inputRequests"] == asked[1]["inputRequests"]
+
+
+def breaks_once(monkeypatch: pytest.MonkeyPatch, store: SqliteStore, name: str) -> None:
+    """Have one call of a method fail, as when another process writes for too long."""
+    method = getattr(store, name)
+
+    async def failing(*_args: Any, **_kwargs: Any) -> Any:
+        monkeypatch.setattr(store, name, method)
+        raise StoreError("database is locked")
+
+    monkeypatch.setattr(store, name, failing)
+
+
+async def test_an_answer_that_cannot_be_kept_is_told_to_wait_and_works_later(
+    path: Path, effects: Effects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SqliteStore(path)
+    async with by_hand(make_shop(store, effects)) as rounds:
+        first = await rounds.call("order", ADA)
+        breaks_once(monkeypatch, store, "consume")
+        with pytest.raises(MCPError, match="The question still waits: send it again") as refused:
+            await go_on(rounds, "order", first, answer="tea")
+        assert refused.value.error.data == {"reason": "answer_not_kept"}
+        second = await go_on(rounds, "order", first, answer="tea")
+        assert message_of(second) == "Wrap the tea as a gift?"
+    await store.aclose()
+
+
+async def test_a_step_that_was_done_and_could_not_be_kept_is_told_so(
+    path: Path, effects: Effects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SqliteStore(path)
+    async with by_hand(make_shop(store, effects)) as rounds:
+        first = await rounds.call("order", ADA)
+        breaks_once(monkeypatch, store, "append")
+        ended = await go_on(rounds, "order", first, answer="tea")
+        assert ended["isError"]
+        assert "Look at what was done before you call again" in text_of(ended)
+        assert ended["_meta"]["handraise/category"] == "step_not_kept"
+        assert await go_on(rounds, "order", first, answer="tea") == ended
+    assert effects() == ["run", "charged for tea"]
+    await store.aclose()
 
 
 def deleting(name: str, path: Path, log: list[str], *, may_run_again: bool) -> MCPServer:

@@ -37,7 +37,7 @@ class Old(str, Enum):  # noqa: UP042 - what a StrEnum was before there was one
         ({Size.SMALL: "Small", "xl": "Huge"}, [Size.SMALL, "xl"]),
         ([Old.RED, "blue"], [Old.RED, "blue"]),
         (range(3), [0, 1, 2]),
-        ((letter for letter in "ab"), ["a", "b"]),
+        pytest.param((letter for letter in "ab"), ["a", "b"], id="made one by one"),
     ],
     ids=repr,
 )

@@ -20,7 +20,7 @@ from handraise.conversation.journal import Journal
 from handraise.conversation.records import Binding, Entry, Json, Outcome, RoundRecord
 from handraise.conversation.rounds import TOKEN_PREFIX, Asked, Ready, Round
 from handraise.conversation.states import TRANSITIONS, State
-from handraise.errors import Expired, HandraiseError, StoreError, UsageError, Withdrawn
+from handraise.errors import Expired, HandraiseError, StepNotKept, StoreError, UsageError, Withdrawn
 
 if TYPE_CHECKING:
     from handraise.conversation.body import Body
@@ -167,7 +167,10 @@ class Conversation:
             self.forget()
 
     async def _write(self, entry: Entry) -> None:
-        await self._lot.store.append(self.id, (entry,))
+        try:
+            await self._lot.store.append(self.id, (entry,))
+        except StoreError as error:
+            raise StepNotKept(str(error)) from error
 
     def _refusal(self, key: str) -> HandraiseError:
         if self.state == "over":
@@ -267,8 +270,15 @@ class Conversation:
         try:
             if before.token:
                 await lot.store.settle(before.token, outcome, until=lot.expiry())
-        finally:  # whoever waits for it is told also when that fails
+        except StoreError as failure:  # the question is out all the same
+            logger.error("how a round went on could not be kept; it is tried again: %s", failure)
+            lot.settle_later(before.token, outcome)
+        except BaseException:
             lot.live.pop(before.token, None)
+            raise
+        else:
+            lot.live.pop(before.token, None)
+        finally:  # whoever waits for it is told also when that fails
             before.finish(outcome)
         if self.body is not None:
             self.body.paused()

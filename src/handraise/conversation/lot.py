@@ -21,6 +21,8 @@ from handraise.errors import ConversationError, NoRoom, NotReplayable, StateRefu
 logger = logging.getLogger(__name__)
 
 _LONGEST = 64
+_AGAIN = 1.0
+"""How soon a store that failed is asked again."""
 _UPKEEP = 3600.0
 """How often a store that outlives the process is looked through while nobody asks."""
 
@@ -152,6 +154,8 @@ class Lot:
     ) -> Awaitable[Consumption]:
         store, now = self.store, self.store.now()
         live = self.live.get(retry.token) if store.durable else None
+        if live is not None and live[0].body is None:  # it has ended, and only how this round went on is here
+            live = None
         if live is not None and live[0].binding != retry.binding:
             raise StateRefused("bound to another person or call")
         taking = store.consume(
@@ -242,6 +246,22 @@ class Lot:
         self._chores.add(chore)
         chore.add_done_callback(self._chores.discard)
         return chore
+
+    def settle_later(self, token: str, outcome: Outcome) -> None:
+        """Keep how a round went on once the store takes it. Until then the same retry gets it from here."""
+        self.spawn(self._settle_at_last(token, outcome))
+
+    async def _settle_at_last(self, token: str, outcome: Outcome) -> None:
+        try:
+            while True:
+                await asyncio.sleep(_AGAIN)
+                try:
+                    await self.store.settle(token, outcome, until=self.expiry())
+                except StoreError:
+                    continue
+                return self.prune_later()
+        finally:
+            self.live.pop(token, None)
 
     def open(self) -> None:
         """See to it that a store forgets what an earlier process left in it, also while nobody asks here."""

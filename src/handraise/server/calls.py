@@ -14,7 +14,7 @@ from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from handraise.conversation.journal import Journal
-from handraise.errors import HandraiseError, Mode, NotSupported, TooManyQuestions, UsageError
+from handraise.errors import HandraiseError, Mode, NotSupported, StepNotKept, TooManyQuestions, UsageError
 from handraise.questions import Person
 from handraise.revisions import Revision
 from handraise.server.declared import serves
@@ -222,6 +222,8 @@ class Call:
         self._steps |= {key}
         try:
             yield
+        except StepNotKept as error:
+            raise self.raisable(error) from error.__cause__
         finally:
             self._steps -= {key}
 

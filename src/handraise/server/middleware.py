@@ -13,7 +13,7 @@ from mcp.server.request_state import RequestStateBoundary
 
 from handraise.conversation import TOKEN_PREFIX
 from handraise.conversation.rounds import Ready
-from handraise.errors import HandraiseError
+from handraise.errors import AnswerNotKept, HandraiseError, StoreError
 from handraise.revisions import Revision
 from handraise.server.calls import CURRENT, Context
 from handraise.server.endings import protocol_error
@@ -107,7 +107,8 @@ class AskingMiddleware:
             retry = ModernRetry(self._runtime, ctx, call_next, token)
             result: HandlerResult = await self._runtime.lot.resume(retry)
         except HandraiseError as error:
-            raise protocol_error(error, Revision.JULY_2026) from error
+            told = AnswerNotKept(str(error)) if type(error) is StoreError else error
+            raise protocol_error(told, Revision.JULY_2026) from error
         return result
 
 

@@ -101,6 +101,8 @@ class MemoryStore(Alone):
             return Consumption("first", since=now)
         if row.said != said:
             return Consumption("refused", "used already, with other answers")
+        if row.outcome is None and row.until is not None:
+            return Consumption("refused", "the call is over, and how this round went on was not kept")
         return Consumption("again", outcome=row.outcome, since=row.since)
 
     async def hold_round(self, token: str, *, since: float, now: float) -> bool:

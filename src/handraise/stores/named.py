@@ -26,7 +26,7 @@ def is_postgres(where: str | os.PathLike[str]) -> bool:
 
 
 def require_place(where: str | os.PathLike[str], what: str) -> None:
-    """Refuse what names neither a file nor a PostgreSQL database. An address is not repeated: it may hold a password."""
+    """Refuse what names neither a file nor a PostgreSQL database. Addresses may hold a password, and are not shown."""
     if is_postgres(where):
         return
     scheme, is_address, _ = str(where).partition("://")

@@ -101,6 +101,8 @@ def judge(
         return Consumption("first", since=now)
     if _load(sealer, used, f"rounds/{token}/digest") != said.digest:
         return Consumption("refused", "used already, with other answers")
+    if outcome is None and until is not None:
+        return Consumption("refused", "the call is over, and how this round went on was not kept")
     return Consumption("again", outcome=outcome, since=since)
 
 

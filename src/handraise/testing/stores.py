@@ -352,6 +352,12 @@ class StoreContract(FlowContract):
         await store.end("c1", until=NOW + 60)
         assert (await consume(store)).verdict == "refused"
 
+    async def test_nobody_goes_on_with_a_round_of_a_conversation_that_is_over(self, store: Store) -> None:
+        await store.open_round(a_round())
+        await consume(store)
+        await store.end("c1", until=NOW + 60)
+        assert (await consume(store)).verdict == "refused"
+
     async def test_the_end_of_one_conversation_leaves_the_others(self, store: Store) -> None:
         await store.open_round(a_round()._replace(journal=(CHARGED,)))
         other = a_round("hr1.other", conversation="c2")._replace(journal=(CHARGED,))
