@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
-from mcp_types import ErrorData
+from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, ErrorData
 from tests.client.hosts import host
 from tests.server.peers import REVISIONS, Person, accept, connect, text_of
 
@@ -191,6 +191,39 @@ async def test_who_cannot_be_asked_was_not_asked_in_the_ledger(ledger: Ledger) -
     (failed,) = await events_of(ledger)
     assert failed.kind == "failed"
     assert failed.reasons == ("nobody could be asked", "the author's fallback was used")
+
+
+@pytest.mark.shows("G1", "O2")
+@pytest.mark.parametrize(
+    ("revision", "tool", "code", "kinds"),
+    [
+        (Revision.JUNE_2025, "many", None, ["failed"]),
+        (Revision.JUNE_2025, "one", METHOD_NOT_FOUND, ["asked", "failed"]),
+        (Revision.NOVEMBER_2025, "one", METHOD_NOT_FOUND, ["asked", "failed"]),
+        (Revision.NOVEMBER_2025, "many", INVALID_PARAMS, ["asked", "failed"]),
+    ],
+)
+async def test_a_fallback_also_serves_when_it_turns_out_late_that_nobody_can_be_asked(
+    ledger: Ledger, revision: Revision, tool: str, code: int | None, kinds: list[str]
+) -> None:
+    """2025-06-18 has no multiple choice; and some clients declare that they can be asked, and then say otherwise."""
+    made = Handraise(ledger=ledger).install(MCPServer("late"))
+
+    @made.tool()
+    async def many() -> str:
+        return repr(await ask.choose_many("Which?", ["a", "b"], fallback=["none"]))
+
+    @made.tool()
+    async def one() -> str:
+        return repr(await ask.text("Which?", fallback=["none"]))
+
+    person = Person() if code is None else Person(ErrorData(code=code, message="no"))
+    async with connect(made, revision, person) as client:
+        assert text_of(await client.call_tool(tool)) == "Fallback(value=['none'])"
+    events = await events_of(ledger)
+    assert [event.kind for event in events] == kinds
+    assert len({event.question for event in events}) == 1
+    assert events[-1].reasons == ("nobody could be asked", "the author's fallback was used")
 
 
 @pytest.mark.slow

@@ -181,9 +181,7 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
         return await recorder.pose(pose, call, inquiry, manner, name)
     try:
         if not call.can(inquiry.mode):
-            if manner.fallback is NO_FALLBACK:
-                raise NotSupported(inquiry.mode)
-            return Fallback(manner.fallback)
+            raise NotSupported(inquiry.mode)
         key = manner.key or name or call.next_key(inquiry.content)
         if recorder is not None:
             recorder.name(inquiry, key)
@@ -215,6 +213,9 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
                 tries -= 1
                 call.count()
     except HandraiseError as error:
+        # Some clients declare that they can be asked and then say otherwise; and a revision may lack a kind of field.
+        if isinstance(error, NotSupported) and manner.fallback is not NO_FALLBACK:
+            return Fallback(manner.fallback)
         raise call.raisable(error) from error.__cause__
 
 

@@ -171,8 +171,8 @@ class Observed:
     async def fell_back(self) -> None:
         """The client cannot be asked, and the author had thought of that."""
         if self._question is not None:
-            reasons = "nobody could be asked", "the author's fallback was used"
-            await self._write(self._trail(self._question).failed(*reasons))
+            trail = self._trail(self._question) if self._recording is None else self._recording.trail
+            await self._write(trail.failed("nobody could be asked", "the author's fallback was used"))
 
     async def _decided(self, recording: Recording, raw: Any, here: bool) -> None:
         """Have the decision on disk before anybody can use it."""
@@ -216,7 +216,12 @@ class Observed:
     def _trail(self, question: Question, id_: str | None = None) -> Trail:
         call, ledger = self._call, self._recorder.ledger
         link = inspect_url(question.url) if isinstance(question, UrlQuestion) else None
-        shown = shown_of(question, call.revision, link=link)
+        try:
+            shown = shown_of(question, call.revision, link=link)
+        except (
+            NotSupported
+        ):  # this revision has no words for it: it was not shown, and would have been like this
+            shown = shown_of(question, Revision.JULY_2026, link=link)
         about = self._recorder.about(call.ctx, call.person, call.revision, question.mode)
         again = id_ is not None
         return ledger.trail(id_ or ledger.new_question(), about, shown, until="used", again=again)
