@@ -115,12 +115,15 @@ class Prepared(Generic[R]):
         return self._answer().__await__()
 
     async def _answer(self) -> R:
+        stopped = stop_clocks(self._call.outside)  # it is asked in a task that has none of them
         try:
             return await self._task
         except asyncio.CancelledError:
             waiting = asyncio.current_task()
             if not self._task.cancelled() or (waiting is not None and waiting.cancelling()):
                 raise
+        finally:
+            start_clocks(stopped)
         raise self._call.raisable(Withdrawn())
 
     def __bool__(self) -> NoReturn:

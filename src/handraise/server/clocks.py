@@ -8,15 +8,27 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterable
 
 import anyio
 from anyio._backends import _asyncio
 
 from handraise.conversation.eagerness import running_in
 
-Stopped = tuple[tuple[anyio.CancelScope, float], ...]
-"""Cancel scopes whose deadlines stand still, each with the seconds that it has left."""
+Stopped = tuple[anyio.CancelScope, ...]
+"""Cancel scopes whose deadlines stand still for a question."""
+
+
+class _Standing:
+    """A clock that stands still: what it has left, and for how many questions."""
+
+    __slots__ = ("left", "questions")
+
+    def __init__(self, left: float) -> None:
+        self.left = left
+        self.questions = 1
+
+
+_standing: dict[anyio.CancelScope, _Standing] = {}
 
 
 def innermost_scope() -> anyio.CancelScope | None:
@@ -31,14 +43,24 @@ def stop_clocks(outside: anyio.CancelScope | None = None) -> Stopped:
     stopped: Stopped = ()
     scope = innermost_scope()
     while scope is not None and scope is not outside:
-        if scope.deadline != math.inf:
-            stopped += ((scope, scope.deadline - anyio.current_time()),)
+        if (standing := _standing.get(scope)) is not None:
+            standing.questions += 1
+            stopped += (scope,)
+        elif scope.deadline != math.inf:
+            _standing[scope] = _Standing(scope.deadline - anyio.current_time())
             scope.deadline = math.inf
+            stopped += (scope,)
         scope = getattr(scope, "_parent_scope", None)
     return stopped
 
 
-def start_clocks(stopped: Iterable[tuple[anyio.CancelScope, float]]) -> None:
-    """Let them go on, each with the time that it had left."""
-    for scope, left in stopped:
-        scope.deadline = anyio.current_time() + left
+def start_clocks(stopped: Stopped) -> None:
+    """Let them go on, each with the time that it had left, when no other question is open there."""
+    for scope in stopped:
+        standing = _standing[scope]
+        standing.questions -= 1
+        if standing.questions:
+            continue
+        del _standing[scope]
+        if scope.deadline == math.inf:  # if not, the author has set another one meanwhile
+            scope.deadline = anyio.current_time() + standing.left
