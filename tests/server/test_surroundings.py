@@ -21,8 +21,9 @@ from tests.server.rounds import accepted, by_hand, sign_in
 from tests.server.wired import wired
 from tests.waiting import until
 
-from handraise import Handraise, ask
+from handraise import Handraise, ask, complete
 from handraise.revisions import Revision
+from handraise.this_user import local_person
 
 MINE: ContextVar[str] = ContextVar("mine", default="nothing")
 
@@ -268,6 +269,34 @@ async def test_a_number_and_the_text_that_looks_like_it_are_the_ids_of_two_calls
         assert told_to == {1: "first", "1": "second"}
 
 
+@pytest.mark.shows("X4", "L2")
+@pytest.mark.parametrize("key", [None, "link"])
+async def test_a_call_that_is_dispatched_twice_has_one_link_and_both_end_with_it(key: str | None) -> None:
+    server = Handraise().install(MCPServer("twice"))
+
+    @server.tool()
+    async def link() -> str:
+        answer = await ask.open("Allow access.", "https://mcp.example.com/connect", key=key, timeout=20)
+        return f"{answer.action}"
+
+    async with wired(server, Revision.NOVEMBER_2025) as wire:
+        for _ in range(2):
+            await wire.send(id="same", method="tools/call", params={"name": "link", "arguments": {}})
+        question = await wire.receive()
+        await wire.send(id=question["id"], result={"action": "accept"})
+        chosen = question["params"]["elicitationId"]
+        await complete(chosen, person=local_person())
+        told, results = [], []
+        with anyio.fail_after(10):
+            while len(results) < 2:
+                message = await wire.receive()
+                (told if "method" in message else results).append(message)
+        assert {notice["params"]["elicitationId"] for notice in told} == {chosen}
+        assert [r["result"]["content"][0]["text"] for r in results] == ["accept", "accept"]
+        await wire.send(id="deliberate", method="tools/call", params={"name": "link", "arguments": {}})
+        assert (await wire.receive())["params"]["elicitationId"] != chosen
+
+
 @pytest.mark.slow
 @pytest.mark.shows("L2")
 @pytest.mark.parametrize("revision", [Revision.NOVEMBER_2025, Revision.JULY_2026], ids=str)
@@ -289,8 +318,6 @@ async def test_a_flow_is_finished_by_a_real_other_process(
     )
 
     async def in_another_process(_params: Any) -> types.ElicitResult:
-        from handraise.this_user import local_person
-
         who = local_person()
         command = [str(programs / "python"), str(finish), str(path), who.issuer, who.subject, who.how]
         await anyio.run_process(command, stderr=subprocess.STDOUT)

@@ -62,7 +62,7 @@ class Wire:
 
 @asynccontextmanager
 async def wired(server: MCPServer | FastMCP[Any] | Server[Any], revision: Revision) -> AsyncIterator[Wire]:
-    """A client that declares form questions."""
+    """A client that declares both modes."""
     low: Any = server
     if isinstance(server, MCPServer):
         low = server._lowlevel_server
@@ -73,7 +73,10 @@ async def wired(server: MCPServer | FastMCP[Any] | Server[Any], revision: Revisi
     async with to_server, from_client, to_client, from_server, anyio.create_task_group() as tasks:
         tasks.start_soon(low.run, from_client, to_client, low.create_initialization_options())
         wire = Wire(to_server, from_server)
-        about = {"capabilities": {"elicitation": {}}, "clientInfo": {"name": "wire", "version": "1"}}
+        about = {
+            "capabilities": {"elicitation": {"form": {}, "url": {}}},
+            "clientInfo": {"name": "wire", "version": "1"},
+        }
         await wire.send(id=0, method="initialize", params={"protocolVersion": str(revision), **about})
         assert (await wire.receive())["result"]["protocolVersion"] == revision
         await wire.send(method="notifications/initialized")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -121,6 +122,10 @@ class Call:
     async def completed(self, elicitation_id: str, deadline: float) -> bool:
         """Wait for a URL question to be finished in the browser, as long as this revision lets a call wait."""
         raise NotImplementedError
+
+    def new_elicitation_id(self, url: str) -> str:
+        """A random id for a URL question, where the author chose none."""
+        return secrets.token_urlsafe(18)
 
     async def announce_when_complete(self, elicitation_id: str, deadline: float) -> None:
         """Have the client told when a URL question is finished that no body waits for, where there is a notice."""

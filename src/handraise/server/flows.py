@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-import secrets
 import time
 import weakref
 
@@ -34,11 +33,9 @@ class Flows:
         self._watcher: asyncio.Task[None] | None = None
         _KNOWN.add(self)
 
-    async def open(self, elicitation_id: str | None, person: Person, timeout: float) -> str:
-        """Begin (or go on with) a flow of this person; its id."""
-        chosen = elicitation_id or secrets.token_urlsafe(18)
-        await self.store.open_flow(Flow(chosen, person.key, self.store.now() + timeout))
-        return chosen
+    async def open(self, elicitation_id: str, person: Person, timeout: float) -> None:
+        """Begin (or go on with) a flow of this person."""
+        await self.store.open_flow(Flow(elicitation_id, person.key, self.store.now() + timeout))
 
     async def is_complete(self, elicitation_id: str, person: Person) -> bool:
         """Whether this person has finished the flow."""

@@ -152,7 +152,8 @@ class UrlInquiry(_Elicitation):
         return chosen is not None and await call.runtime.flows.is_complete(chosen, call.person)
 
     async def begin(self, call: Call, timeout: float) -> UrlInquiry:
-        chosen = await call.runtime.flows.open(self.question.elicitation_id, call.person, timeout)
+        chosen = self.question.elicitation_id or call.new_elicitation_id(self.question.url)
+        await call.runtime.flows.open(chosen, call.person, timeout)
         question = replace(self.question, elicitation_id=chosen)
         return replace(self, question=question, deadline=time.monotonic() + timeout)
 

@@ -8,6 +8,7 @@ import secrets
 import time
 import weakref
 from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,9 @@ class LegacyCall(Call):
     _sent = 0
     _made = ""
     """The key that was made for a question which was not sent yet."""
+
+    _links: tuple[_Link, ...] = ()
+    """Its URL questions that had no id of the author's."""
 
     def __init__(self, runtime: Runtime, ctx: Context, revision: Revision) -> None:
         self._meter = Meter(ctx) if _wants_progress(ctx) else None
@@ -111,6 +115,14 @@ class LegacyCall(Call):
                 awake.cancel()
             start_clocks(stopped)
 
+    def new_elicitation_id(self, url: str) -> str:
+        """Random, and the same in a duplicate of this call: that one's answer is to the question of this one."""
+        shared = scratch_of(self.ctx.session).setdefault("handraise ids", weakref.WeakValueDictionary())
+        name = (self.person, self.seed, len(self._links), url)
+        link = shared.setdefault(name, _Link(super().new_elicitation_id(url)))
+        self._links = (*self._links, link)
+        return str(link.elicitation_id)
+
     async def announce_when_complete(self, elicitation_id: str, deadline: float) -> None:
         keeper = scratch_of(self.ctx.session).setdefault("handraise notices", {})
         await self.runtime.flows.announce(self._notice(elicitation_id, deadline, keeper), self.person)
@@ -162,6 +174,13 @@ class SessionCall(LegacyCall):
     def person(self) -> Person:
         session = session_id_of(self.ctx.session)
         return Person("", session, "anonymous") if session else local_person()
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class _Link:
+    """The id of a URL question, for as long as a call has it."""
+
+    elicitation_id: str
 
 
 def _open_channel(asker: weakref.ref[LegacyCall]) -> Any:
