@@ -362,7 +362,7 @@ async def test_a_flow_that_is_finished_through_the_servers_own_store_wakes_who_w
 
         async with connect(server, revision, Person(finish)) as client:
             with anyio.fail_after(3):  # not only when the time is over
-                assert text_of(await client.call_tool("link", {"flow": "here"})) == "accept"
+                assert text_of(await client.call_tool("link", {"flow": "here"})) == "Accepted(data=None)"
 
 
 @pytest.mark.shows("L2")

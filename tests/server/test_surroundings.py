@@ -286,7 +286,8 @@ async def test_a_call_that_is_dispatched_twice_has_one_link_and_both_end_with_it
         await wire.send(id=question["id"], result={"action": "accept"})
         chosen = question["params"]["elicitationId"]
         await complete(chosen, person=local_person())
-        told, results = [], []
+        told: list[Any] = []
+        results: list[Any] = []
         with anyio.fail_after(10):
             while len(results) < 2:
                 message = await wire.receive()
