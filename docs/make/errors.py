@@ -29,6 +29,7 @@ NEXT: Final = {
     "ConversationError": "Call the tool again from the start.",
     "StateRefused": "Call the tool again from the start; the log has the reason, which nobody else gets to know.",
     "NotReplayable": "Call again; declare the tool `@replayable` and give a store so that it survives a restart.",
+    "Ambiguous": "Look whether it was done, then call again or not; a `@replayable` tool goes on by itself.",
     "TooManyQuestions": "Ask less, ask together with `ask.all`, or raise `max_questions`.",
     "NoRoom": "Try later, or raise `max_parked`.",
     "UnusableAnswer": "Ask in plainer words, or loosen the form; `max_reasks` is how often it is asked again.",

@@ -14,6 +14,7 @@
     ├── ConversationError          a round that does not fit its conversation
     │   ├── StateRefused           requestState that is not ours, not theirs, or used up
     │   ├── NotReplayable          the paused body is gone and may not run again
+    │   │   └── Ambiguous          it is not known, either, how far it got
     │   ├── TooManyQuestions       one call asked more often than it may
     │   ├── NoRoom                 as many questions wait as this server takes
     │   └── UnusableAnswer         the person's answers kept failing the form
@@ -182,10 +183,20 @@ class StateRefused(ConversationError):
 
 
 class NotReplayable(ConversationError):
-    """The paused body is gone (restart, other node) and was not declared replayable."""
+    """The paused body is gone (restart, other node) and was not declared replayable. Nobody used the answer."""
 
     code = "not_replayable"
-    public = "The paused call is gone and may not run again by itself. Nothing was done. Call the tool again."
+    public = "The paused call is gone and may not run again by itself. The answer was not used. Call the tool again."
+
+
+class Ambiguous(NotReplayable):
+    """The same, and it may have acted on an answer before it was gone."""
+
+    code = "ambiguous"
+    public = (
+        "The paused call is gone and may not run again by itself. It is not known how far it got. "
+        "Look at what was done before you call the tool again."
+    )
 
 
 class TooManyQuestions(ConversationError):

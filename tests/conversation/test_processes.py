@@ -22,7 +22,7 @@ from tests.conversation.parking import (
 from tests.waiting import until
 
 from handraise.conversation import Conversation, SettledError, Store
-from handraise.errors import Expired, NotReplayable, StateRefused
+from handraise.errors import Ambiguous, Expired, NotReplayable, StateRefused
 
 
 def replayed(log: Log) -> Any:
@@ -195,6 +195,57 @@ async def test_another_process_does_not_run_a_body_that_is_not_replayable(log: L
     with pytest.raises(SettledError, match="NotReplayable"):
         await within(here.retry(first, {"name": "Ada"}))
     assert log == ["before"]
+    await within(here.lot.close())
+
+
+@pytest.mark.shows("C6")
+async def test_a_body_that_is_gone_before_its_first_answer_did_not_use_it(log: Log) -> None:
+    store = Unsteady()
+    here, there = Parking(two_questions(log), store), Parking(two_questions(log), store)
+    first = await within(here.call())
+    with pytest.raises(NotReplayable) as refused:
+        await within(there.retry(first, {"name": "Ada"}))
+    assert type(refused.value) is NotReplayable
+    await within(here.lot.close())
+
+
+@pytest.mark.shows("C6")
+async def test_how_far_a_body_got_that_used_an_answer_before_is_not_known(log: Log) -> None:
+    store = Unsteady()
+    here, there = Parking(two_questions(log), store), Parking(two_questions(log), store)
+    second = await within(here.retry(await within(here.call()), {"name": "Ada"}))
+    with pytest.raises(Ambiguous):
+        await within(there.retry(second, {"size": "large"}))
+    assert log == ["before", "hello Ada"]
+    await within(here.lot.close())
+
+
+@pytest.mark.shows("C6")
+async def test_how_far_a_body_got_whose_answer_somebody_took_before_is_not_known(log: Log) -> None:
+    store = Unsteady()
+    here, there = (Parking(two_questions(log), store, lease=0.0) for _ in range(2))
+    first = await within(here.call())
+    async with store.held_after("consume") as gate:
+        dies = asyncio.ensure_future(there.retry(first, {"name": "Ada"}))
+        await within(gate.reached.wait())
+        await leave(dies)
+    with pytest.raises(Ambiguous):
+        await within(there.retry(first, {"name": "Ada"}))
+    await within(here.lot.close())
+
+
+@pytest.mark.shows("C6")
+async def test_how_far_a_body_got_that_has_done_a_step_is_not_known(log: Log) -> None:
+    async def body(conversation: Conversation) -> Any:
+        await once(conversation, "step", lambda: log.append("step"))
+        return await ask(conversation, "name")
+
+    store = Unsteady()
+    here, there = Parking(body, store, replayable=True), Parking(body, store)
+    first = await within(here.call())
+    with pytest.raises(Ambiguous):
+        await within(there.retry(first, {"name": "Ada"}))
+    assert log == ["step"]
     await within(here.lot.close())
 
 

@@ -80,6 +80,7 @@ def make_shop(
         effects.add("run")
         item = (await ask.text(words)).or_stop()
         effects.add(f"charged for {item}")
+        reached("after the effect")
         await ask.confirm("Wrap it?")
         return item
 

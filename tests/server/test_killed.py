@@ -185,6 +185,23 @@ def test_after_kill_9_what_may_not_run_again_is_refused_and_runs_nothing(
 
 
 @pytest.mark.slow
+@pytest.mark.shows("C6")
+def test_after_a_death_behind_an_effect_nobody_says_that_nothing_was_done(
+    start: Callable[..., Process], effects: Effects
+) -> None:
+    dying = start("dies=after the effect")
+    first = dying.call("order_once")
+    assert first is not None
+    assert dying.call("order_once", first, answer="tea") is None
+    assert dying.kill() == -9
+    refused = start("lease=0.3").call("order_once", first, answer="tea")
+    assert refused is not None
+    assert refused["error"]["data"] == {"reason": "ambiguous"}
+    assert "not known how far it got" in refused["error"]["message"]
+    assert effects() == ["run", "charged for tea"]
+
+
+@pytest.mark.slow
 @pytest.mark.shows("C6", "X4")
 def test_two_processes_share_a_call_without_doing_anything_twice(
     start: Callable[..., Process], effects: Effects

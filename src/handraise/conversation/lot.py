@@ -16,7 +16,7 @@ from handraise.conversation.records import Binding, Brought, Consumption, Json, 
 from handraise.conversation.retry import Retry
 from handraise.conversation.rounds import Round, Terms
 from handraise.conversation.store import Store
-from handraise.errors import ConversationError, NoRoom, NotReplayable, StateRefused, StoreError
+from handraise.errors import Ambiguous, ConversationError, NoRoom, NotReplayable, StateRefused, StoreError
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ class Lot:
         """What a retry gets: the next round or the end of the call.
 
         Raises `StateRefused` for a retry that does not belong here, and `NotReplayable` for one whose body
-        is gone and may not run again. Owner, deadline and single use are the store's to check.
+        is gone and may not run again, `Ambiguous` if it may have acted on an answer. Owner, deadline and single use are the store's to check.
         """
         token, responses = retry.token, retry.responses
         if not token.isascii() or len(token) > _LONGEST:
@@ -106,7 +106,7 @@ class Lot:
             if since is not None:
                 live = self.live.get(token)
                 if live is None:
-                    live = await self._revive(retry, since)
+                    live = await self._revive(retry, since, used=taken.verdict != "first")
                 elif here or live[0].waits_at(live[1]):
                     retry.rebind(live[0])
                     if self.store.durable:
@@ -210,15 +210,19 @@ class Lot:
         if held:
             self._hold(token, now)
 
-    async def _revive(self, retry: Retry, since: float) -> tuple[Conversation, Round]:
-        """Run a body that is gone once more, its answers and `once` steps taken from the journal."""
+    async def _revive(self, retry: Retry, since: float, *, used: bool) -> tuple[Conversation, Round]:
+        """Run a body that is gone once more, its answers and `once` steps taken from the journal.
+
+        The answers may have been `used` by whoever took them first, and did not get to an end.
+        """
         token = retry.token
         record = await self._find(token)
         may = await retry.may_replay(record)
         if (live := self.live.get(token)) is not None:
             return live
         if not may:
-            error = NotReplayable(f"{record.binding.method} {record.binding.target} may not run again")
+            kind = Ambiguous if used or _has_acted(record) else NotReplayable
+            error = kind(f"{record.binding.method} {record.binding.target} may not run again")
             lost, told = Outcome("error", self.describe(error)), retry.tell_lost(record)
             await self.store.settle(token, lost, until=self.expiry(), ends=record.conversation, events=told)
             raise error
@@ -321,6 +325,11 @@ class Lot:
     async def _let_go(self, seconds: float) -> None:
         if tasks := self._tasks():
             await asyncio.wait(tasks, timeout=seconds)
+
+
+def _has_acted(record: RoundRecord) -> bool:
+    """Whether a body was given answers before the ones to this round, or has finished a step."""
+    return record.number > 1 or any(entry.kind == "once" for entry in record.journal)
 
 
 def _reply(outcome: Outcome) -> Json:

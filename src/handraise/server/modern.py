@@ -14,7 +14,7 @@ from mcp.server.context import CallNext, HandlerResult
 from handraise.conversation import Binding, Body, Lot, RoundRecord
 from handraise.conversation.digest import Written, digest, keyed_id
 from handraise.conversation.journal import Journal
-from handraise.errors import HandraiseError, NotReplayable
+from handraise.errors import Ambiguous, HandraiseError
 from handraise.questions import Person
 from handraise.server.calls import CURRENT, Call, Context, Wire
 from handraise.server.clocks import start_clocks, stop_clocks
@@ -143,7 +143,7 @@ class ModernCall(Call, Body):
         if not self.replayable:
             return
         if self._replays not in (None, name):  # another tool of a lowlevel server
-            raise self.raisable(NotReplayable(f"{self._replays} is now {name}"))
+            raise self.raisable(Ambiguous(f"{self._replays} is now {name}"))
         self.conversation.handler = name
         self.journal = self.conversation.journal = self.conversation.journal or Journal()
 
