@@ -151,6 +151,7 @@ class Ask(PageAsks):
             form, convert = shortcuts.choice(options)
         return _form(message, form, usual, fallback=fallback, convert=convert)
 
+    @overload
     def choose_many(
         self,
         message: str,
@@ -158,14 +159,59 @@ class Ask(PageAsks):
         *,
         min_items: int | None = None,
         max_items: int | None = None,
+        **usual: Unpack[Usual],
+    ) -> Asking[Answer[list[T]]]: ...
+    @overload
+    def choose_many(
+        self,
+        message: str,
+        options: Mapping[T, str] | Iterable[T],
+        *,
+        fallback: F,
+        min_items: int | None = None,
+        max_items: int | None = None,
+        **usual: Unpack[Usual],
+    ) -> Asking[Answer[list[T]] | Fallback[F]]: ...
+    def choose_many(
+        self,
+        message: str,
+        options: Iterable[Any],
+        *,
+        min_items: int | None = None,
+        max_items: int | None = None,
         fallback: Any = NO_FALLBACK,
         **usual: Unpack[Usual],
-    ) -> Asking[Answer[list[T]]]:
+    ) -> Asking[Any]:
         """Ask for any number of several."""
         with fitted:
             form, convert = shortcuts.choices(options, min_items, max_items)
         return _form(message, form, usual, fallback=fallback, convert=convert)
 
+    @overload
+    def text(
+        self,
+        message: str,
+        *,
+        min_length: int | None = 1,
+        max_length: int | None = None,
+        pattern: str | None = None,
+        format: Literal["email", "uri"] | None = None,
+        check: Callable[[str], Any] | None = None,
+        **usual: Unpack[Usual],
+    ) -> Asking[Answer[str]]: ...
+    @overload
+    def text(
+        self,
+        message: str,
+        *,
+        fallback: F,
+        min_length: int | None = 1,
+        max_length: int | None = None,
+        pattern: str | None = None,
+        format: Literal["email", "uri"] | None = None,
+        check: Callable[[str], Any] | None = None,
+        **usual: Unpack[Usual],
+    ) -> Asking[Answer[str] | Fallback[F]]: ...
     def text(
         self,
         message: str,
@@ -177,7 +223,7 @@ class Ask(PageAsks):
         check: Callable[[str], Any] | None = None,
         fallback: Any = NO_FALLBACK,
         **usual: Unpack[Usual],
-    ) -> Asking[Answer[str]]:
+    ) -> Asking[Any]:
         """Ask for a line of text."""
         field = Text(
             shortcuts.ANSWER,
@@ -189,6 +235,52 @@ class Ask(PageAsks):
         )
         return _single(message, field, usual, fallback=fallback, check=check)
 
+    @overload
+    def number(  # type: ignore[overload-overlap]  # a bool that nobody knows gives a float, and an int is one
+        self,
+        message: str,
+        *,
+        whole: Literal[True],
+        minimum: float | None = None,
+        maximum: float | None = None,
+        check: Callable[[int], Any] | None = None,
+        **usual: Unpack[Usual],
+    ) -> Asking[Answer[int]]: ...
+    @overload
+    def number(
+        self,
+        message: str,
+        *,
+        whole: bool = False,
+        minimum: float | None = None,
+        maximum: float | None = None,
+        check: Callable[[float], Any] | None = None,
+        **usual: Unpack[Usual],
+    ) -> Asking[Answer[float]]: ...
+    @overload
+    def number(  # type: ignore[overload-overlap]
+        self,
+        message: str,
+        *,
+        fallback: F,
+        whole: Literal[True],
+        minimum: float | None = None,
+        maximum: float | None = None,
+        check: Callable[[int], Any] | None = None,
+        **usual: Unpack[Usual],
+    ) -> Asking[Answer[int] | Fallback[F]]: ...
+    @overload
+    def number(
+        self,
+        message: str,
+        *,
+        fallback: F,
+        whole: bool = False,
+        minimum: float | None = None,
+        maximum: float | None = None,
+        check: Callable[[float], Any] | None = None,
+        **usual: Unpack[Usual],
+    ) -> Asking[Answer[float] | Fallback[F]]: ...
     def number(
         self,
         message: str,
@@ -196,15 +288,32 @@ class Ask(PageAsks):
         minimum: float | None = None,
         maximum: float | None = None,
         whole: bool = False,
-        check: Callable[[float], Any] | None = None,
+        check: Callable[[Any], Any] | None = None,
         fallback: Any = NO_FALLBACK,
         **usual: Unpack[Usual],
-    ) -> Asking[Answer[float]]:
+    ) -> Asking[Any]:
         """Ask for a number, or for a whole one."""
         kind = Integer if whole else Number
         field = kind(shortcuts.ANSWER, title="Your answer", minimum=minimum, maximum=maximum)
         return _single(message, field, usual, fallback=fallback, check=check)
 
+    @overload
+    def date(
+        self,
+        message: str,
+        *,
+        check: Callable[[datetime.date], Any] | None = None,
+        **usual: Unpack[Usual],
+    ) -> Asking[Answer[datetime.date]]: ...
+    @overload
+    def date(
+        self,
+        message: str,
+        *,
+        fallback: F,
+        check: Callable[[datetime.date], Any] | None = None,
+        **usual: Unpack[Usual],
+    ) -> Asking[Answer[datetime.date] | Fallback[F]]: ...
     def date(
         self,
         message: str,
@@ -212,10 +321,33 @@ class Ask(PageAsks):
         check: Callable[[datetime.date], Any] | None = None,
         fallback: Any = NO_FALLBACK,
         **usual: Unpack[Usual],
-    ) -> Asking[Answer[datetime.date]]:
+    ) -> Asking[Any]:
         """Ask for a day."""
         return _form(message, Form.of(datetime.date), usual, fallback=fallback, check=check)
 
+    @overload
+    def open(
+        self,
+        message: str,
+        url: str,
+        elicitation_id: str | None = None,
+        *,
+        wait: bool = True,
+        unsafe_plain_http: bool = False,
+        **usual: Unpack[Usual],
+    ) -> Asking[Answer[None]]: ...
+    @overload
+    def open(
+        self,
+        message: str,
+        url: str,
+        elicitation_id: str | None = None,
+        *,
+        fallback: F,
+        wait: bool = True,
+        unsafe_plain_http: bool = False,
+        **usual: Unpack[Usual],
+    ) -> Asking[Answer[None] | Fallback[F]]: ...
     def open(
         self,
         message: str,
@@ -226,7 +358,7 @@ class Ask(PageAsks):
         unsafe_plain_http: bool = False,
         fallback: Any = NO_FALLBACK,
         **usual: Unpack[Usual],
-    ) -> Asking[Answer[None]]:
+    ) -> Asking[Any]:
         """Ask the person to do something in their browser, and wait until `complete` says that it is done.
 
         Accepting is consent to open the link, nothing more. With `wait=False` that is what this gives.

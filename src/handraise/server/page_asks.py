@@ -83,9 +83,20 @@ class PageAsks:
         service: str | None = None,
         keep_for: float | None = None,
         check: Callable[[Mapping[str, Secret]], Any] | None = None,
-        fallback: Any = NO_FALLBACK,
         **usual: Unpack[UsualOnPages],
     ) -> Asking[Answer[Mapping[str, Secret]]]: ...
+    @overload
+    def secret(
+        self,
+        title: str,
+        *,
+        fields: Sequence[SecretField],
+        fallback: F,
+        service: str | None = None,
+        keep_for: float | None = None,
+        check: Callable[[Mapping[str, Secret]], Any] | None = None,
+        **usual: Unpack[UsualOnPages],
+    ) -> Asking[Answer[Mapping[str, Secret]] | Fallback[F]]: ...
     def secret(
         self,
         title: str,
@@ -117,6 +128,31 @@ class PageAsks:
             page: SecretPage[Any] = SecretPage(title, tuple(fields or (one,)), service, keep_for, check)
         return self.page(page, fallback=fallback, **usual)
 
+    @overload
+    def setup(
+        self,
+        title: str,
+        form: type[T] | Form[T],
+        *,
+        secrets: Sequence[SecretField] = (),
+        service: str | None = None,
+        keep_for: float | None = None,
+        check: Callable[[Setup[T]], Any] | None = None,
+        **usual: Unpack[UsualOnPages],
+    ) -> Asking[Answer[Setup[T]]]: ...
+    @overload
+    def setup(
+        self,
+        title: str,
+        form: type[T] | Form[T],
+        *,
+        fallback: F,
+        secrets: Sequence[SecretField] = (),
+        service: str | None = None,
+        keep_for: float | None = None,
+        check: Callable[[Setup[T]], Any] | None = None,
+        **usual: Unpack[UsualOnPages],
+    ) -> Asking[Answer[Setup[T]] | Fallback[F]]: ...
     def setup(
         self,
         title: str,
@@ -128,7 +164,7 @@ class PageAsks:
         check: Callable[[Setup[T]], Any] | None = None,
         fallback: Any = NO_FALLBACK,
         **usual: Unpack[UsualOnPages],
-    ) -> Asking[Answer[Setup[T]]]:
+    ) -> Asking[Any]:
         """Ask for ordinary fields and for secrets on one page, once: the vault keeps them for the `service`."""
         from handraise.pages import SetupPage
 
@@ -138,6 +174,27 @@ class PageAsks:
             page = SetupPage(title, Form.of(form), tuple(secrets), service, keep_for, check)
         return self.page(page, fallback=fallback, **usual)
 
+    @overload
+    def outside(
+        self,
+        title: str,
+        url: Callable[[Errand], str] | str,
+        *,
+        confirm: Callable[[str], Any] | None = None,
+        webhook_key: str | bytes | None = None,
+        **usual: Unpack[UsualOnPages],
+    ) -> Asking[Answer[None]]: ...
+    @overload
+    def outside(
+        self,
+        title: str,
+        url: Callable[[Errand], str] | str,
+        *,
+        fallback: F,
+        confirm: Callable[[str], Any] | None = None,
+        webhook_key: str | bytes | None = None,
+        **usual: Unpack[UsualOnPages],
+    ) -> Asking[Answer[None] | Fallback[F]]: ...
     def outside(
         self,
         title: str,
@@ -147,7 +204,7 @@ class PageAsks:
         webhook_key: str | bytes | None = None,
         fallback: Any = NO_FALLBACK,
         **usual: Unpack[UsualOnPages],
-    ) -> Asking[Answer[None]]:
+    ) -> Asking[Any]:
         """Send the person to another site, to pay or to sign, and wait until it is done there.
 
         `confirm` asks the other site when the person is back; with a `webhook_key` it reports by itself.
@@ -160,6 +217,23 @@ class PageAsks:
             page = OutsidePage(title, url, confirm, webhook_key)
         return self.page(page, fallback=fallback, **usual)
 
+    @overload
+    def connect(
+        self,
+        account: Account,
+        *,
+        keep_for: float | None = None,
+        **usual: Unpack[UsualOnPages],
+    ) -> Asking[Answer[Token]]: ...
+    @overload
+    def connect(
+        self,
+        account: Account,
+        *,
+        fallback: F,
+        keep_for: float | None = None,
+        **usual: Unpack[UsualOnPages],
+    ) -> Asking[Answer[Token] | Fallback[F]]: ...
     def connect(
         self,
         account: Account,
@@ -167,7 +241,7 @@ class PageAsks:
         keep_for: float | None = None,
         fallback: Any = NO_FALLBACK,
         **usual: Unpack[UsualOnPages],
-    ) -> Asking[Answer[Token]]:
+    ) -> Asking[Any]:
         """Ask the person to connect their account at a service, by OAuth; its token, from the vault when it is there.
 
         The vault keeps it for this person, for `keep_for` seconds or for good, and it is renewed when it is about
@@ -177,9 +251,15 @@ class PageAsks:
 
         return self.page(ConnectPage(account, keep_for), fallback=fallback, **usual)
 
+    @overload
+    def page(self, page: Page[R], **usual: Unpack[UsualOnPages]) -> Asking[Answer[R]]: ...
+    @overload
+    def page(
+        self, page: Page[R], *, fallback: F, **usual: Unpack[UsualOnPages]
+    ) -> Asking[Answer[R] | Fallback[F]]: ...
     def page(
         self, page: Page[R], *, fallback: Any = NO_FALLBACK, **usual: Unpack[UsualOnPages]
-    ) -> Asking[Answer[R]]:
+    ) -> Asking[Any]:
         """Ask for what a page obtains: any kind of page."""
         require_known(usual, UsualOnPages)
         require_text("because", usual.get("because") or "")
