@@ -39,7 +39,7 @@ NEXT: Final = {
     "Stale": "Look at the thing again, then ask again.",
     "GuardRefused": "Do what the message says; a guard asks nobody about what it refuses.",
     "OutsideBoundary": "Use a path inside the boundary, or have the person add the folder to their roots.",
-    "UsageError": "Do what the message says; asking works in a tool, a prompt or a resource of a server that has Handraise.",
+    "UsageError": "Do what the message says. Asking works in tools, prompts and resources of a server with Handraise.",
     "SetupError": "Install or configure what the message names.",
     "StoreError": "See that the store's file or database can be written; nothing was asked meanwhile.",
     "AnswerNotKept": "See that the store can be written. The question waits, and the same retry works then.",
