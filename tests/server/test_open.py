@@ -16,9 +16,13 @@ from handraise import Handraise, SqliteStore, UrlQuestion, ask, complete
 from handraise import Person as Somebody
 from handraise.errors import CompletionRefused, NotSupported, StoreError, UnsafeUrl
 from handraise.revisions import Revision
+from handraise.server.calls import Call, current_call
 from handraise.server.flows import Flows
+from handraise.server.inquiries import UrlInquiry
+from handraise.server.runtime import RUNTIMES
 from handraise.stores import MemoryStore
 from handraise.stores.postgres import PostgresStore
+from handraise.this_user import local_person
 
 URL = "https://mcp.example.com/connect?e=Zk3q"
 WITH_URL = [Revision.NOVEMBER_2025, Revision.JULY_2026]
@@ -250,6 +254,114 @@ async def test_what_is_required_first_is_told_by_32042_and_the_next_call_goes_th
         }
         await complete("first", person=server.people["first"])  # type: ignore[attr-defined]
         assert text_of(await client.call_tool("files", {"flow": "first"})) == "files"
+
+
+def gate(name: str = "gate", **options: Any) -> MCPServer:
+    """A server whose tools need a link first that has no id of the author's."""
+    server = Handraise(**options).install(MCPServer(name))
+
+    @server.tool()
+    async def enter() -> str:
+        await ask.require(URL, timeout=30)
+        return "inside"
+
+    @server.tool()
+    async def look() -> str:
+        await ask.require(UrlQuestion("Please look.", URL + "&look"), timeout=30)
+        return "seen"
+
+    return server
+
+
+async def required_id(client: Any, tool: str = "enter") -> str:
+    with pytest.raises(MCPError) as needed:
+        await client.call_tool(tool)
+    assert needed.value.code == -32042
+    return str(needed.value.data["elicitations"][0]["elicitationId"])
+
+
+@pytest.mark.shows("L3", "X4")
+@pytest.mark.parametrize("durable", [False, True], ids=["memory", "another process"])
+async def test_a_required_link_without_an_id_is_remembered_for_the_person_and_server(
+    durable: bool, tmp_path: Any
+) -> None:
+    november, path = Revision.NOVEMBER_2025, tmp_path / "store.db"
+    store: Any = path if durable else MemoryStore()
+    server, other = gate(store=store), gate("other", store=store)
+    async with connect(server, november, Person()) as client, connect(other, november, Person()) as another:
+        chosen = await required_id(client)
+        again = gate(store=path) if durable else server  # as another process that shares the store has it
+        async with connect(again, november, Person()) as second:
+            assert await required_id(second) == chosen, "it is one question, until it is finished"
+            ids = {chosen, await required_id(client, "look"), await required_id(another)}
+            assert len(ids) == 3
+            await complete(chosen, person=local_person())
+            for each in (client, second):
+                assert text_of(await each.call_tool("enter")) == "inside"
+        assert {await required_id(client, "look"), await required_id(another)} == ids - {chosen}
+
+
+@pytest.mark.shows("L3")
+async def test_a_required_link_without_an_id_is_another_ones_for_another_person() -> None:
+    server, chosen = gate(hold=0.05), {}
+    async with by_hand(server) as rounds:
+        for name in ("ada", "mallory"):
+            sign_in(name)
+            await rounds.call("enter", {})
+            flows = RUNTIMES[server._lowlevel_server].flows.store._flows  # type: ignore[attr-defined]
+            chosen[name] = next(f.elicitation_id for f in flows.values() if f.person.endswith(f":{name}"))
+        await complete(chosen["ada"], person=Somebody("https://id.example", "ada", "token"))
+        assert (await rounds.call("enter", {}))["resultType"] == "input_required"
+        sign_in("ada")
+        assert (await rounds.call("enter", {}))["content"][0]["text"] == "inside"
+        sign_in(None)
+
+
+@pytest.mark.shows("L3", "L4")
+async def test_a_required_link_without_an_id_is_finished_once_on_the_modern_revision(tmp_path: Any) -> None:
+    path = tmp_path / "store.db"
+    server, elsewhere = gate(store=path), SqliteStore(path)
+
+    async def finish(_params: Any) -> types.ElicitResult:
+        about = UrlInquiry(UrlQuestion("", URL))
+        chosen = (await about.known(calls[-1])).question.elicitation_id
+        await complete(str(chosen), person=calls[-1].person, store=elsewhere)
+        return ACCEPT
+
+    calls: list[Call] = []
+
+    @server.tool()
+    async def twice() -> str:
+        calls.append(current_call())
+        await ask.require(URL, timeout=30)
+        await ask.require(URL, timeout=30)
+        return "inside"
+
+    async with connect(server, Revision.JULY_2026, Person(finish)) as client:
+        assert text_of(await client.call_tool("twice")) == "inside"
+        assert text_of(await client.call_tool("enter")) == "inside"
+    await elsewhere.aclose()
+
+
+@pytest.mark.shows("L3", "C9")
+@pytest.mark.parametrize("revision", WITH_URL, ids=str)
+async def test_what_is_remembered_of_a_required_link_ends_with_its_time(revision: Revision) -> None:
+    store = MemoryStore()
+    server = Handraise(store=store).install(MCPServer("gate"))
+
+    @server.tool()
+    async def enter() -> str:
+        await ask.require(URL, timeout=0.2)
+        return "inside"
+
+    async with connect(server, revision, Person(DECLINE)) as client:
+        if revision.legacy:
+            await required_id(client)
+        else:
+            assert (await client.call_tool("enter")).is_error
+        assert len(store._flows) == 2
+        await store.prune(store.now() + 1)
+        assert store._flows == {}
 
 
 @pytest.mark.shows("L6")

@@ -33,9 +33,32 @@ class Flows:
         self._watcher: asyncio.Task[None] | None = None
         _KNOWN.add(self)
 
-    async def open(self, elicitation_id: str, person: Person, timeout: float) -> None:
-        """Begin (or go on with) a flow of this person."""
-        await self.store.open_flow(Flow(elicitation_id, person.key, self.store.now() + timeout))
+    async def open(self, elicitation_id: str, person: Person, timeout: float, about: str = "") -> str:
+        """Begin (or go on with) a flow of this person; its id, which is the first one's of all `about` the same."""
+        deadline = self.store.now() + timeout
+        if about:
+            elicitation_id = await self._take(about, elicitation_id, deadline)
+        await self.store.open_flow(Flow(elicitation_id, person.key, deadline))
+        return elicitation_id
+
+    async def known_id(self, about: str) -> str | None:
+        """The id of the flow that was begun about something, in any process; None when there is none any more."""
+        found = await self.store.find_flow(about)
+        return None if found is None else found.person
+
+    async def _take(self, about: str, elicitation_id: str, deadline: float) -> str:
+        """Have an id found by what it is about.
+
+        In the store that is a flow which belongs to the id and to no person: nobody can finish it, the first to take it
+        has it, and it is over with the other.
+        """
+        try:
+            await self.store.open_flow(Flow(about, elicitation_id, deadline))
+        except StoreError:
+            if (known := await self.known_id(about)) is None:
+                raise
+            return known
+        return elicitation_id
 
     async def is_complete(self, elicitation_id: str, person: Person) -> bool:
         """Whether this person has finished the flow."""

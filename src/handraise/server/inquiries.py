@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
+from handraise.conversation.digest import digest
 from handraise.errors import Expired, Failed, Mode, Stale
 from handraise.forms import read_answer
 from handraise.questions import (
@@ -133,6 +134,8 @@ class UrlInquiry(_Elicitation):
     wait: bool = True
     unsafe_plain_http: bool = False
     deadline: float = 0.0
+    about: str = ""
+    """What its id is found by in another call, if the author chose none and it is required there, too."""
 
     @property
     def mode(self) -> Mode:
@@ -146,6 +149,17 @@ class UrlInquiry(_Elicitation):
         """Refuse a link that no question may carry, where the question is made."""
         require_safe_url(self.question.url, unsafe_plain_http=self.unsafe_plain_http)
 
+    async def known(self, call: Call) -> UrlInquiry:
+        """The same link with the id that this server gave the person of the call for it before.
+
+        Elicitation ids are random, so that it is remembered which one was given out, as long as its flow is.
+        """
+        if self.question.elicitation_id is not None:
+            return self
+        about = f"link {digest([call.runtime.hosting.name, call.person.key, self.question.url])}"
+        chosen = await call.runtime.flows.known_id(about)
+        return replace(self, question=replace(self.question, elicitation_id=chosen), about=about)
+
     async def is_finished(self, call: Call) -> bool:
         """Whether the person of the call has done it before."""
         chosen = self.question.elicitation_id
@@ -153,7 +167,7 @@ class UrlInquiry(_Elicitation):
 
     async def begin(self, call: Call, timeout: float) -> UrlInquiry:
         chosen = self.question.elicitation_id or call.new_elicitation_id(self.question.url)
-        await call.runtime.flows.open(chosen, call.person, timeout)
+        chosen = await call.runtime.flows.open(chosen, call.person, timeout, self.about)
         question = replace(self.question, elicitation_id=chosen)
         return replace(self, question=question, deadline=time.monotonic() + timeout)
 

@@ -49,6 +49,10 @@ class PageInquiry(Generic[R]):
     def require_askable(self) -> None:
         """A page of our own has a link of our own."""
 
+    async def known(self, call: Call) -> PageInquiry[R]:
+        """The same page: its visits are found by what it asks for."""
+        return self
+
     async def is_finished(self, call: Call) -> bool:
         """Whether the person of the call has done it before. What they refused on the page ends the call, once."""
         if await self.recall(call) is not None:

@@ -23,7 +23,8 @@ _SENTENCE = "This request needs something from the person first."
 async def require_first(call: Call, links: Sequence[Required], timeout: float | None) -> None:
     """Return when every link is finished; before 2026-07-28 end the call with -32042 instead of waiting."""
     try:
-        missing = [link for link in links if not await link.is_finished(call)]
+        known = [await link.known(call) for link in links]
+        missing = [link for link in known if not await link.is_finished(call)]
         if not missing:
             return
         call.require_mode("url")
