@@ -314,36 +314,6 @@ async def test_an_error_as_an_answer_ends_the_wait_at_once(code: int, expected: 
                 assert text_of(await client.call_tool("work")) == expected.__name__
 
 
-@pytest.mark.parametrize("revision", [Revision.JUNE_2025, Revision.NOVEMBER_2025], ids=str)
-async def test_waiting_sends_progress_with_the_callers_token_and_never_backwards(revision: Revision) -> None:
-    server = MCPServer("awake")
-    Handraise(keep_awake=0.02).install(server)
-    seen: list[float] = []
-    enough = anyio.Event()
-
-    @server.tool()
-    async def work(ctx: Context) -> str:
-        await ctx.report_progress(1)
-        await ask.text("Go?")
-        await ctx.report_progress(2)
-        return "done"
-
-    async def watch(progress: float, total: float | None, message: str | None) -> None:
-        seen.append(progress)
-        if len(seen) > 3:
-            enough.set()
-
-    async def person(_context: Any, _params: Any) -> types.ElicitResult:
-        await enough.wait()
-        return accept(answer="yes")
-
-    async with connect(server, revision, person) as client:
-        result = await client.call_tool("work", progress_callback=watch)
-        assert text_of(result) == "done"
-    assert seen == sorted(set(seen))
-    assert (seen[0], seen[-1]) == (1, 2)
-
-
 async def test_the_persons_time_is_kept_out_of_the_tools_own_time_limit(revision: Revision) -> None:
     server = MCPServer("limits")
     Handraise().install(server)
