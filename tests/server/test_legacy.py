@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from typing import Any
 
 import anyio
@@ -31,6 +32,11 @@ def make_server() -> MCPServer:
     async def among_others(who: str) -> str:
         answers = await ask.all(word=ask.text(f"The word of {who}?"))
         return str(answers["word"].or_stop())
+
+    @server.tool()
+    async def three() -> str:
+        await ask.all(one=ask.text("One?"), two=ask.text("Two?"), three=ask.text("Three?"))
+        return "answered"
 
     @server.tool()
     async def short(who: str) -> str:
@@ -115,3 +121,15 @@ def _asks(item: Any) -> bool:
     """Whether what goes through a stream is a question on its way to the client."""
     message = getattr(item[1], "message", None) if isinstance(item, tuple) else None
     return getattr(message, "method", "") == "elicitation/create"
+
+
+@pytest.mark.parametrize("revision", LEGACY, ids=str)
+async def test_questions_after_one_that_failed_are_not_asked_and_nobody_is_warned_of_them(
+    revision: Revision, recwarn: pytest.WarningsRecorder
+) -> None:
+    person = Person(accept(answer="one"), types.ErrorData(code=-1, message="no"))
+    async with connect(make_server(), revision, person) as client:
+        assert (await client.call_tool("three")).is_error
+    gc.collect()
+    assert person.messages == ["One?", "Two?"]
+    assert not [str(warning.message) for warning in recwarn if "never" in str(warning.message)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
@@ -115,7 +115,7 @@ class Call:
         """Send an input request and give back what the client answered to it, as it came."""
         raise NotImplementedError
 
-    async def together(self, askings: Sequence[Awaitable[Any]]) -> list[Any]:
+    async def together(self, askings: Sequence[Coroutine[Any, Any, Any]]) -> list[Any]:
         """Ask several things at once, as far as this revision lets a server."""
         raise NotImplementedError
 

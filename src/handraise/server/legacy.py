@@ -7,7 +7,7 @@ import math
 import secrets
 import time
 import weakref
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -99,9 +99,13 @@ class LegacyCall(Call):
             session, self._channel(session), key, request, timeout, self.runtime.lot.deadlines
         )
 
-    async def together(self, askings: Sequence[Awaitable[Any]]) -> list[Any]:
+    async def together(self, askings: Sequence[Coroutine[Any, Any, Any]]) -> list[Any]:
         """One after the other: a client shows one dialog at a time."""
-        return [await asking for asking in askings]
+        try:
+            return [await asking for asking in askings]
+        finally:
+            for asking in askings:  # those that come after one which failed
+                asking.close()
 
     async def completed(self, elicitation_id: str, deadline: float) -> bool:
         stopped = stop_clocks(self.outside)
