@@ -16,6 +16,7 @@ from tests.server.peers import Person, accept, connect, text_of
 
 from handraise import Handraise, Withdrawn, ask
 from handraise.revisions import Revision
+from handraise.server.legacy import LegacyCall
 
 LEGACY = [revision for revision in Revision if revision.legacy]
 
@@ -133,3 +134,12 @@ async def test_questions_after_one_that_failed_are_not_asked_and_nobody_is_warne
     gc.collect()
     assert person.messages == ["One?", "Two?"]
     assert not [str(warning.message) for warning in recwarn if "never" in str(warning.message)]
+
+
+@pytest.mark.parametrize("revision", LEGACY, ids=str)
+async def test_nothing_is_kept_of_a_call_whose_connection_stays_open(revision: Revision) -> None:
+    async with connect(make_server(), revision, Person(*[accept(answer="ann")] * 3)) as client:
+        for _ in range(3):
+            await client.call_tool("alone", {"who": "ann"})
+        gc.collect()
+        assert not [thing for thing in gc.get_objects() if type(thing) is LegacyCall]

@@ -36,7 +36,7 @@ from opentelemetry import trace
 from handraise.conversation.deadlines import Deadlines
 from handraise.conversation.eagerness import ready_in, run_now, running_in
 from handraise.errors import Expired, Failed, HandraiseError, Mode, NotSupported, Withdrawn
-from handraise.server.calls import Wire
+from handraise.server.calls import CURRENT, Wire
 from handraise.server.pipe import write_at_once
 from handraise.server.progress import Meter
 from handraise.server.rebind import scratch_of
@@ -159,8 +159,11 @@ def _handed_over(stream: Any, message: JSONRPCRequest, metadata: ServerMessageMe
         return False
     if write_at_once(stream, message):
         return True
+    # Whoever reads it keeps its context until the next message comes: a call would be kept in there.
+    context = copy_context()
+    context.run(CURRENT.set, None)  # type: ignore[arg-type]
     try:
-        stream._inner.send_nowait((copy_context(), SessionMessage(message, metadata)))
+        stream._inner.send_nowait((context, SessionMessage(message, metadata)))
     except anyio.WouldBlock:
         return False
     return True
