@@ -71,7 +71,8 @@ class Lot:
         """What a retry gets: the next round or the end of the call.
 
         Raises `StateRefused` for a retry that does not belong here, and `NotReplayable` for one whose body
-        is gone and may not run again, `Ambiguous` if it may have acted on an answer. Owner, deadline and single use are the store's to check.
+        is gone and may not run again, `Ambiguous` if it may have acted on an answer. Owner, deadline and single
+        use are the store's to check.
         """
         token, responses = retry.token, retry.responses
         if not token.isascii() or len(token) > _LONGEST:

@@ -55,7 +55,7 @@ class Meter:
         related_request_id: Any = None,
     ) -> None:
         """The session's own method, with what is about this request on its channel: elsewhere it would not be seen."""
-        own = self.ctx.request_id if progress_token == self._token else related_request_id
+        own: Any = self.ctx.request_id if progress_token == self._token else related_request_id
         session = self.ctx.session
         await type(session).send_progress_notification(session, progress_token, progress, total, message, own)
 
