@@ -93,7 +93,7 @@ async def work(run: str) -> str:
     """What goes on for long after an answer."""
     EFFECTS[run].append((await ask.text("Go on?")).or_stop())
     try:
-        await anyio.sleep(30)
+        await anyio.sleep_forever()
     finally:
         EFFECTS[run].append("finally")
     return "done"
