@@ -338,7 +338,7 @@ async def test_the_persons_time_is_kept_out_of_the_tools_own_time_limit(revision
         assert text_of(await client.call_tool("work")) == "limits work again"
 
 
-@pytest.mark.parametrize("way", ["a task each", "sent early"])
+@pytest.mark.parametrize("way", ["a task each", "all at once", "sent early"])
 async def test_the_persons_time_is_kept_out_of_the_limit_of_all_that_waits_for_them(
     revision: Revision, way: str
 ) -> None:
@@ -355,6 +355,8 @@ async def test_the_persons_time_is_kept_out_of_the_limit_of_all_that_waits_for_t
                 async with anyio.create_task_group() as tasks:
                     for number in range(2):
                         tasks.start_soon(ask_one, number)
+            elif way == "all at once":
+                await ask.all(one=ask.text("One?"), other=ask.text("Other?"))
             else:
                 await ask.text("Go?").prepare()
             await anyio.sleep(0.01)
@@ -370,7 +372,7 @@ async def test_the_persons_time_is_kept_out_of_the_limit_of_all_that_waits_for_t
         await anyio.sleep(0.4)
         return accept(answer="yes")
 
-    person = Person(lambda _params: accept(answer="yes"), slow) if way == "a task each" else Person(slow)
+    person = Person(lambda _params: accept(answer="yes"), slow) if way != "sent early" else Person(slow)
     async with connect(server, revision, person) as client:
         assert text_of(await client.call_tool("work")) == "limits work again"
     assert not clocks._standing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -163,25 +164,52 @@ async def test_many_plain_functions_that_wait_keep_no_thread_from_others(revisio
     assert anyio.to_thread.current_default_thread_limiter().total_tokens < many
 
 
-async def test_a_body_sees_the_access_token_of_the_round_that_is_live() -> None:
+@pytest.mark.parametrize("who", ["body", "child", "thread"])
+async def test_a_body_sees_the_access_token_of_the_round_that_is_live(who: str) -> None:
     server = Handraise().install(MCPServer("tokens"))
     seen: list[Any] = []
 
     @server.tool()
-    async def work() -> str:
+    async def body() -> None:
         seen.append(get_access_token())
         await ask.text("Go?")
         seen.append(get_access_token())
-        return "done"
+
+    @server.tool()
+    async def child() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(body)
+
+    @server.tool()
+    def thread() -> None:
+        seen.append(get_access_token())
+        ask.sync(ask.text("Go?"))
+        seen.append(get_access_token())
 
     async with by_hand(server) as rounds:
         sign_in("ada")
-        first = await rounds.call("work", {})
+        first = await rounds.call(who, {})
         sign_in("ada")
-        await rounds.call("work", {}, state=first["requestState"], responses=accepted(first, answer="y"))
+        await rounds.call(who, {}, state=first["requestState"], responses=accepted(first, answer="y"))
         sign_in(None)
     assert seen[0] is not seen[1]
     assert seen[0].subject == seen[1].subject == "ada"
+
+
+async def test_too_many_plain_functions_that_wait_are_refused(
+    revision: Revision, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["handraise.server.ask"], "_MAX_WAITING_THREADS", 1)
+    server = waits_in_a_thread()
+    async with connect(server, revision, Person(lambda _params: second())) as client:
+
+        async def second() -> types.ElicitResult:
+            refused = await client.call_tool("work", {"name": "two"})
+            assert refused.is_error
+            assert "too many questions" in text_of(refused)
+            return accept(answer="went")
+
+        assert text_of(await client.call_tool("work", {"name": "one"})) == "went"
 
 
 class Span(trace.NonRecordingSpan):

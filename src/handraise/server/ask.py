@@ -25,7 +25,7 @@ from handraise.server.arguments import (
     require_timeout,
 )
 from handraise.server.asking import NO_FALLBACK, Asking, Manner, give_up, require_distinct
-from handraise.server.calls import current_call
+from handraise.server.calls import CURRENT, current_call
 from handraise.server.inquiries import (
     FormInquiry,
     ModelInquiry,
@@ -416,12 +416,15 @@ class Ask(PageAsks):
             return await _with_a_thread_more(asking)
 
         try:
-            return anyio.from_thread.run(begin)
+            answer = anyio.from_thread.run(begin)
         except RuntimeError:
             if began:
                 raise
             give_up(asking)
             raise fitting(UsageError(_NO_WORKER)) from None
+        if (call := CURRENT.get(None)) is not None:
+            call.refresh()
+        return answer
 
     def person(self) -> Person:
         """Who will answer: to hand to `complete` later, or to keep things apart."""
@@ -530,6 +533,7 @@ async def _with_a_thread_more(asking: Awaitable[T]) -> T:
     """Wait without using up a worker thread that other tools need."""
     limiter = anyio.to_thread.current_default_thread_limiter()
     if limiter.total_tokens - limiter.available_tokens > _MAX_WAITING_THREADS:
+        give_up(asking)
         raise current_call().raisable(
             TooManyQuestions("too many plain `def` tools wait for a person at once")
         )

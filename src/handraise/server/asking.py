@@ -200,6 +200,7 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
             stopped = () if innermost_scope() is call.outside else stop_clocks(call.outside)
             try:
                 raw = await call.exchange(key, inquiry.request(call.revision, reasons), timeout)
+                call.refresh()
             finally:
                 if stopped:
                     start_clocks(stopped)

@@ -20,12 +20,13 @@ from handraise.questions import Person
 from handraise.revisions import Revision
 from handraise.server.declared import serves
 from handraise.server.endings import (
+    Ending,
     as_protocol_error,
     as_tool_error,
     describe,
+    ending_in_error,
+    ending_in_result,
     error_result,
-    escaped,
-    is_wrapped,
     protocol_error,
 )
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 Context = ServerRequestContext[Any, Any]
 Wire = Mapping[str, Any]
 
+_ENDINGS = 7
 _BRIEFLY = 2.0
 """As long as the end of a call may take for what is left of it."""
 
@@ -65,6 +67,8 @@ class Call:
     """What the request answers that has the body run again."""
     prepared: frozenset[asyncio.Task[Any]] = frozenset()
     """The questions that are on their way without anybody waiting at them."""
+    _endings: tuple[Ending, ...] = ()
+    """The last ones: questions that were asked at once may all end the call, and one of them does."""
     _steps: frozenset[str] = frozenset()
     _asked = 0
     _numbered = 0
@@ -78,8 +82,10 @@ class Call:
 
     def returned(self, result: HandlerResult) -> HandlerResult:
         """What becomes of the handler's result: what ended the call instead, if the framework hid that in it."""
-        ending = self.ending
-        if ending is None or not isinstance(result, dict) or not result.get("isError") or not escaped(ending):
+        if not isinstance(result, dict) or not result.get("isError"):
+            return result
+        ending = ending_in_result(self._endings, result)
+        if ending is None:
             return result
         ending.__traceback__ = None
         if isinstance(ending, HandraiseError) and not isinstance(ending, MCPError):
@@ -88,8 +94,8 @@ class Call:
 
     def broke(self, error: Exception) -> HandlerResult:
         """What becomes of an error that left the handler: what ended the call, if the framework wrapped that."""
-        ending = self.ending
-        if ending is None or not is_wrapped(ending, error) or not escaped(ending):
+        ending = ending_in_error(self._endings, error)
+        if ending is None:
             raise error
         if isinstance(ending, HandraiseError):
             return self.raised(ending)
@@ -118,6 +124,9 @@ class Call:
     async def together(self, askings: Sequence[Coroutine[Any, Any, Any]]) -> list[Any]:
         """Ask several things at once, as far as this revision lets a server."""
         raise NotImplementedError
+
+    def refresh(self) -> None:
+        """Bring what belongs to the request that is live now to whoever runs: a task or thread of the body's, too."""
 
     async def completed(self, elicitation_id: str, deadline: float) -> bool:
         """Wait for a URL question to be finished in the browser, as long as this revision lets a call wait."""
@@ -184,15 +193,19 @@ class Call:
 
     def raisable(self, error: HandraiseError) -> HandraiseError:
         """An error as it has to be raised so that it leaves this call well, if the author lets it."""
-        self.ending = error
+        self._end_by(error)
         if self.ctx.method != "tools/call" or (isinstance(error, NotSupported) and self.revision.modern):
             return as_protocol_error(error, self.revision)
         return as_tool_error(error, self.runtime.tool_error)
 
     def end_with(self, error: MCPError) -> NoReturn:
         """End the call with a JSON-RPC error, also where the framework would hide it."""
-        self.ending = error
+        self._end_by(error)
         raise error
+
+    def _end_by(self, error: Exception) -> None:
+        self.ending = error
+        self._endings = (*self._endings[-_ENDINGS:], Ending.of(error))
 
     def prepare(self, question: asyncio.Task[Any]) -> None:
         """Take note of a question that is sent now and waited for later, if at all."""

@@ -7,10 +7,13 @@ one public sentence and nothing else.
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import re
+from collections.abc import Iterable, Mapping
 from functools import cache
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, ErrorData
@@ -93,7 +96,69 @@ def error_result(error: HandraiseError) -> dict[str, Any]:
     return {"content": [text], "isError": True, "_meta": {CATEGORY: error.category}}
 
 
-def escaped(error: BaseException) -> bool:
+class Ending(NamedTuple):
+    """An error that was raised to end a call, and the task in which that was."""
+
+    error: Exception
+    task: asyncio.Task[Any] | None
+
+    @classmethod
+    def of(cls, error: Exception) -> Ending:
+        """An error that is raised now, by whoever runs."""
+        try:
+            return cls(error, asyncio.current_task())
+        except RuntimeError:  # a worker thread
+            return cls(error, None)
+
+    @property
+    def left_its_task(self) -> bool:
+        """Whether a task ended with it. The author's task group then raises it as one of a group."""
+        task = self.task
+        return task is not None and task.done() and not task.cancelled() and task.exception() is self.error
+
+
+def ending_in_result(endings: Iterable[Ending], result: Mapping[str, Any]) -> Exception | None:
+    """Which of them a framework made an error's result of, if one."""
+    ended = tuple(endings)
+    for ending in ended:
+        if _escaped(ending.error):
+            return ending.error
+    if _is_crash(result):
+        for ending in ended:
+            if ending.left_its_task:
+                return ending.error
+    return None
+
+
+def ending_in_error(endings: Iterable[Ending], error: BaseException) -> Exception | None:
+    """Which of them a framework wrapped, or a group is of, if one."""
+    leaves = _leaves(error)
+    grouped = len(leaves) > 1 or leaves[0] is not error
+    for ending in endings:
+        if grouped:
+            if ending.error in leaves and all(isinstance(leaf, HandraiseError) for leaf in leaves):
+                return ending.error
+        elif _is_wrapped(ending.error, error) and _escaped(ending.error):
+            return ending.error
+    return None
+
+
+def _is_crash(result: Mapping[str, Any]) -> bool:
+    """Whether a framework says of a tool nothing but that it failed, or that a group of tasks did."""
+    texts = [str(block.get("text", "")) for block in result.get("content", ()) if isinstance(block, dict)]
+    return len(texts) == 1 and _CRASH.search(texts[0]) is not None
+
+
+_CRASH = re.compile(r"^Error executing tool [^:]*$|unhandled errors in a TaskGroup")
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    if not isinstance(error, BaseExceptionGroup):
+        return [error]
+    return [leaf for inner in error.exceptions for leaf in _leaves(inner)]
+
+
+def _escaped(error: BaseException) -> bool:
     """Whether an error left the author's code: its traceback then shows a frame of the framework."""
     trace = error.__traceback__
     while trace is not None:
@@ -103,7 +168,7 @@ def escaped(error: BaseException) -> bool:
     return False
 
 
-def is_wrapped(error: BaseException, by: BaseException) -> bool:
+def _is_wrapped(error: BaseException, by: BaseException) -> bool:
     """Whether an error is what another one was raised from."""
     seen: BaseException | None = by
     while seen is not None and seen is not error:

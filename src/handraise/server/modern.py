@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from mcp.server.auth.middleware.auth_context import auth_context_var
 from mcp.server.context import CallNext, HandlerResult
 
 from handraise.conversation import Binding, Body, Lot, RoundRecord
@@ -120,12 +121,20 @@ class ModernCall(Call, Body):
 
     async def together(self, askings: Sequence[Awaitable[Any]]) -> list[Any]:
         """Tasks of their own: what they ask in the same breath goes out in one round."""
+        stopped = stop_clocks()  # the tasks are in none of the limits
         tasks = [asyncio.ensure_future(asking) for asking in askings]
         try:
             return await asyncio.gather(*tasks)
         finally:
+            start_clocks(stopped)
             for task in tasks:
                 task.cancel()
+
+    def refresh(self) -> None:
+        # A task or a thread that the body started has a copy of its variables, with the token of an earlier round.
+        token = None if self.context is None else self.context.get(auth_context_var)
+        if token is not None and auth_context_var.get() is not token:
+            auth_context_var.set(token)
 
     async def completed(self, elicitation_id: str, deadline: float) -> bool:
         # Bounded: a client or a proxy gives up on a request that stays silent; then the question is shown again.
