@@ -155,7 +155,8 @@ class Parking:
     def replay(self, record: RoundRecord) -> Conversation:
         """Run the tool again."""
         run = Run(self.lot, record.binding)
-        run.conversation.handler, run.conversation.journal = record.handler, Journal(record.journal)
+        run.conversation.handler = record.handler
+        run.conversation.journal = Journal(record.journal, record.pins)
         run.begin(self._work(run), contextvars.copy_context())
         return run.conversation
 

@@ -50,21 +50,13 @@ def test_questions_of_the_same_breath_get_their_own_answers_whatever_the_order_t
     assert [recalled(journal, key) for key in "abc"] == ["answer to a", "answer to b", "answer to c"]
 
 
-@pytest.mark.shows("C5", "C6")
-def test_a_question_of_the_same_breath_keeps_its_answer_when_another_has_none() -> None:
-    journal = Journal([answer("b")])
-    assert recalled(journal, "a") is None
-    assert recalled(journal, "b") == "answer to b"
-    journal.end_replay()
-    assert journal.entries == [answer("b")]
-
-
 @pytest.mark.shows("C4")
-def test_a_question_in_other_words_is_asked_and_so_is_everything_after_it() -> None:
-    journal = Journal([answer("a"), answer("b"), answer("c")])
+@pytest.mark.parametrize("shown", ["", "c", "b"])
+def test_a_question_in_other_words_is_asked_and_so_is_everything_after_it(shown: str) -> None:
+    journal = Journal([answer("a"), answer("b"), answer("c")], shown)
     assert recalled(journal, "a") == "answer to a"
     assert recalled(journal, "b", pin="other words") is None
-    journal.end_replay()
+    assert journal.for_round() == (answer("a"),)
     assert recalled(journal, "c") is None
     assert recalled(journal, "b") is None
 
@@ -73,9 +65,32 @@ def test_a_question_in_other_words_is_asked_and_so_is_everything_after_it() -> N
 def test_a_question_that_was_not_asked_before_is_asked_and_so_is_everything_after_it() -> None:
     journal = Journal([answer("a"), answer("b")])
     assert recalled(journal, "new") is None
-    journal.end_replay()
+    assert journal.for_round() == ()
     assert recalled(journal, "a") is None
     assert recalled(journal, "b") is None
+
+
+@pytest.mark.shows("C5", "C6")
+def test_until_a_new_question_is_sent_its_siblings_get_their_answers() -> None:
+    journal = Journal([answer("a"), answer("b"), answer("c")])
+    assert recalled(journal, "a") == "answer to a"
+    assert recalled(journal, "after a") is None
+    assert recalled(journal, "b") == "answer to b"
+    assert journal.for_round() == (answer("a"), answer("b"))
+    assert recalled(journal, "c") is None
+
+
+@pytest.mark.shows("C5", "C6")
+@pytest.mark.parametrize("given", [[], [answer("a", "of no use")]], ids=["not answered", "not well"])
+def test_a_question_of_the_last_round_is_asked_again_and_its_siblings_keep_their_answers(given: Any) -> None:
+    journal = Journal([*given, answer("b")], {"a": "pin of a", "b": "pin of b"})
+    if given:
+        assert recalled(journal, "a") == "of no use"
+        assert recalled(journal, "a", pin="with reasons") is None
+    else:
+        assert recalled(journal, "a") is None
+    assert journal.for_round() == (*given, answer("b"))
+    assert recalled(journal, "b") == "answer to b"
 
 
 def test_an_answer_never_serves_another_question_in_the_same_words() -> None:
@@ -87,7 +102,7 @@ def test_what_is_asked_again_replaces_what_was_forgotten() -> None:
     journal = Journal([answer("a"), answer("b", "old"), Entry("once", "step", "", 1)])
     recalled(journal, "a")
     assert recalled(journal, "b", pin="new words") is None
-    journal.end_replay()
+    journal.for_round()
     journal.answered("b", "new words", "new")
     assert journal.entries == [answer("a"), Entry("once", "step", "", 1), answer("b", "new", "new words")]
 

@@ -351,6 +351,29 @@ async def test_an_answer_that_does_not_fit_is_asked_again_elsewhere_too(path: Pa
     assert effects().count("charged for tea") == 1
 
 
+@pytest.mark.shows("C5", "C6")
+@pytest.mark.parametrize("stored", ["memory", "file"])
+@pytest.mark.parametrize("given", [{}, {"a": {"action": "accept", "content": {"answer": "too long"}}}])
+async def test_a_good_answer_is_kept_while_its_siblings_are_asked_again(
+    path: Path, stored: str, given: dict[str, Any]
+) -> None:
+    @replayable
+    async def work() -> str:
+        both = await ask.all(a=ask.text("A?", max_length=3), b=ask.text("B?"))
+        last = await ask.text("C?")
+        return " ".join(each.or_stop() for each in (*both.values(), last))
+
+    server = serving(None if stored == "memory" else path, work, resume="replay")
+    good = {"b": {"action": "accept", "content": {"answer": "B"}}}
+    async with by_hand(server) as rounds:
+        first = await rounds.call("work", {})
+        second = await rounds.call("work", {}, state=first["requestState"], responses=given | good)
+        assert list(second["inputRequests"]) == ["a"]
+        third = await answer(rounds, second, answer="A")
+        assert message_of(third) == "C?"
+        assert text_of(await answer(rounds, third, answer="C")) == "A B C"
+
+
 @pytest.mark.shows("O1", "C6")
 async def test_decline_and_cancel_stay_what_they_are(path: Path, effects: Effects) -> None:
     async with by_hand(make_shop(path, effects)) as here, by_hand(make_shop(path, effects)) as there:
@@ -390,7 +413,7 @@ async def test_a_server_that_stops_withdraws_what_may_not_run_again(path: Path, 
     assert effects() == ["run"]
 
 
-def serving(path: Path, handler: Callable[..., Any], **options: Any) -> MCPServer:
+def serving(path: Path | None, handler: Callable[..., Any], **options: Any) -> MCPServer:
     """A server whose tool `work` is this function."""
     server = MCPServer("deployed")
     Handraise(store=path, **options).install(server)

@@ -115,7 +115,12 @@ class Conversation:
             # While a round is out that somebody waits for, or on its way, a question waits for the next one.
             if not self._sending and (self.state != "asking" or not self._is_awaited()):
                 body = self.body
-                if lot.store.durable or body is None or body.task is not running_in(loop):
+                if (
+                    lot.store.durable
+                    or body is None
+                    or journal is not None
+                    or body.task is not running_in(loop)
+                ):
                     await asyncio.shield(self._send_beside())
                 else:  # no sibling task asks, and nothing can stop it half way through writing a round
                     self._sending = True
@@ -238,8 +243,6 @@ class Conversation:
     async def _end_round(self, questions: dict[str, Json]) -> None:
         lot, before = self._lot, self.current
         lot.require_room()
-        if self.journal is not None:
-            self.journal.end_replay()
         after = Round(before.number + 1, TOKEN_PREFIX + os.urandom(16).hex(), questions)
         self.id = self.id or after.token[:16]
         assert self.body is not None
@@ -251,7 +254,7 @@ class Conversation:
             max(map(_UNTIL, self._open.values())),
             questions,
             {key: digest(request) for key, request in questions.items()} if self.handler else _NO_PINS,
-            tuple(self.journal.entries) if self.journal is not None else (),
+            self.journal.for_round() if self.journal is not None else (),
             self.handler,
             self.seed,
         )

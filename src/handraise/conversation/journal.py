@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from copy import deepcopy
 
 from handraise.conversation.records import Entry, Json
@@ -11,15 +11,18 @@ from handraise.conversation.records import Entry, Json
 class Journal:
     """The steps of one conversation.
 
-    While a body replays, each answer is handed out once, and only to the question it was given to. The first
-    round that is sent ends the replay: everything after it is asked. (Sibling questions may have been answered in
-    another order than they are asked in, and not all of them.) `once` results are found by their key.
+    While a body replays, each answer is handed out once, and only to the question it was given to. A question that
+    differs ends the replay when it is sent: it and everything after it is asked. What sibling tasks ask in the same
+    breath comes before that, and may have been answered in another order. `once` results are found by their key.
     """
 
-    __slots__ = ("_once", "_replay", "entries")
+    __slots__ = ("_differs", "_once", "_replay", "_shown", "entries")
 
-    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+    def __init__(self, entries: Iterable[Entry] = (), shown: Container[str] = ()) -> None:
         self.entries: list[Entry] = list(entries)
+        self._shown = shown
+        """The questions, by their keys, that the round asked which brought the last answers."""
+        self._differs = False
         self._once: dict[str, Json] = {e.key: e.value for e in self.entries if e.kind == "once"}
         self._replay: list[Entry] = [e for e in self.entries if e.kind != "once"]
 
@@ -29,7 +32,16 @@ class Journal:
             if entry.key == key and entry.pin == pin:
                 del self._replay[at]
                 return entry._replace(value=deepcopy(entry.value))  # the body may change what it is given
+        # One of the last round that was not answered, or not well, is asked (again), as it would be without a replay.
+        left = any(entry.key == key for entry in self._replay)
+        self._differs = self._differs or left or key not in self._shown
         return None
+
+    def for_round(self) -> tuple[Entry, ...]:
+        """The steps as they are kept with a round that is about to be sent."""
+        if self._differs:
+            self._forget_answers()
+        return tuple(self.entries)
 
     def remembers(self, key: str, pin: str) -> bool:
         """Whether this question need not be asked."""
@@ -60,10 +72,8 @@ class Journal:
         self.entries.append(entry)
         return entry
 
-    def end_replay(self) -> None:
-        """Forget the answers that nobody asked for before a round went out: what comes after it may be about others."""
-        if not self._replay:
-            return
+    def _forget_answers(self) -> None:
+        self._differs = False
         stale = set(map(id, self._replay))
         self.entries = [e for e in self.entries if id(e) not in stale]
         self._replay.clear()

@@ -49,7 +49,7 @@ class ModernCall(Call, Body):
         """Run the handler once more that a body which is gone was running."""
         self._bound, self._replays = record.binding, record.handler
         self.conversation.seed = record.seed
-        self.journal = self.conversation.journal = Journal(record.journal)
+        self.journal = self.conversation.journal = Journal(record.journal, record.pins)
         context = contextvars.copy_context()
         self.begin(self._work(call_next, context), context)
 
