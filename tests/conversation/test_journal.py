@@ -156,3 +156,15 @@ def test_a_step_may_give_anything_while_nothing_is_replayed() -> None:
     thing = object()
     journal.done("open", thing)
     assert journal.result_of("open") is thing
+
+
+@pytest.mark.shows("C6")
+def test_what_the_author_said_of_an_answer_is_told_again_once_in_its_order() -> None:
+    journal = Journal()
+    journal.judged("pin", "too long")
+    journal.judged("pin", None)
+    assert journal.verdict("pin") is None, "the same run judges anew"
+    again = Journal(journal.entries)
+    assert again.verdict("other") is None
+    assert [again.verdict("pin"), again.verdict("pin")] == journal.entries
+    assert again.verdict("pin") is None

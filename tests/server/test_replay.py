@@ -426,6 +426,49 @@ async def answer(rounds: Rounds, before: dict[str, Any], **content: Any) -> dict
     return await rounds.call("work", {}, state=before["requestState"], responses=accepted(before, **content))
 
 
+@pytest.mark.shows("C6", "O6")
+async def test_an_answer_that_was_taken_is_not_judged_again_by_a_world_that_the_body_changed(
+    path: Path,
+) -> None:
+    notes = {"a"}
+
+    @replayable
+    async def work() -> str:
+        name = await ask.text("A new name?", check=lambda name: name not in notes or f"{name} exists.")
+        await ask.confirm("Delete a?", still=lambda: "a" in notes)
+        await once("move", lambda: notes.symmetric_difference_update({"a", name.or_stop()}))
+        return f"{name.or_stop()} {(await ask.text('Why?')).or_stop()}"
+
+    async with by_hand(serving(path, work)) as here:
+        first = await here.call("work", {})
+        again = await answer(here, first, answer="a")
+        assert "a exists." in str(again["inputRequests"])
+        second = await answer(here, again, answer="b")
+        third = await answer(here, second, confirm=True)
+    assert notes == {"b"}
+    async with by_hand(serving(path, work)) as there:
+        assert text_of(await answer(there, third, answer="tidy")) == "b tidy"
+    assert notes == {"b"}
+
+
+@pytest.mark.shows("C6", "C10")
+async def test_an_answer_that_came_with_the_call_is_told_again(path: Path) -> None:
+    charged: list[str] = []
+
+    @replayable
+    async def work() -> str:
+        size = (await ask("Which size?", str, key="size", unsafe_preanswer=True)).or_stop()
+        await once("charge", charged.append, size)
+        return f"{size} {(await ask.text('Colour?')).or_stop()}"
+
+    async with by_hand(serving(path, work)) as here:
+        brought = {"size": {"action": "accept", "content": {"value": "L"}}}
+        first = await here.call("work", {}, responses=brought)
+    async with by_hand(serving(path, work)) as there:
+        assert text_of(await answer(there, first, answer="red")) == "L red"
+    assert charged == ["L"]
+
+
 @pytest.mark.shows("C6")
 @pytest.mark.parametrize("still_replayable", [True, False])
 async def test_a_tool_that_is_now_another_handler_is_not_run_for_the_old_one(

@@ -16,7 +16,7 @@ class Journal:
     breath comes before that, and may have been answered in another order. `once` results are found by their key.
     """
 
-    __slots__ = ("_differs", "_once", "_replay", "_shown", "entries")
+    __slots__ = ("_differs", "_once", "_replay", "_shown", "_verdicts", "entries")
 
     def __init__(self, entries: Iterable[Entry] = (), shown: Container[str] = ()) -> None:
         self.entries: list[Entry] = list(entries)
@@ -24,7 +24,8 @@ class Journal:
         """The questions, by their keys, that the round asked which brought the last answers."""
         self._differs = False
         self._once: dict[str, Json] = {e.key: e.value for e in self.entries if e.kind == "once"}
-        self._replay: list[Entry] = [e for e in self.entries if e.kind != "once"]
+        self._replay: list[Entry] = [e for e in self.entries if e.kind in ("answer", "expired")]
+        self._verdicts: list[Entry] = [e for e in self.entries if e.kind == "judged"]
 
     def recall(self, key: str, pin: str) -> Entry | None:
         """How this question ended before, or None when it has to be asked."""
@@ -57,6 +58,19 @@ class Journal:
         """Write down that nobody answered in time: what the body did about it holds when it is run again."""
         self.entries.append(Entry("expired", key, pin, None))
 
+    def verdict(self, pin: str) -> Entry | None:
+        """What the author's own code said of an answer before, if it did: the world has changed since."""
+        for at, entry in enumerate(self._verdicts):
+            if entry.pin == pin:
+                return self._verdicts.pop(at)
+        return None
+
+    def judged(self, pin: str, reason: str | None) -> Entry:
+        """Write down what the author's own code has against an answer."""
+        entry = Entry("judged", "", pin, reason)
+        self.entries.append(entry)
+        return entry
+
     def has_done(self, key: str) -> bool:
         """Whether the step `key` has run."""
         return key in self._once
@@ -74,6 +88,7 @@ class Journal:
 
     def _forget_answers(self) -> None:
         self._differs = False
-        stale = set(map(id, self._replay))
+        stale = set(map(id, (*self._replay, *self._verdicts)))
         self.entries = [e for e in self.entries if id(e) not in stale]
         self._replay.clear()
+        self._verdicts.clear()

@@ -30,7 +30,7 @@ class Entry(NamedTuple):
     `pin` is the digest of what was shown, so that an answer never serves another question.
     """
 
-    kind: Literal["answer", "expired", "once"]
+    kind: Literal["answer", "expired", "judged", "once"]
     key: str
     pin: str
     value: Json

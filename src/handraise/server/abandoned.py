@@ -103,7 +103,7 @@ def question_of(record: RoundRecord, key: str) -> str | None:
     """The id of a question of a round; None when it asks nobody."""
     if (mode := mode_of(record.questions.get(key))) is None:
         return None
-    before = [entry for entry in record.journal if entry.key == key and entry.kind != "once"]
+    before = [entry for entry in record.journal if entry.key == key and entry.kind in ("answer", "expired")]
     links = {entry.pin for entry in before} - {
         record.pins.get(key)
     }  # one that is shown again is one question

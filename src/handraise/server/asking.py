@@ -231,4 +231,7 @@ async def _given_before(call: Call, key: str, inquiry: Inquiry[Any]) -> Any:
         result = await inquiry.read(call.answered_before[key], call)
     except HandraiseError:
         return None
-    return None if isinstance(result, Unusable) else result
+    if isinstance(result, Unusable):
+        return None
+    await call.keep_answer(key, inquiry.request(call.revision), call.answered_before[key])
+    return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
@@ -244,6 +244,13 @@ class Call:
             raise self.raisable(error) from error.__cause__
         finally:
             self._steps -= {key}
+
+    async def judge(self, said: object, verdict: Callable[[], Awaitable[str | None]]) -> str | None:
+        """What the author's own code has against an answer."""
+        return await verdict()
+
+    async def keep_answer(self, key: str, request: Wire, answer: Any) -> None:
+        """Have an answer told again that came with the call, when the body is run again."""
 
     async def remember(self, key: str, value: Any) -> None:
         """Write a `once` result to the journal, safely, before the body goes on."""

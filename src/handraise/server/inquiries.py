@@ -117,12 +117,16 @@ class FormInquiry(_Elicitation, Generic[T]):
             return Unusable(tuple(f"{p.field}: {p.message}" if p.field else p.message for p in problems))
         if self.convert is not None:
             data = self.convert(data)
-        if self.check is not None and (reason := await _refusal(partial(self.check, data))) is not None:
-            return Unusable((reason,))
+        if self.check is not None:
+            said = ["check", self.question.message, raw]
+            if (reason := await call.judge(said, partial(_refusal, partial(self.check, data)))) is not None:
+                return Unusable((reason,))
         if self.declined_when is not None and self.declined_when(data):
             return Declined(by="answer")
-        if self.still is not None and (changed := await _refusal(self.still)) is not None:
-            raise Stale(changed)
+        if self.still is not None:
+            said = ["still", self.question.message, raw]
+            if (changed := await call.judge(said, partial(_refusal, self.still))) is not None:
+                raise Stale(changed)
         return Accepted(data)
 
 

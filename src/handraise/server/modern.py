@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import time
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -160,6 +160,21 @@ class ModernCall(Call, Body):
     def step(self, key: str) -> Iterator[None]:
         with super().step(key), self.conversation.step():
             yield
+
+    async def judge(self, said: object, verdict: Callable[[], Awaitable[str | None]]) -> str | None:
+        # Once: a step of the body's own may have changed what the answer was judged by.
+        if not self.replayable or self.journal is None:
+            return await verdict()
+        pin = digest(said)
+        if (known := self.journal.verdict(pin)) is not None:
+            return known.value  # type: ignore[no-any-return]
+        reason = await verdict()
+        await self.conversation.write(self.journal.judged(pin, reason))
+        return reason
+
+    async def keep_answer(self, key: str, request: Wire, answer: Any) -> None:
+        if self.replayable and self.journal is not None:
+            await self.conversation.write(self.journal.answered(key, digest(request), answer))
 
     async def remember(self, key: str, value: Any) -> None:
         self.journal = self.journal or Journal()
