@@ -111,9 +111,7 @@ class Flows:
         """Tell clients of what other processes finished, as long as there is any whom no body waits for."""
         ahead: list[str] = []
         while known := self._notices.flows():
-            ahead = ahead or [
-                elicitation_id for elicitation_id in known if elicitation_id not in self._waiting
-            ]
+            ahead = ahead or [each for each in known if each not in self._waiting]
             turn, ahead = ahead[:_AT_ONCE], ahead[_AT_ONCE:]
             try:
                 found = await asyncio.gather(*map(self.store.find_flow, turn))
@@ -123,9 +121,8 @@ class Flows:
                 continue
             for flow in found:
                 if flow is not None and flow.completed:
-                    self._notices.send(
-                        flow.elicitation_id
-                    )  # not waited for: a client that hangs delays no other
+                    # Not waited for: a client that hangs delays no other.
+                    self._notices.send(flow.elicitation_id)
             await asyncio.sleep(_POLL)
 
     async def complete(self, elicitation_id: str, person: Person) -> bool:
