@@ -856,6 +856,14 @@ async def test_a_step_gives_the_same_kind_of_value_on_the_first_run_and_on_every
         assert text_of(last) == "{'1': [2, 3], 'x': None}"
 
 
+async def test_a_step_may_take_arguments_of_any_name() -> None:
+    async def work() -> str:
+        return repr(await once("made", dict, key=1, step=2))
+
+    async with tool(work) as rounds:
+        assert text_of(await rounds.call("work", {})) == "{'key': 1, 'step': 2}"
+
+
 @pytest.mark.parametrize("value", [object(), {1, 2}, float("nan"), b"bytes"])
 async def test_a_step_of_a_replayable_handler_that_gives_no_json_says_so(value: Any) -> None:
     seen: list[str] = []

@@ -66,7 +66,7 @@ async def _declared_first(call: Call, name: str, result: Awaitable[R]) -> R:
     return await result
 
 
-async def once(key: str, step: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+async def once(key: str, step: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Run a step once in this conversation, however often the body runs; its result is kept.
 
     In a replayable handler the result goes through JSON, the same on the first run and on every later one.
