@@ -67,9 +67,10 @@ async def _declared_first(call: Call, name: str, result: Awaitable[R]) -> R:
 
 
 async def once(key: str, step: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Run a step once in this conversation, however often the body runs; its result is kept.
+    """Run the step that a key names once in this conversation, however often the body runs; its result is kept.
 
-    In a replayable handler the result goes through JSON, the same on the first run and on every later one.
+    The same key gives the same result again: a loop needs a key for each turn. In a replayable handler the result
+    goes through JSON, the same on the first run and on every later one.
     """
     call = current_call()
     journal = call.journal
