@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import anyio
 import pytest
 from mcp.server.mcpserver import MCPServer
+from tests.server.peers import DECLINE, Person, connect, text_of
 from tests.server.rounds import by_hand
 from tests.server.wired import wired
 
-from handraise import Handraise, Withdrawn, ask
+from handraise import Handraise, NotSupported, Withdrawn, ask
 from handraise.revisions import Revision
 
 LEGACY = [revision for revision in Revision if revision.legacy]
@@ -126,3 +128,43 @@ async def test_a_parked_body_that_ends_leaves_no_question_open(
     assert not [
         record for record in caplog.records if record.name == "asyncio" and record.levelno >= logging.ERROR
     ]
+
+
+PREPARED: dict[str, Any] = {
+    "text": lambda: ask.text("Go?"),
+    "confirm": lambda: ask.confirm("Go?"),
+    "choose": lambda: ask.choose("Go?", ["there", "here"]),
+    "number": lambda: ask.number("Go?"),
+    "date": lambda: ask.date("Go?"),
+    "link": lambda: ask.open("Go", "https://example.com/go", wait=False),
+    "named link": lambda: ask.open("Go", "https://example.com/go", "chosen", wait=False),
+    "choose many": lambda: ask.choose_many("Go?", ["there", "here"], fallback=[]),
+}
+
+
+@pytest.mark.parametrize("kind", PREPARED)
+async def test_every_question_can_be_sent_early_and_tells_what_was_sent(
+    revision: Revision, kind: str
+) -> None:
+    server = Handraise().install(MCPServer("early"))
+    told: list[Any] = []
+
+    @server.tool()
+    async def work() -> str:
+        prepared = PREPARED[kind]().prepare()
+        told.append(prepared.request)
+        try:
+            return type(await prepared).__name__
+        except NotSupported:
+            return "NotSupported"
+
+    person = Person(DECLINE)
+    async with connect(server, revision, person) as client:
+        ended = text_of(await client.call_tool("work"))
+    if not person.asked:  # no links, or no lists, on that revision
+        assert revision is Revision.JUNE_2025
+        assert ended == ("Fallback" if kind == "choose many" else "NotSupported")
+        return
+    assert ended == "Declined"
+    sent = person.asked[0].model_dump(by_alias=True, exclude_none=True, mode="json")
+    assert {name: sent.get(name) for name in told[0]["params"]} == told[0]["params"]

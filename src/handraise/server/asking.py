@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import warnings
 from collections.abc import Coroutine, Generator, Mapping
+from contextlib import suppress
 from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from mcp.server.session import ServerSession
@@ -22,7 +23,7 @@ from handraise.forms.fits import NO_UNICODE, is_unicode
 from handraise.questions import Fallback
 from handraise.server.calls import CURRENT, Call, current_call
 from handraise.server.clocks import innermost_scope, start_clocks, stop_clocks
-from handraise.server.inquiries import Inquiry, Unusable
+from handraise.server.inquiries import Inquiry, Unusable, UrlInquiry
 from handraise.server.legacy import SessionCall
 from handraise.server.refusals import fitting
 
@@ -81,6 +82,8 @@ class Asking(Generic[R]):
 
     def prepare(self) -> Prepared[R]:
         """Send the question without waiting; wait for the answer later by awaiting what this gives."""
+        if isinstance(self._inquiry, UrlInquiry):
+            self._inquiry = self._inquiry.identified(self._call())
         return Prepared(self)
 
     @property
@@ -105,8 +108,10 @@ class Prepared(Generic[R]):
     __slots__ = ("_call", "_task", "request")
 
     def __init__(self, asking: Asking[R]) -> None:
-        self.request: dict[str, Any] = asking.request
-        """The input request that was sent."""
+        self.request: dict[str, Any] = {}
+        """The input request that was sent; empty where the revision has no words for it."""
+        with suppress(NotSupported):  # raised, or answered by the fallback, where the answer is awaited
+            self.request = asking.request
         self._call = asking._call()
         self._task: asyncio.Task[R] = asyncio.get_running_loop().create_task(asking.named(None))
         self._call.prepare(self._task)

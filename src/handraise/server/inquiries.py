@@ -169,6 +169,13 @@ class UrlInquiry(_Elicitation):
         chosen = self.question.elicitation_id
         return chosen is not None and await call.runtime.flows.is_complete(chosen, call.person)
 
+    def identified(self, call: Call) -> UrlInquiry:
+        """The same link with an id, if the author chose none."""
+        if self.question.elicitation_id is not None:
+            return self
+        chosen = call.new_elicitation_id(self.question.url)
+        return replace(self, question=replace(self.question, elicitation_id=chosen))
+
     async def begin(self, call: Call, timeout: float) -> UrlInquiry:
         chosen = self.question.elicitation_id or call.new_elicitation_id(self.question.url)
         chosen = await call.runtime.flows.open(chosen, call.person, timeout, self.about)
