@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from tests.waiting import until
 
 from handraise import Handraise, ask, complete
 from handraise.revisions import Revision
+from handraise.server import threads
 from handraise.this_user import local_person
 
 MINE: ContextVar[str] = ContextVar("mine", default="nothing")
@@ -199,7 +199,7 @@ async def test_a_body_sees_the_access_token_of_the_round_that_is_live(who: str) 
 async def test_too_many_plain_functions_that_wait_are_refused(
     revision: Revision, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys.modules["handraise.server.ask"], "_MAX_WAITING_THREADS", 1)
+    monkeypatch.setattr(threads, "_MAX_WAITING_THREADS", 1)
     server = waits_in_a_thread()
     async with connect(server, revision, Person(lambda _params: second())) as client:
 

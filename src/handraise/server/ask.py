@@ -6,11 +6,9 @@ import datetime
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
-import anyio.from_thread
-import anyio.to_thread
 from mcp.server.session import ServerSession
 
-from handraise.errors import DefinitionError, TooManyQuestions, UsageError
+from handraise.errors import DefinitionError
 from handraise.forms import Form, Integer, Number, Text
 from handraise.policy.secrets import require_no_secrets
 from handraise.questions import Accepted, Cancelled, Declined, Fallback, FormQuestion, Person, UrlQuestion
@@ -24,8 +22,8 @@ from handraise.server.arguments import (
     require_text,
     require_timeout,
 )
-from handraise.server.asking import NO_FALLBACK, Asking, Manner, give_up, require_distinct
-from handraise.server.calls import CURRENT, current_call
+from handraise.server.asking import NO_FALLBACK, Asking, Manner, require_distinct
+from handraise.server.calls import current_call
 from handraise.server.inquiries import (
     FormInquiry,
     ModelInquiry,
@@ -38,6 +36,7 @@ from handraise.server.page_asks import PageAsks
 from handraise.server.paging import PageInquiry
 from handraise.server.refusals import fitted, fitting
 from handraise.server.required import require_first
+from handraise.server.threads import wait_in_thread
 
 if TYPE_CHECKING:
     from handraise.pages import Page
@@ -46,8 +45,6 @@ T = TypeVar("T")
 F = TypeVar("F")
 
 Answer: TypeAlias = Accepted[T] | Declined | Cancelled
-
-_MAX_WAITING_THREADS = 200
 
 
 class Usual(TypedDict, total=False):
@@ -408,23 +405,7 @@ class Ask(PageAsks):
 
     def sync(self, asking: Awaitable[T]) -> T:
         """Ask from a plain `def` tool: `answer = ask.sync(ask.confirm("Delete it?"))`."""
-        began = False
-
-        async def begin() -> T:
-            nonlocal began
-            began = True
-            return await _with_a_thread_more(asking)
-
-        try:
-            answer = anyio.from_thread.run(begin)
-        except RuntimeError:
-            if began:
-                raise
-            give_up(asking)
-            raise fitting(UsageError(_NO_WORKER)) from None
-        if (call := CURRENT.get(None)) is not None:
-            call.refresh()
-        return answer
+        return wait_in_thread(asking)
 
     def person(self) -> Person:
         """Who will answer: to hand to `complete` later, or to keep things apart."""
@@ -432,11 +413,6 @@ class Ask(PageAsks):
 
 
 ask: Ask = Ask()
-
-_NO_WORKER = (
-    "ask.sync waits in the worker thread of a plain `def` tool, and this is none: in an `async def` write `await` "
-    "instead, as in `answer = await ask.confirm(...)`"
-)
 
 
 def _required(link: Page[Any] | UrlQuestion | str) -> UrlInquiry | PageInquiry[Any]:
@@ -527,18 +503,3 @@ def _messages(prompt: str | Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
     if not isinstance(given, Sequence) or not all(isinstance(message, Mapping) for message in given):
         refuse("prompt", "text or a list of messages, each a mapping with a role and content", given)
     return [dict(message) for message in given]
-
-
-async def _with_a_thread_more(asking: Awaitable[T]) -> T:
-    """Wait without using up a worker thread that other tools need."""
-    limiter = anyio.to_thread.current_default_thread_limiter()
-    if limiter.total_tokens - limiter.available_tokens > _MAX_WAITING_THREADS:
-        give_up(asking)
-        raise current_call().raisable(
-            TooManyQuestions("too many plain `def` tools wait for a person at once")
-        )
-    limiter.total_tokens += 1
-    try:
-        return await asking
-    finally:
-        limiter.total_tokens -= 1
