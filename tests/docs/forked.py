@@ -6,6 +6,7 @@ the imports are shared: they are what takes seconds. `python -m tests.docs.forke
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -18,7 +19,6 @@ import sys
 import termios
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -45,8 +45,9 @@ LOADED = (
     "handraise.stores",
 )
 _ASKS = """#!{python} -IS
-import json, os, socket, sys
+import json, os, signal, socket, sys
 asks = socket.socket(socket.AF_UNIX)
+signal.signal(signal.SIGTERM, lambda *_: asks.shutdown(socket.SHUT_WR))
 asks.connect({address!r})
 asked = json.dumps([{program!r}, sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
 socket.send_fds(asks, [len(asked).to_bytes(8, "big")], [0, 1, 2])
@@ -55,7 +56,7 @@ sys.exit(int(asks.recv(8) or b"70"))
 """
 
 
-@contextmanager
+@contextlib.contextmanager
 def quick_programs(folder: Path) -> Iterator[Path]:
     """A folder for the PATH with a `handraise` and a `python` that start at once."""
     address = str(folder / "forks")
@@ -92,7 +93,7 @@ def serve(address: str) -> None:
 
 
 def _look_after(asking: socket.socket) -> int:
-    """Run what is asked for, say how it ended, and end it when whoever asked has gone."""
+    """Run what is asked for, and say how it ended. It is told to end when whoever asked was told to, or has gone."""
     size, files, _, _ = socket.recv_fds(asking, 8, 3)
     asked = b""
     while len(asked) < int.from_bytes(size, "big"):
@@ -117,7 +118,7 @@ def _look_after(asking: socket.socket) -> int:
     if ended not in ready:
         os.kill(child, signal.SIGTERM)
     _, status = os.waitpid(child, 0)
-    if ended in ready:
+    with contextlib.suppress(BrokenPipeError):  # nobody is left who wants to know
         asking.sendall(str(os.waitstatus_to_exitcode(status)).encode())
     return 0
 

@@ -96,7 +96,7 @@ class Terminal:
     ) -> None:
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGTERM)
-            self._process.wait(_PATIENCE)
+            self.end()
         os.close(self._screen)
 
     def wait_for(self, words: str) -> str:
