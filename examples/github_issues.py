@@ -109,7 +109,8 @@ def at_this_computer(port: int) -> Place:
     child = subprocess.Popen(
         [sys.executable, program, str(provider)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    atexit.register(child.terminate)
+    atexit.register(child.wait)
+    atexit.register(child.terminate)  # the last registered is the first called
     client = {
         "client_name": "issues",
         "client_uri": "https://issues.example",

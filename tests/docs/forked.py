@@ -6,6 +6,7 @@ the imports are shared: they are what takes seconds. `python -m tests.docs.forke
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import fcntl
 import json
@@ -150,6 +151,7 @@ def _status_of(run: Callable[[], Any]) -> int:
     if isinstance(status, str):
         print(status, file=sys.stderr)
         status = 1
+    atexit._run_exitfuncs()  # as an interpreter does; `os._exit` does not
     sys.stdout.flush()
     sys.stderr.flush()
     return status or 0
