@@ -21,7 +21,7 @@ from handraise.errors import (
 )
 from handraise.forms.fits import NO_UNICODE, is_unicode
 from handraise.questions import Fallback
-from handraise.server.calls import CURRENT, Call, current_call
+from handraise.server.calls import CURRENT, Call, current_call, withdraw
 from handraise.server.clocks import innermost_scope, start_clocks, stop_clocks
 from handraise.server.inquiries import Inquiry, Unusable, UrlInquiry
 from handraise.server.legacy import SessionCall
@@ -122,10 +122,12 @@ class Prepared(Generic[R]):
     async def _answer(self) -> R:
         stopped = stop_clocks(self._call.outside)  # it is asked in a task that has none of them
         try:
-            return await self._task
+            return await asyncio.shield(self._task)
         except asyncio.CancelledError:
             waiting = asyncio.current_task()
-            if not self._task.cancelled() or (waiting is not None and waiting.cancelling()):
+            withdrawn = self._task.cancelled() and (waiting is None or not waiting.cancelling())
+            self.withdraw()
+            if not withdrawn and not self._call.asker_left:
                 raise
         finally:
             start_clocks(stopped)
@@ -138,7 +140,7 @@ class Prepared(Generic[R]):
 
     def withdraw(self) -> None:
         """Stop asking. Whoever awaits the answer gets `Withdrawn`."""
-        self._task.cancel()
+        withdraw(self._task)
 
 
 _NO_AWAIT = (
@@ -221,6 +223,10 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
                     raise UnusableAnswer("; ".join(reasons))
                 tries -= 1
                 call.count()
+    except asyncio.CancelledError as cancelled:
+        if not call.asker_left:
+            raise
+        raise call.raisable(Withdrawn()) from cancelled
     except HandraiseError as error:
         # Some clients declare that they can be asked and then say otherwise; and a revision may lack a kind of field.
         if isinstance(error, NotSupported) and manner.fallback is not NO_FALLBACK:

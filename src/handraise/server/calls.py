@@ -154,6 +154,11 @@ class Call:
         return None
 
     @property
+    def asker_left(self) -> bool:
+        """Whether the call itself is cancelled: by its client, by the end of the connection, or of the server."""
+        return False
+
+    @property
     def goes_on_elsewhere(self) -> bool:
         """Whether the body ends here at its question, and the call does not."""
         return False
@@ -220,7 +225,7 @@ class Call:
     async def withdraw_prepared(self) -> None:
         """Stop asking what nobody waited for until the call's end, and let its client know before that."""
         for question in self.prepared:
-            question.cancel()
+            withdraw(question)
         with anyio.move_on_after(_BRIEFLY, shield=True):
             await asyncio.wait(self.prepared)
 
@@ -259,6 +264,12 @@ class Call:
 
 
 CURRENT: ContextVar[Call] = ContextVar("handraise_call")
+
+
+def withdraw(question: asyncio.Task[Any]) -> None:
+    """Stop asking. Once: the client is being told of it, which another cancellation would cut off."""
+    if not question.cancelling():
+        question.cancel()
 
 
 def current_call() -> Call:

@@ -38,6 +38,11 @@ def innermost_scope() -> anyio.CancelScope | None:
     return None if state is None else state.cancel_scope
 
 
+def is_cancelled(scope: anyio.CancelScope | None) -> bool:
+    """Whether whoever is in a cancel scope is cancelled, by it or by one around it."""
+    return isinstance(scope, _asyncio.CancelScope) and scope._effectively_cancelled
+
+
 def stop_clocks(outside: anyio.CancelScope | None = None) -> Stopped:
     """Let every deadline from the running task's innermost scope up to `outside` stand still."""
     stopped: Stopped = ()

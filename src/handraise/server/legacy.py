@@ -20,7 +20,7 @@ from handraise.errors import Mode, UsageError
 from handraise.questions import Person
 from handraise.revisions import Revision
 from handraise.server.calls import Call, Context, Wire
-from handraise.server.clocks import innermost_scope, start_clocks, stop_clocks
+from handraise.server.clocks import innermost_scope, is_cancelled, start_clocks, stop_clocks
 from handraise.server.express import send_request
 from handraise.server.notices import Notice
 from handraise.server.person import person_of, principal_of
@@ -60,6 +60,10 @@ class LegacyCall(Call):
     @property
     def seed(self) -> str:
         return f"{session_id_of(self.ctx.session)} {self.ctx.request_id!r}"
+
+    @property
+    def asker_left(self) -> bool:
+        return is_cancelled(self.outside)
 
     def exchange(self, key: str, request: Wire, timeout: float) -> Awaitable[Any]:
         if self.runtime.recorder is None and self._meter is None:
@@ -169,6 +173,10 @@ class SessionCall(LegacyCall):
 
     def can(self, mode: Mode) -> bool:
         return Call.can(self, mode)
+
+    @property
+    def asker_left(self) -> bool:
+        return False  # what is cancelled here is the author's own
 
     @property
     def seed(self) -> str:

@@ -7,6 +7,7 @@ import contextvars
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from anyio.lowlevel import checkpoint_if_cancelled
 from mcp.server._otel import OpenTelemetryMiddleware
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.request_state import RequestStateBoundary
@@ -100,6 +101,10 @@ class AskingMiddleware:
             CURRENT.reset(before)
             if call.prepared:
                 await call.withdraw_prepared()
+            if call.ending is not None and call.asker_left:
+                await (
+                    checkpoint_if_cancelled()
+                )  # it ends as whoever cancelled it expects, whatever the body made of it
 
     async def _resume(self, ctx: Context, call_next: CallNext, token: str) -> HandlerResult:
         """Take a retry to its body, and give what comes of it next."""

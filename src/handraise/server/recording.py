@@ -14,7 +14,7 @@ from mcp.server.context import HandlerResult
 from handraise.conversation import Conversation, RoundRecord
 from handraise.conversation.recorded import Record
 from handraise.conversation.store import Store
-from handraise.errors import HandraiseError, Stopped
+from handraise.errors import HandraiseError, Stopped, Withdrawn
 from handraise.ledger import About, Client, Ledger, Request, Server
 from handraise.ledger.parties import principal_of
 from handraise.ledger.sequencer import Later
@@ -82,7 +82,10 @@ class Recorder:
             observed.withdrawn()
             raise
         except HandraiseError as error:
-            await observed.ended(error)
+            if isinstance(error, Withdrawn) and call.asker_left:  # nothing can be waited for
+                observed.withdrawn()
+            else:
+                await observed.ended(error)
             raise
         if isinstance(result, Fallback):
             await observed.fell_back()
@@ -190,7 +193,9 @@ class Recorder:
         return observed
 
     async def _used(self, call: Call, ended: Literal["result", "error", "stopped"]) -> None:
-        if records := self._uses(call, ended):
+        if call.asker_left:  # nothing can be waited for
+            self.ledger.record_soon(*self._uses(call, "cancelled"))
+        elif records := self._uses(call, ended):
             await self.ledger.record(*records)
 
     def _uses(self, call: Call, ended: Literal["result", "error", "cancelled", "stopped"]) -> list[Record]:

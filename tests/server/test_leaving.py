@@ -1,0 +1,173 @@
+"""Whoever asked for a call goes away while its body waits: it hears of that at its question, as on every revision."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp.server.mcpserver import MCPServer
+from tests.server.wired import Wire, wired
+from tests.waiting import until
+
+from handraise import Handraise, Withdrawn, ask
+from handraise.ledger import Ledger
+from handraise.revisions import Revision
+
+LEGACY = pytest.mark.parametrize("revision", [Revision.JUNE_2025, Revision.NOVEMBER_2025], ids=str)
+
+
+async def cancel(wire: Wire) -> None:
+    await wire.send(method="notifications/cancelled", params={"requestId": "call"})
+
+
+LEAVING = pytest.mark.parametrize("leave", [cancel, Wire.hang_up], ids=["cancels", "hangs up"])
+
+
+class Left:
+    """A server whose bodies write down what they see."""
+
+    def __init__(self, ledger: Ledger | None = None) -> None:
+        self.seen: list[str] = []
+        self.server = Handraise(ledger=ledger).install(MCPServer("left", log_level="CRITICAL"))
+        for body in (self.one, self.several, self.early, self.grouped, self.tidies, self.goes_on):
+            self.server.tool()(body)
+        self.server.tool()(self.thread)
+
+    async def one(self) -> str:
+        return await self._noted(lambda: ask.text("Go?"))
+
+    async def several(self) -> str:
+        return await self._noted(lambda: ask.all(one=ask.text("Go?"), two=ask.text("Now?")))
+
+    async def early(self) -> str:
+        return await self._noted(lambda: ask.text("Go?").prepare())
+
+    async def grouped(self) -> str:
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._noted, lambda: ask.text("Go?"))
+        return "unreachable"
+
+    def thread(self) -> str:
+        try:
+            return ask.sync(ask.text("Go?")).or_stop()
+        except Withdrawn:
+            self.seen.append("withdrawn")
+            raise
+        finally:
+            self.seen.append("finally")
+
+    async def tidies(self) -> str:
+        try:
+            return (await ask.text("Go?")).or_stop()
+        except Withdrawn:
+            with anyio.CancelScope(shield=True):
+                await anyio.sleep(0.01)
+                self.seen.append("tidied")
+            await anyio.sleep(30)  # without a shield a call that is cancelled does not wait
+            self.seen.append("unreachable")
+            raise
+
+    async def goes_on(self) -> str:
+        await ask.text("First?")
+        try:
+            return (await ask.text("Go?")).or_stop()
+        except Withdrawn:
+            self.seen.append("withdrawn")
+            return "the author's own end"
+
+    async def _noted(self, asking: Callable[[], Awaitable[Any]]) -> str:
+        try:
+            return str(await asking())
+        except Withdrawn:
+            self.seen.append("withdrawn")
+            raise
+        finally:
+            self.seen.append("finally")
+
+
+@pytest.mark.shows("O2", "O7")
+@LEGACY
+@LEAVING
+@pytest.mark.parametrize("tool", ["one", "several", "early", "grouped", "thread"])
+async def test_a_client_that_leaves_withdraws_the_question_of_its_call(
+    revision: Revision,
+    leave: Callable[[Wire], Awaitable[None]],
+    tool: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    left = Left()
+    with caplog.at_level(logging.WARNING):
+        async with wired(left.server, revision) as wire:
+            await wire.call("call", tool)
+            question = await wire.question()
+            await leave(wire)
+            await until(lambda: left.seen == ["withdrawn", "finally"])
+            if leave is cancel:
+                assert (await wire.receive())["params"]["requestId"] == question["id"]
+                await wire.require_open()
+    if tool != "grouped":  # the framework tells of every group that fails
+        assert not caplog.records
+
+
+@LEGACY
+async def test_a_body_that_tidies_up_has_the_time_that_it_takes_for_itself(revision: Revision) -> None:
+    left = Left()
+    async with wired(left.server, revision) as wire:
+        await wire.call("call", "tidies")
+        await wire.question()
+        await cancel(wire)
+        await until(lambda: left.seen == ["tidied"])
+        await wire.receive()
+        await wire.require_open()
+
+
+@LEGACY
+async def test_a_limit_around_the_call_ends_it_as_a_limit_does(revision: Revision) -> None:
+    """Somebody's middleware gives calls a moment: it hears that its time is up, whatever the body made of that."""
+    left = Left()
+    heard: list[str] = []
+
+    async def limited(ctx: Any, call_next: Any) -> Any:
+        with anyio.CancelScope() as limit:
+            if ctx.method == "tools/call":
+                limit.deadline = anyio.current_time() + 0.2
+            return await call_next(ctx)
+        heard.append("time is up")
+        return {"content": [{"type": "text", "text": "time is up"}]}
+
+    left.server._lowlevel_server.middleware.insert(0, limited)
+    async with wired(left.server, revision) as wire:
+        await wire.call("call", "one")
+        await wire.question()
+        await wire.receive()
+        assert await wire.texts() == ["time is up"]
+    assert (heard, left.seen) == (["time is up"], ["withdrawn", "finally"])
+
+
+@pytest.fixture
+async def ledger(tmp_path: Path) -> AsyncIterator[Ledger]:
+    ledger = Ledger.at(tmp_path / "left.db")
+    yield ledger
+    await ledger.aclose()
+
+
+@pytest.mark.shows("G1")
+@LEGACY
+@LEAVING
+async def test_the_ledger_has_what_was_used_and_what_was_withdrawn(
+    revision: Revision, leave: Callable[[Wire], Awaitable[None]], ledger: Ledger
+) -> None:
+    left = Left(ledger)
+    async with wired(left.server, revision) as wire:
+        await wire.call("call", "goes_on")
+        await wire.answer(await wire.question(), answer="yes")
+        await wire.question()
+        await leave(wire)
+        await until(lambda: left.seen == ["withdrawn"])
+    await ledger.finish()
+    told = [event.kind async for _, event in ledger.events()]
+    assert told == ["asked", "decided", "asked", "withdrawn", "used"]
