@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from typing import Any
 
 import anyio
+import mcp_types as types
 import pytest
 from mcp.server.mcpserver import MCPServer
-from tests.server.peers import DECLINE, Person, connect, text_of
-from tests.server.rounds import by_hand
+from pydantic import FileUrl
+from tests.server.peers import DECLINE, Person, accept, connect, text_of
+from tests.server.rounds import accepted, by_hand
 from tests.server.wired import wired
 
-from handraise import Handraise, NotSupported, Withdrawn, ask
+from handraise import Handraise, NotSupported, Withdrawn, ask, once
 from handraise.revisions import Revision
 
 LEGACY = [revision for revision in Revision if revision.legacy]
@@ -168,3 +171,103 @@ async def test_every_question_can_be_sent_early_and_tells_what_was_sent(
     assert ended == "Declined"
     sent = person.asked[0].model_dump(by_alias=True, exclude_none=True, mode="json")
     assert {name: sent.get(name) for name in told[0]["params"]} == told[0]["params"]
+
+
+async def test_several_questions_can_be_sent_early_and_are_answered_by_name(revision: Revision) -> None:
+    server = Handraise().install(MCPServer("early"))
+    told: list[Any] = []
+
+    @server.tool()
+    async def work() -> str:
+        prepared = ask.all(who=ask.text("Who?"), where=ask.text("Where?", key="place")).prepare()
+        told.append(prepared.request)
+        answers = await prepared
+        return " ".join(answers[name].or_stop() for name in ("who", "where"))
+
+    def answer(params: Any) -> Any:
+        return accept(answer=params.message.rstrip("?").lower())
+
+    person = Person(answer, answer)
+    async with connect(server, revision, person) as client:
+        assert text_of(await client.call_tool("work")) == "who where"
+    assert {key: request["params"]["message"] for key, request in told[0].items()} == {
+        "who": "Who?",
+        "place": "Where?",
+    }
+
+
+async def test_several_questions_go_out_in_one_round_while_the_body_works() -> None:
+    server = Handraise().install(MCPServer("early"))
+
+    @server.tool()
+    async def work() -> str:
+        prepared = ask.all(who=ask.text("Who?"), where=ask.text("Where?")).prepare()
+        effect: str = await once("effect", lambda: "worked")
+        return effect + " ".join(answer.or_stop() for answer in (await prepared).values())
+
+    async with by_hand(server) as rounds:
+        first = await rounds.call("work", {})
+        assert sorted(first["inputRequests"]) == ["where", "who"]
+        last = await rounds.call(
+            "work", {}, state=first["requestState"], responses=accepted(first, answer="!")
+        )
+        assert last["content"][0]["text"] == "worked! !"
+
+
+@pytest.mark.parametrize("revision", LEGACY, ids=str)
+async def test_several_questions_that_were_sent_early_are_taken_back_with_their_call(
+    revision: Revision, recwarn: pytest.WarningsRecorder
+) -> None:
+    server = Handraise().install(MCPServer("early"))
+    go_on = anyio.Event()
+
+    @server.tool()
+    async def work(waits: bool) -> str:
+        ask.all(who=ask.text("Who?"), where=ask.text("Where?")).prepare()
+        if waits:
+            await go_on.wait()
+        return "returned"
+
+    async with wired(server, revision) as wire:
+        await wire.call("call", "work", waits=True)
+        question = await wire.question()
+        go_on.set()
+        assert (await wire.receive())["params"]["requestId"] == question["id"]
+        assert await wire.texts() == ["returned"]
+        await wire.call("next", "work", waits=False)
+        assert await wire.texts() == ["returned"]
+        await wire.require_open()
+    gc.collect()
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize("kind", ["roots", "model"])
+async def test_what_the_client_itself_is_asked_can_be_sent_early(revision: Revision, kind: str) -> None:
+    server = Handraise().install(MCPServer("early"))
+    told: list[Any] = []
+
+    @server.tool()
+    async def work() -> str:
+        if kind == "roots":
+            roots = ask.roots().prepare()
+            told.append(roots.request)
+            return str((await roots)[0].uri)
+        reply = ask.model("Two and two?", max_tokens=5).prepare()
+        told.append(reply.request)
+        return str((await reply).text)
+
+    async def list_roots(_context: Any) -> types.ListRootsResult:
+        return types.ListRootsResult(roots=[types.Root(uri=FileUrl("file:///notes"))])
+
+    async def sample(_context: Any, _params: Any) -> types.CreateMessageResult:
+        return types.CreateMessageResult(
+            role="assistant", content=types.TextContent(type="text", text="four"), model="m"
+        )
+
+    client_side: dict[str, Any] = {"list_roots_callback": list_roots, "sampling_callback": sample}
+    async with connect(server, revision, Person(), **client_side) as client:
+        ended = text_of(await client.call_tool("work"))
+    assert (ended, told[0]["method"]) == {
+        "roots": ("file:///notes", "roots/list"),
+        "model": ("four", "sampling/createMessage"),
+    }[kind]

@@ -9,6 +9,7 @@ from handraise.server.inquiries import ModelReply, Root
 from handraise.server.install import Handraise
 from handraise.server.refusals import fitting
 from handraise.server.replay import once, replayable
+from handraise.server.several import Several
 
 __all__ = [
     "Ask",
@@ -18,6 +19,7 @@ __all__ = [
     "ModelReply",
     "Prepared",
     "Root",
+    "Several",
     "ask",
     "complete",
     "once",

@@ -22,7 +22,7 @@ from handraise.server.arguments import (
     require_text,
     require_timeout,
 )
-from handraise.server.asking import NO_FALLBACK, Asking, Manner, require_distinct
+from handraise.server.asking import NO_FALLBACK, Asking, Manner
 from handraise.server.calls import current_call
 from handraise.server.inquiries import (
     FormInquiry,
@@ -36,6 +36,7 @@ from handraise.server.page_asks import PageAsks
 from handraise.server.paging import PageInquiry
 from handraise.server.refusals import fitted, fitting
 from handraise.server.required import require_first
+from handraise.server.several import Several
 from handraise.server.threads import wait_in_thread
 
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ class Usual(TypedDict, total=False):
 class Ask(PageAsks):
     """Asks the person, on every revision of the protocol.
 
-    Every method gives an `Asking`: `await` it for the answer, hand several to `ask.all`, or `prepare()` one
-    to send it now and wait later.
+    Every method gives an `Asking`: `await` it for the answer, hand several to `ask.all`, or `prepare()` one, or
+    all, to send them now and wait later.
     """
 
     @overload
@@ -397,11 +398,9 @@ class Ask(PageAsks):
         require_json("prompt", params)
         return Asking(ModelInquiry(params), _plain_manner(key, timeout))
 
-    async def all(self, **askings: Asking[Any]) -> dict[str, Any]:
+    def all(self, **askings: Asking[Any]) -> Several:
         """Ask several things at once: one round on 2026-07-28, one after the other before. The answers by name."""
-        require_distinct(askings)
-        answers = await current_call().together([asking.named(name) for name, asking in askings.items()])
-        return dict(zip(askings, answers, strict=True))
+        return Several(askings)
 
     def sync(self, asking: Awaitable[T]) -> T:
         """Ask from a plain `def` tool: `answer = ask.sync(ask.confirm("Delete it?"))`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Coroutine, Generator, Mapping
+from collections.abc import Coroutine, Generator
 from contextlib import suppress
 from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
@@ -19,7 +19,6 @@ from handraise.errors import (
     WireError,
     Withdrawn,
 )
-from handraise.forms.fits import NO_UNICODE, is_unicode
 from handraise.questions import Fallback
 from handraise.server.calls import CURRENT, Call, current_call, withdraw
 from handraise.server.clocks import innermost_scope, start_clocks, stop_clocks
@@ -48,7 +47,22 @@ class Manner(NamedTuple):
     unsafe_preanswer: bool = False
 
 
-class Asking(Generic[R]):
+class Unasked:
+    """What was made to be asked. It is no answer."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> NoReturn:
+        """Without this, `if ask.confirm("Delete it?")` would delete it."""
+        self.use()
+        raise fitting(UsageError(_NO_AWAIT))
+
+    def use(self) -> object:
+        """Have it asked by somebody else, or by nobody."""
+        raise NotImplementedError
+
+
+class Asking(Unasked, Generic[R]):
     """A question that was made and not asked yet. Awaiting it asks it and gives the answer."""
 
     __slots__ = ("_inquiry", "_manner", "_used")
@@ -70,11 +84,6 @@ class Asking(Generic[R]):
         if not self._used:
             warnings.warn("a question was made and never asked: await it", RuntimeWarning, stacklevel=2)
 
-    def __bool__(self) -> NoReturn:
-        """A question is no answer: without this, `if ask.confirm("Delete it?")` would delete it."""
-        self._used = True
-        raise fitting(UsageError(_NO_AWAIT))
-
     @property
     def key(self) -> str | None:
         """The name that its author chose for the wire."""
@@ -82,9 +91,15 @@ class Asking(Generic[R]):
 
     def prepare(self) -> Prepared[R]:
         """Send the question without waiting; wait for the answer later by awaiting what this gives."""
+        return Prepared(self._call(), self.ready(), self.named(None))
+
+    def ready(self) -> dict[str, Any]:
+        """Be about to be sent; the input request, empty where the revision has no words for it."""
         if isinstance(self._inquiry, UrlInquiry):
             self._inquiry = self._inquiry.identified(self._call())
-        return Prepared(self)
+        with suppress(NotSupported):  # raised, or answered by the fallback, where the answer is awaited
+            return self.request
+        return {}
 
     @property
     def request(self) -> dict[str, Any]:
@@ -107,14 +122,12 @@ class Prepared(Generic[R]):
 
     __slots__ = ("_call", "_task", "request")
 
-    def __init__(self, asking: Asking[R]) -> None:
-        self.request: dict[str, Any] = {}
-        """The input request that was sent; empty where the revision has no words for it."""
-        with suppress(NotSupported):  # raised, or answered by the fallback, where the answer is awaited
-            self.request = asking.request
-        self._call = asking._call()
-        self._task: asyncio.Task[R] = asyncio.get_running_loop().create_task(asking.named(None))
-        self._call.prepare(self._task)
+    def __init__(self, call: Call, request: dict[str, Any], asked: Coroutine[Any, Any, R]) -> None:
+        self.request: dict[str, Any] = request
+        """The input request that was sent, of several one for each of their keys."""
+        self._call = call
+        self._task: asyncio.Task[R] = asyncio.get_running_loop().create_task(asked)
+        call.prepare(self._task)
 
     def __await__(self) -> Generator[Any, None, R]:
         return self._answer().__await__()
@@ -148,33 +161,9 @@ _NO_AWAIT = (
 )
 
 
-def require_distinct(askings: Mapping[str, object]) -> None:
-    """Refuse, before anybody is asked, what is no question, and two whose answers would come under one key."""
-    wrong = _wrong_among(askings)
-    if wrong is not None:
-        for asking in askings.values():
-            give_up(asking)
-        raise fitting(UsageError(wrong))
-
-
-def _wrong_among(askings: Mapping[str, object]) -> str | None:
-    names: dict[str, str] = {}
-    for name, asking in askings.items():
-        if not isinstance(asking, Asking):
-            return (
-                f"{name} has to be a question that is not awaited, as in {name}=ask.text(...), not {asking!r}"
-            )
-        key = asking.key or name
-        if not is_unicode(key):
-            return f"the key {key!r}: {NO_UNICODE}"
-        if (other := names.setdefault(key, name)) != name:
-            return f"{other} and {name} have the same key {key!r}; give each one of its own"
-    return None
-
-
 def give_up(asking: object) -> None:
     """Nobody will ask it, and that is told already: it need not warn about it."""
-    if isinstance(asking, Asking):
+    if isinstance(asking, Unasked):
         asking.use()
     elif isinstance(asking, Coroutine):
         asking.close()

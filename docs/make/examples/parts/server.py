@@ -12,6 +12,7 @@ from handraise.server import (
     ModelReply,
     Prepared,
     Root,
+    Several,
     ask,
     complete,
     once,
@@ -40,6 +41,11 @@ async def order() -> str:
     what = await once("order", send, f"{grams} g")
     await boundary.write("receipt.txt", what)
     return await boundary.read_text("receipt.txt")
+
+
+async def address() -> str:
+    where: Several = ask.all(street=ask.text("Street?"), town=ask.text("Town?"))
+    return ", ".join([answer.or_stop() for answer in (await where).values()])
 
 
 async def summary() -> str:  # asks the client's model, and its roots: see above
