@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,15 @@ class Left:
     def __init__(self, ledger: Ledger | None = None) -> None:
         self.seen: list[str] = []
         self.server = Handraise(ledger=ledger).install(MCPServer("left", log_level="CRITICAL"))
-        for body in (self.one, self.several, self.early, self.grouped, self.tidies, self.goes_on):
+        for body in (
+            self.one,
+            self.several,
+            self.early,
+            self.grouped,
+            self.tidies,
+            self.goes_on,
+            self.asks_on,
+        ):
             self.server.tool()(body)
         self.server.tool()(self.thread)
 
@@ -79,6 +88,12 @@ class Left:
             self.seen.append("withdrawn")
             return "the author's own end"
 
+    async def asks_on(self) -> str:
+        for _ in range(3):
+            with suppress(Withdrawn):
+                await self._noted(lambda: ask.text("Go?"))
+        return "nobody hears it"
+
     async def _noted(self, asking: Callable[[], Awaitable[Any]]) -> str:
         try:
             return str(await asking())
@@ -122,6 +137,18 @@ async def test_a_body_that_tidies_up_has_the_time_that_it_takes_for_itself(revis
         await cancel(wire)
         await until(lambda: left.seen == ["tidied"])
         await wire.receive()
+        await wire.require_open()
+
+
+@LEGACY
+async def test_a_client_that_left_is_not_asked_again(revision: Revision) -> None:
+    left = Left()
+    async with wired(left.server, revision) as wire:
+        await wire.call("call", "asks_on")
+        question = await wire.question()
+        await cancel(wire)
+        assert (await wire.receive())["params"]["requestId"] == question["id"]
+        await until(lambda: left.seen == ["withdrawn", "finally"] * 3)
         await wire.require_open()
 
 

@@ -179,6 +179,8 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
     if recorder is not None and not recorder.observes(inquiry):
         return await recorder.pose(pose, call, inquiry, manner, name)
     try:
+        if call.ending is not None and call.asker_left:  # the body was told so, and asks on
+            raise Withdrawn
         if not call.can(inquiry.mode):
             raise NotSupported(inquiry.mode)
         key = manner.key or name or call.next_key(inquiry.content)
