@@ -6,10 +6,11 @@ import asyncio
 import inspect
 from asyncio import base_events, events
 from contextvars import ContextVar, copy_context
+from typing import Any
 
 import pytest
 
-from handraise.conversation.eagerness import ready_in, run_now
+from handraise.conversation.eagerness import begin_now, ready_in, run_now
 
 MINE: ContextVar[str] = ContextVar("mine", default="nothing")
 
@@ -22,11 +23,11 @@ async def test_a_task_that_was_just_made_runs_until_it_waits() -> None:
         seen.append("begun")
         seen.append(await answer)
 
-    task = asyncio.create_task(work())
-    run_now(task)
+    task = begin_now(work())
     assert seen == ["begun"]
+    waiting = ready_in(asyncio.get_running_loop())
     answer.set_result("answered")
-    run_now(task)
+    run_now(task, waiting)
     assert seen == ["begun", "answered"]
     assert task.done()
 
@@ -38,8 +39,8 @@ async def test_while_it_runs_it_is_the_current_task_and_afterwards_the_caller_is
         MINE.set("changed")
         return asyncio.current_task()
 
-    task = asyncio.create_task(work(), context=copy_context())
-    run_now(task)
+    task = begin_now(work(), name="work", context=copy_context())
+    assert task.get_name() == "work"
     assert task.result() is task
     assert asyncio.current_task() is caller
     assert MINE.get() == "nothing"
@@ -49,8 +50,7 @@ async def test_what_it_raises_is_its_own() -> None:
     async def work() -> None:
         raise ValueError
 
-    task = asyncio.create_task(work())
-    run_now(task)
+    task = begin_now(work())
     with pytest.raises(ValueError):
         task.result()
 
@@ -61,8 +61,7 @@ async def test_a_task_whose_turn_has_come_already_is_left_to_the_loop() -> None:
     async def work() -> str:
         return await answer
 
-    task = asyncio.create_task(work())
-    run_now(task)
+    task = begin_now(work())
     answer.set_result("answered")
     run_now(task, ready_in(asyncio.get_running_loop()))
     assert not task.done()
@@ -76,7 +75,7 @@ async def test_a_task_that_others_stand_behind_waits_for_its_turn() -> None:
         begun.append(name)
 
     first, second = asyncio.create_task(work("first")), asyncio.create_task(work("second"))
-    run_now(first)
+    run_now(first, 0)
     assert begun == []
     await asyncio.gather(first, second)
     assert begun == ["first", "second"]
@@ -92,7 +91,7 @@ def test_without_a_running_task_it_runs_as_well() -> None:
         over = asyncio.Event()
 
         def callback() -> None:
-            run_now(asyncio.get_running_loop().create_task(work()))
+            begin_now(work())
             begun.append("called back")
             over.set()
 
@@ -103,9 +102,28 @@ def test_without_a_running_task_it_runs_as_well() -> None:
     assert begun == ["begun", "called back"]
 
 
+async def test_a_task_is_made_by_the_factory_of_its_loop() -> None:
+    loop = asyncio.get_running_loop()
+    made: list[object] = []
+
+    def factory(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
+        made.append(work)
+        return asyncio.Task(work, loop=loop, **options)
+
+    async def work() -> str:
+        return "done"
+
+    loop.set_task_factory(factory)
+    try:
+        assert await begin_now(work(), name="work") == "done"
+    finally:
+        loop.set_task_factory(None)
+    assert len(made) == 1
+
+
 def test_the_private_names_of_asyncio_that_we_touch_are_where_we_expect_them() -> None:
     """When this fails, Python has moved something: mend `conversation/eagerness.py`. Nothing breaks until then, a
     question only takes some turns of the loop more."""
     assert "self._ready = collections.deque()" in inspect.getsource(base_events.BaseEventLoop.__init__)
-    assert {"_callback"} <= set(events.Handle.__slots__)
-    assert callable(events.Handle._run)
+    assert "self._task_factory = None" in inspect.getsource(base_events.BaseEventLoop.__init__)
+    assert {"_callback", "_context", "_args"} <= set(events.Handle.__slots__)

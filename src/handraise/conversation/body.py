@@ -12,7 +12,7 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
 from handraise.conversation.conversation import Conversation
-from handraise.conversation.eagerness import run_now
+from handraise.conversation.eagerness import begin_now, running_in
 from handraise.conversation.records import Binding, Json, Outcome
 from handraise.errors import HandraiseError, Withdrawn
 
@@ -58,12 +58,13 @@ class Body:
 
     def run(self, work: Awaitable[Json], context: contextvars.Context) -> Awaitable[Json]:
         """Run in a task of its own, at once until it waits for something; what the request gets that began it."""
-        # Not by `begin`: most calls come by here and never ask, and every frame around them counts.
         self.context = context
-        task = asyncio.get_running_loop().create_task(self._run(work), name=_NAME, context=context)
-        self.task = task
-        run_now(task)
-        return task if self._conversation is None and task.done() else self.conversation.begun()
+        task = begin_now(self._run(work), name=_NAME, context=context)
+        if not task.done():
+            self.task = task
+        elif self._conversation is None:
+            return task
+        return self.conversation.begun()
 
     def returned(self, result: Json) -> Json:
         """What becomes of what the work gave although its `ending` was raised. Raises what the request gets instead."""
@@ -82,6 +83,7 @@ class Body:
         return error
 
     async def _run(self, work: Awaitable[Json]) -> Json:
+        self.task = running_in(asyncio.get_running_loop())
         try:
             try:
                 result = await work

@@ -4,8 +4,8 @@ A body that never asks is over by the time its request looks, and each round of 
 loop less. (Python 3.12 can begin a task like this, and never go on with one.) Only asyncio's own loop lets us; on
 another one the task runs at the next turn, as every task does.
 
-Private names: `BaseEventLoop._ready`, `Handle._callback`, `Handle._run`, and on Python 3.11, where `current_task` is
-written in Python, what it looks into. A test pins them.
+Private names: `BaseEventLoop._ready`, `._task_factory`, `Handle._callback`, `._context`, `._args`, and on Python 3.11,
+where `current_task` is written in Python, what it looks into. A test pins them.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from __future__ import annotations
 import asyncio
 import sys
 from asyncio import _enter_task, _leave_task
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Coroutine
+from contextvars import Context
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 running_in: Callable[[Any], asyncio.Task[Any] | None] = asyncio.current_task
 """The task that runs in a loop."""
@@ -27,22 +30,35 @@ def ready_in(loop: Any) -> int:
     return len(getattr(loop, "_ready", ()))
 
 
-def run_now(task: asyncio.Task[Any], since: int = 0) -> None:
-    """Run a task until it waits, if it was the last to be made ready, when so many others were already.
+def begin_now(
+    work: Coroutine[Any, Any, T], *, name: str | None = None, context: Context | None = None
+) -> asyncio.Task[T]:
+    """Make a task and run it until it waits."""
+    loop: Any = asyncio.get_running_loop()
+    ready: Any = getattr(loop, "_ready", None)
+    if ready is None or loop._task_factory is not None:
+        made: asyncio.Task[T] = loop.create_task(work, name=name, context=context)
+        return made
+    task = asyncio.Task(work, loop=loop, name=name, context=context)
+    _run(ready.pop(), loop)  # its first step, which was made ready with it
+    return task
 
-    One that was just made needs no number.
-    """
+
+def run_now(task: asyncio.Task[Any], since: int) -> None:
+    """Run a task until it waits, if it was the last to be made ready, when so many others were already."""
     loop: Any = task.get_loop()
     ready: Any = getattr(loop, "_ready", ())
-    if len(ready) <= since or getattr(ready[-1]._callback, "__self__", None) is not task:
-        return
-    step = ready.pop()
+    if len(ready) > since and getattr(ready[-1]._callback, "__self__", None) is task:
+        _run(ready.pop(), loop)
+
+
+def _run(step: Any, loop: asyncio.AbstractEventLoop) -> None:
+    """Run a step of a task, which tells nobody but the task of what it raises."""
     running = running_in(loop)
-    if running is None:
-        step._run()
-        return
-    _leave_task(loop, running)
+    if running is not None:
+        _leave_task(loop, running)
     try:
-        step._run()
+        step._context.run(step._callback, *step._args)
     finally:
-        _enter_task(loop, running)
+        if running is not None:
+            _enter_task(loop, running)

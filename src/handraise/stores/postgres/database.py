@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, LiteralString, TypeAlias, TypeVar
 
-from handraise.conversation.eagerness import run_now
+from handraise.conversation.eagerness import begin_now
 from handraise.errors import SetupError, StoreError
 from handraise.stores.postgres.migrations import SCHEMA, migrate
 from handraise.stores.seal import Sealer
@@ -74,8 +74,7 @@ class Database:
         return trying
 
     def _begin(self, work: Work[T]) -> asyncio.Task[T]:
-        trying = asyncio.create_task(self._try(work))
-        run_now(trying)  # its statement is on its way before anything else is done
+        trying = begin_now(self._try(work))  # its statement is on its way before anything else is done
         self._trying.add(trying)
         trying.add_done_callback(self._trying.discard)
         return trying
