@@ -156,23 +156,22 @@ async def test_a_client_that_left_is_not_asked_again(revision: Revision) -> None
 async def test_a_limit_around_the_call_ends_it_as_a_limit_does(revision: Revision) -> None:
     """Somebody's middleware gives calls a moment: it hears that its time is up, whatever the body made of that."""
     left = Left()
-    heard: list[str] = []
+    limits: list[anyio.CancelScope] = []
 
     async def limited(ctx: Any, call_next: Any) -> Any:
         with anyio.CancelScope() as limit:
-            if ctx.method == "tools/call":
-                limit.deadline = anyio.current_time() + 0.2
+            limits.append(limit)
             return await call_next(ctx)
-        heard.append("time is up")
         return {"content": [{"type": "text", "text": "time is up"}]}
 
     left.server._lowlevel_server.middleware.insert(0, limited)
     async with wired(left.server, revision) as wire:
         await wire.call("call", "one")
-        await wire.question()
-        await wire.receive()
+        question = await wire.question()
+        limits[-1].cancel()
+        assert (await wire.receive())["params"]["requestId"] == question["id"]
         assert await wire.texts() == ["time is up"]
-    assert (heard, left.seen) == (["time is up"], ["withdrawn", "finally"])
+    assert left.seen == ["withdrawn", "finally"]
 
 
 @pytest.fixture
