@@ -51,7 +51,9 @@ class Ratio:
         """For people, too; nothing when there is none."""
         if self.at_most is None:
             return ""
-        return f"{self.at_most:.2f}" if self.at_most > 0.5 else f"1/{1 / self.at_most:,.0f}"
+        if self.at_most > 0.5:
+            return f"{self.at_most:.2f}"
+        return f"1/{1 / self.at_most:,.1f}".removesuffix(".0")
 
     def __str__(self) -> str:
         return f"{self.shown} (bar {self.bar}{'' if self.met else ', MISSED'})" if self.bar else self.shown

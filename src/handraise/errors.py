@@ -146,10 +146,13 @@ class Expired(NoAnswer):
 
 
 class Withdrawn(NoAnswer):
-    """The asker went away before anyone answered."""
+    """The asker went away before an answer came."""
 
     code = "withdrawn"
-    public = "The question was withdrawn before anyone answered. Nothing was decided."
+    public = (
+        "The question was withdrawn before an answer to it came. Nothing was decided. "
+        "Ask the person if they still want this, then call again."
+    )
 
     def __init__(self, message: str | None = None) -> None:
         super().__init__(message or self.public)

@@ -55,6 +55,19 @@ def test_a_key_that_is_no_name_is_refused(question: Callable[..., Any], key: Any
         question(key=key)
 
 
+def test_what_another_question_takes_is_told_to_be_wrong_here_and_where_to_look() -> None:
+    with pytest.raises(
+        TypeError, match=r"takes no argument 'check'; every one takes .*fallback, and help\(ask\)"
+    ):
+        ask.confirm("Sure?", check=bool)  # type: ignore[call-overload]
+
+
+def test_the_model_gets_nothing_that_the_protocol_does_not_know() -> None:
+    with pytest.raises(TypeError, match=r"'system_prompt'; the protocol's are .*systemPrompt"):
+        ask.model("Say", max_tokens=9, system_prompt="Be brief")
+    ask.model("Say", max_tokens=9, systemPrompt="Be brief", temperature=0).use()
+
+
 async def test_what_is_asked_of_the_client_has_the_same_limits() -> None:
     for asking in (lambda **more: ask.roots(**more), lambda **more: ask.model("Say", max_tokens=9, **more)):
         with pytest.raises(UsageError, match=r"^timeout"):

@@ -199,7 +199,7 @@ async def test_the_question_of_a_dispatch_that_gives_up_is_withdrawn_for_its_dup
         await require_taken_back(wire, question)
         limited, withdrawn = sorted(await wire.texts(2), reverse=True)
         assert limited == "the author's own limit"
-        assert "withdrawn before anyone answered" in withdrawn
+        assert "withdrawn before an answer to it came" in withdrawn
         assert twice.ended == {"asks": "CancelledError", "joins": "Withdrawn"}
         await wire.require_open()
 
@@ -228,7 +228,7 @@ async def test_a_client_that_cancels_a_call_which_was_dispatched_twice_has_its_q
         question = await twice.called(wire)
         await wire.send(method="notifications/cancelled", params={"requestId": "same"})
         await require_taken_back(wire, question)
-        assert "withdrawn before anyone answered" in (await wire.texts())[0]
+        assert "withdrawn before an answer to it came" in (await wire.texts())[0]
         assert twice.ended == {"asks": "Withdrawn", "joins": "Withdrawn"}
         await wire.answer(question, answer="too late")
         await wire.require_open()

@@ -300,6 +300,13 @@ def test_a_directory_is_no_file(name: str, tmp_path: Path) -> None:
         Handraise(**options)
 
 
+def test_a_file_is_not_called_as_sqlite_calls_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SetupError, match=r"not ':memory:' \(what is named no store is kept in memory\)"):
+        Handraise(store=":memory:")
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("keys", [[], ["short"], "k" * 40, b"k" * 40, [64], [None], 64])
 def test_keys_that_are_none_are_refused_where_they_are_given(keys: Any, tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="key"):

@@ -15,6 +15,7 @@ import pytest
 from mcp import Client
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.shared.exceptions import MCPError
+from pydantic import FileUrl
 from tests.server.kitchen import EFFECTS, make_kitchen
 from tests.server.peers import Person, accept, connect, text_of
 from tests.server.rounds import accepted, by_hand
@@ -471,7 +472,55 @@ async def test_a_legacy_session_of_the_authors_own_may_be_asked_outside_of_a_req
             return
         for _ in range(2):
             assert await ask.text("Still there?", session=kept[0]) == Accepted("here")
-    assert len(set(ids)) == 2
+        both = {name: ask.text("Still there?", session=kept[0]) for name in ("one", "other")}
+        assert await ask.all(**both) == dict.fromkeys(both, Accepted("here"))
+    assert len(set(ids)) == 4
+
+
+@pytest.mark.parametrize("revision", [Revision.JUNE_2025, Revision.NOVEMBER_2025], ids=str)
+async def test_a_client_can_be_asked_for_its_roots_and_its_model_on_a_session(revision: Revision) -> None:
+    server, kept = Handraise().install(MCPServer("sessions")), []
+
+    @server.tool()
+    async def keep(ctx: Context) -> str:
+        kept.append(ctx.session)
+        return ""
+
+    async def roots(_context: Any) -> types.ListRootsResult:
+        return types.ListRootsResult(roots=[types.Root(uri=FileUrl("file:///notes"))])
+
+    async def model(_context: Any, _params: Any) -> types.CreateMessageResult:
+        four = types.TextContent(type="text", text="four")
+        return types.CreateMessageResult(role="assistant", content=four, model="m")
+
+    answering: dict[str, Any] = {"list_roots_callback": roots, "sampling_callback": model}
+    async with connect(server, revision, Person(), **answering) as client:
+        await client.call_tool("keep")
+        assert [root.uri for root in await ask.roots(session=kept[0])] == ["file:///notes"]
+        assert (await ask.model("Two and two?", max_tokens=5, session=kept[0])).text == "four"
+
+
+async def test_a_task_that_outlives_its_call_is_told_that_it_is_over(revision: Revision) -> None:
+    server, over, told = Handraise().install(MCPServer("late")), asyncio.Event(), []
+
+    async def later() -> None:
+        await over.wait()
+        try:
+            await ask.text("Still there?")
+        except UsageError as error:
+            told.append(error.args[0])
+
+    @server.tool()
+    async def work() -> str:
+        tasks.append(asyncio.create_task(later()))
+        return "done"
+
+    tasks: list[asyncio.Task[None]] = []
+    async with connect(server, revision, Person()) as client:
+        assert text_of(await client.call_tool("work")) == "done"
+        over.set()
+        await tasks[0]
+    assert told == ["the call that this question belongs to is over: ask before its handler returns"]
 
 
 async def test_a_question_on_a_session_follows_the_server_that_it_began_at() -> None:

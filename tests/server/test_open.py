@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -176,7 +178,8 @@ async def test_the_retry_waits_for_the_browser_and_then_shows_the_same_link_agai
         consent = {key: {"action": "accept"}}
         second = await rounds.call("link", {"flow": "slow"}, state=first["requestState"], responses=consent)
         assert second["inputRequests"][key]["params"]["url"] == URL
-        assert "not finished yet" in second["inputRequests"][key]["params"]["message"]
+        shown = second["inputRequests"][key]["params"]["message"]
+        assert shown == "Allow access.\n\nThe page was not finished yet."
         await complete("slow", person=server.people["slow"])  # type: ignore[attr-defined]
         last = await rounds.call("link", {"flow": "slow"}, state=second["requestState"], responses=consent)
         assert last["content"][0]["text"] == DONE
@@ -475,6 +478,70 @@ async def test_a_flow_that_is_finished_through_the_servers_own_store_wakes_who_w
         async with connect(server, revision, Person(finish)) as client:
             with anyio.fail_after(3):  # not only when the time is over
                 assert text_of(await client.call_tool("link", {"flow": "here"})) == "Accepted(data=None)"
+
+
+@pytest.mark.shows("L2")
+@pytest.mark.parametrize("kept", ["in memory", "in a file"])
+@pytest.mark.parametrize("revision", WITH_URL, ids=str)
+async def test_a_flow_that_is_finished_in_another_thread_wakes_who_waits(
+    revision: Revision, kept: str, tmp_path: Path
+) -> None:
+    server = bank(store=None if kept == "in memory" else tmp_path / "store.db")
+    pages: list[asyncio.Task[None]] = []
+
+    def page() -> None:
+        asyncio.run(complete("here", person=server.people["here"]))  # type: ignore[attr-defined]
+
+    async def finish(_params: Any) -> types.ElicitResult:
+        pages.append(asyncio.create_task(asyncio.to_thread(page)))
+        return ACCEPT
+
+    async with connect(server, revision, Person(finish)) as client:
+        with anyio.fail_after(4):  # not only when the time is over
+            assert text_of(await client.call_tool("link", {"flow": "here"})) == DONE
+        await asyncio.gather(*pages)
+
+
+@pytest.mark.shows("L2")
+async def test_a_flow_is_finished_through_a_store_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    server = bank(store=path)
+    async with by_hand(server) as rounds:
+        first = await rounds.call("link", {"flow": "named"})
+        await complete("named", person=server.people["named"], store=str(path))  # type: ignore[attr-defined]
+        state, responses = (
+            first["requestState"],
+            {key: {"action": "accept"} for key in first["inputRequests"]},
+        )
+        last = await rounds.call("link", {"flow": "named"}, state=state, responses=responses)
+        assert last["content"][0]["text"] == DONE
+
+
+@pytest.mark.shows("L2")
+@pytest.mark.parametrize("revision", WITH_URL, ids=str)
+async def test_the_author_learns_the_id_that_was_made_for_a_link(revision: Revision) -> None:
+    server = Handraise().install(MCPServer("bank"))
+    chosen: list[Any] = []
+
+    @server.tool()
+    async def link() -> str:
+        asking = ask.open("Allow access.", URL, timeout=5)
+        chosen.append((asking.elicitation_id, ask.person()))
+        return repr(await asking)
+
+    async def finish(_params: Any) -> types.ElicitResult:
+        elicitation_id, person = chosen[0]
+        await complete(elicitation_id, person=person)
+        return ACCEPT
+
+    async with connect(server, revision, Person(finish)) as client:
+        assert text_of(await client.call_tool("link")) == DONE
+
+
+def test_what_is_no_link_has_no_such_id() -> None:
+    asking = ask.text("Who?")
+    assert asking.elicitation_id is None
+    asking.use()
 
 
 @pytest.mark.shows("L2")

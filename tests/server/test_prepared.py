@@ -65,7 +65,7 @@ def make_early() -> tuple[MCPServer, anyio.Event]:
 
 EARLY = {
     "withdraws": "withdrawn",
-    "lets_pass": "The question was withdrawn before anyone answered. Nothing was decided.",
+    "lets_pass": Withdrawn.public,
     "returns": "returned",
     "raises": "Error executing tool raises",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum, StrEnum
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -37,6 +37,8 @@ class Old(str, Enum):  # noqa: UP042 - what a StrEnum was before there was one
         ({Size.SMALL: "Small", "xl": "Huge"}, [Size.SMALL, "xl"]),
         ([Old.RED, "blue"], [Old.RED, "blue"]),
         (range(3), [0, 1, 2]),
+        (Literal["s", 7], ["s", 7]),
+        ([(1, 2), (3, 4)], [(1, 2), (3, 4)]),
         (iter("ab"), ["a", "b"]),
     ],
     ids=lambda given: type(given).__name__,
@@ -67,3 +69,8 @@ def test_what_is_no_list_of_options_is_refused(options: Any) -> None:
 def test_no_options_and_one_text_twice_are_refused(options: Any) -> None:
     with pytest.raises(FormError, match=r"^answer: "):
         choice(options)
+
+
+def test_pairs_of_values_and_titles_are_told_to_be_a_mapping() -> None:
+    with pytest.raises(FormError, match=r"write a mapping, as in dict\(options\)"):
+        choice([("s", "Small"), ("l", "Large")])

@@ -43,6 +43,7 @@ class Conversation:
         "_open",
         "_sending",
         "_steps",
+        "_told_until",
         "body",
         "current",
         "handler",
@@ -60,6 +61,7 @@ class Conversation:
         self._sending = False
         self._steps = 0
         self._leaving = False
+        self._told_until = 0.0
         self.id: str = ""
         self.journal: Journal | None = None
         self.handler: str | None = None
@@ -312,7 +314,8 @@ class Conversation:
             asked.drop()
         try:
             if self.id:  # if not, it never asked, or the call is another process's: there is nothing to keep
-                await lot.store.settle(last.token, outcome, until=lot.expiry(), ends=self.id)
+                until = max(lot.expiry(), self._told_until)
+                await lot.store.settle(last.token, outcome, until=until, ends=self.id)
                 lot.prune_later()
         except StoreError as failure:
             logger.error("the end of a call could not be kept: %s", failure)
@@ -346,6 +349,10 @@ class Conversation:
         if self.handler is not None and self._lot.store.durable and self.state == "asking":
             self._let_go()
         elif waiting:
+            if (
+                self._lot.store.durable
+            ):  # a person who answers until then is told so, by whoever has the store then
+                self._told_until = max(map(_UNTIL, waiting))
             for asked in waiting:
                 self._give_up(asked, Withdrawn())
         elif not self._steps:

@@ -13,10 +13,11 @@ from handraise.server.refusals import fitting
 
 
 def require_known(given: Mapping[str, Any], known: type) -> None:
-    """Refuse an argument that no question takes: one that vanished would be a wish that nobody heard."""
+    """Refuse an argument that a question does not take: one that vanished would be a wish that nobody heard."""
     if given and (unknown := given.keys() - known.__annotations__.keys()):
         raise TypeError(
-            f"a question takes no argument {min(unknown)!r}; it takes {', '.join(known.__annotations__)}"
+            f"this question takes no argument {min(unknown)!r}; every one takes "
+            f"{', '.join((*known.__annotations__, 'fallback'))}, and help(ask) says what each takes besides"
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 from mcp.server.session import ServerSession
+from mcp_types import CreateMessageRequestParams
 
 from handraise.errors import DefinitionError
 from handraise.forms import Form, Integer, Number, Text
@@ -378,9 +379,11 @@ class Ask(PageAsks):
         require_timeout(timeout)
         await require_first(current_call(), [_required(link) for link in links], timeout)
 
-    def roots(self, *, key: str | None = None, timeout: float | None = None) -> Asking[tuple[Root, ...]]:
+    def roots(
+        self, *, key: str | None = None, timeout: float | None = None, session: ServerSession | None = None
+    ) -> Asking[tuple[Root, ...]]:
         """Ask the client which roots it exposes."""
-        return Asking(RootsInquiry(), _plain_manner(key, timeout))
+        return Asking(RootsInquiry(), _plain_manner(key, timeout, session))
 
     def model(
         self,
@@ -389,14 +392,19 @@ class Ask(PageAsks):
         max_tokens: int,
         key: str | None = None,
         timeout: float | None = None,
+        session: ServerSession | None = None,
         **parameters: Any,
     ) -> Asking[ModelReply]:
         """Ask the client's own model (sampling). `parameters` are the protocol's, in its own spelling."""
+        if unknown := parameters.keys() - _SAMPLING:
+            raise TypeError(
+                f"ask.model takes no argument {min(unknown)!r}; the protocol's are {', '.join(sorted(_SAMPLING))}"
+            )
         params = {"messages": _messages(prompt), "maxTokens": max_tokens, **parameters}
         if type(max_tokens) is not int or max_tokens < 1:
             refuse("max_tokens", "a whole number above 0", max_tokens)
         require_json("prompt", params)
-        return Asking(ModelInquiry(params), _plain_manner(key, timeout))
+        return Asking(ModelInquiry(params), _plain_manner(key, timeout, session))
 
     def all(self, **askings: Asking[Any]) -> Several:
         """Ask several things at once: one round on 2026-07-28, one after the other before. The answers by name."""
@@ -474,13 +482,18 @@ def _manner(usual: Usual, fallback: Any, unsafe_preanswer: bool = False) -> Mann
     return Manner(key, timeout, fallback, usual.get("session"), unsafe_preanswer)
 
 
-def _plain_manner(key: str | None, timeout: float | None) -> Manner:
+def _plain_manner(key: str | None, timeout: float | None, session: ServerSession | None) -> Manner:
     require_named("key", key)
     require_timeout(timeout)
-    return Manner(key, timeout)
+    return Manner(key, timeout, session=session)
 
 
 _PLAIN = Manner()
+_SAMPLING = {field.alias or name for name, field in CreateMessageRequestParams.model_fields.items()} - {
+    "messages",
+    "maxTokens",
+}
+"""What a client's model may be given besides, as the protocol spells it."""
 
 
 def _composed(message: str, usual: Usual) -> str:

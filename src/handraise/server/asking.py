@@ -89,9 +89,22 @@ class Asking(Unasked, Generic[R]):
         """The name that its author chose for the wire."""
         return self._manner.key
 
+    @property
+    def session(self) -> ServerSession | None:
+        """The legacy session that it goes to, if its author chose one."""
+        return self._manner.session
+
     def prepare(self) -> Prepared[R]:
         """Send the question without waiting; wait for the answer later by awaiting what this gives."""
         return Prepared(self._call(), self.ready(), self.named(None))
+
+    @property
+    def elicitation_id(self) -> str | None:
+        """What `complete` takes to say that the link was finished; None where it is none."""
+        if not isinstance(self._inquiry, UrlInquiry):
+            return None
+        self._inquiry = self._inquiry.identified(self._call())
+        return self._inquiry.question.elicitation_id
 
     def ready(self) -> dict[str, Any]:
         """Be about to be sent; the input request, empty where the revision has no words for it."""
@@ -179,6 +192,8 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
     if recorder is not None and not recorder.observes(inquiry):
         return await recorder.pose(pose, call, inquiry, manner, name)
     try:
+        if not call.is_open:
+            raise UsageError("the call that this question belongs to is over: ask before its handler returns")
         if call.ending is not None and call.asker_left:  # the body was told so, and asks on
             raise Withdrawn
         if not call.can(inquiry.mode):

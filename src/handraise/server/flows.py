@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
+import os
 import time
 import weakref
 
@@ -12,6 +13,7 @@ from handraise.conversation import Flow, Store
 from handraise.errors import CompletionRefused, StoreError
 from handraise.questions import Person
 from handraise.server.notices import Notice, Notices
+from handraise.stores.named import named_store
 
 logger = logging.getLogger(__name__)
 
@@ -31,10 +33,13 @@ class Flows:
         self._waiting: dict[str, set[asyncio.Event]] = {}
         self._notices = Notices()
         self._watcher: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """Of the server, once somebody was asked. Its clients are told there, and who waits is woken there."""
         _KNOWN.add(self)
 
     async def open(self, elicitation_id: str, person: Person, timeout: float, about: str = "") -> str:
         """Begin (or go on with) a flow of this person; its id, which is the first one's of all `about` the same."""
+        self._loop = asyncio.get_running_loop()
         deadline = self.store.now() + timeout
         if about:
             elicitation_id = await self._take(about, elicitation_id, deadline)
@@ -127,6 +132,13 @@ class Flows:
 
     async def complete(self, elicitation_id: str, person: Person) -> bool:
         """Mark a flow as finished by its own person; False when there is none for them here."""
+        home = self._loop
+        if home is None or home is asyncio.get_running_loop() or not home.is_running():
+            return await self._complete(elicitation_id, person)
+        finishing = self._complete(elicitation_id, person)
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(finishing, home))
+
+    async def _complete(self, elicitation_id: str, person: Person) -> bool:
         done = await self.store.complete_flow(elicitation_id, person=person.key, now=self.store.now())
         if done:
             told = self._notices.send(elicitation_id)
@@ -139,15 +151,26 @@ class Flows:
 _KNOWN: weakref.WeakSet[Flows] = weakref.WeakSet()
 
 
-async def complete(elicitation_id: str, *, person: Person, store: Store | None = None) -> None:
+async def complete(
+    elicitation_id: str, *, person: Person, store: Store | str | os.PathLike[str] | None = None
+) -> None:
     """Finish a URL question: the person did in the browser what they were asked to do.
 
-    `person` is who the web page has verified, and must be the one who was asked. Give the `store` to finish
-    from another process than the one that asked. Raises `CompletionRefused`, whatever the reason, when
-    this person has no such open question.
+    `person` is who the web page has verified, and must be the one who was asked. Give the `store`, or what names it, to
+    finish from another process than the one that asked; any thread of that one needs none. Raises `CompletionRefused`,
+    whatever the reason, when this person has no such open question.
     """
     if not isinstance(person, Person):
-        raise CompletionRefused("a flow is finished by a verified person; none was given")
+        raise CompletionRefused(
+            f"a flow is finished by a verified Person, as ask.person() gives, not {person!r}"
+        )
+    if isinstance(store, str | os.PathLike):
+        named = named_store(store)
+        try:
+            await complete(elicitation_id, person=person, store=named)
+        finally:
+            await named.aclose()
+        return
     if store is not None:
         await store.open()
     known = [flows for flows in _KNOWN if store is None or flows.store is store]

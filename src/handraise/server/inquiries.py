@@ -149,6 +149,12 @@ class UrlInquiry(_Elicitation):
     def content(self) -> object:
         return self.question.url
 
+    def request(self, revision: Revision, reasons: Sequence[str] = ()) -> dict[str, Any]:
+        asked = _Elicitation.request(self, revision)
+        if reasons:  # nothing that the person answered was wrong
+            asked["params"] = {**asked["params"], "message": "\n\n".join((self.question.message, *reasons))}
+        return asked
+
     def require_askable(self) -> None:
         """Refuse a link that no question may carry, where the question is made."""
         require_safe_url(self.question.url, unsafe_plain_http=self.unsafe_plain_http)

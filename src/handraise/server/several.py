@@ -8,7 +8,8 @@ from typing import Any
 from handraise.errors import UsageError
 from handraise.forms.fits import NO_UNICODE, is_unicode
 from handraise.server.asking import Asking, Prepared, Unasked, give_up
-from handraise.server.calls import current_call
+from handraise.server.calls import Call, current_call
+from handraise.server.legacy import SessionCall
 from handraise.server.refusals import fitting
 
 
@@ -31,15 +32,20 @@ class Several(Unasked):
         """Send the questions without waiting; wait for the answers later by awaiting what this gives."""
         self.use()
         requests = {asking.key or name: asking.ready() for name, asking in self._askings.items()}
-        return Prepared(current_call(), requests, self._answers())
+        return Prepared(self._call(), requests, self._answers())
 
     def use(self) -> None:
         for asking in self._askings.values():
             give_up(asking)
 
+    def _call(self) -> Call:
+        """The session's that every question is for, or else the running one."""
+        sessions = {asking.session for asking in self._askings.values()}
+        session = sessions.pop() if len(sessions) == 1 else None
+        return current_call() if session is None else SessionCall(session)
+
     async def _answers(self) -> dict[str, Any]:
-        call = current_call()
-        answers = await call.together([asking.named(name) for name, asking in self._askings.items()])
+        answers = await self._call().together([asking.named(name) for name, asking in self._askings.items()])
         return dict(zip(self._askings, answers, strict=True))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from handraise.errors import FormError
 from handraise.forms import Choice, Choices, Field, Flag, Form, Option
@@ -51,8 +51,11 @@ def choices(
 def _offered(options: Iterable[Any]) -> tuple[list[Option], dict[str, Any]]:
     """The options as they are sent, and the author's values behind them.
 
-    A mapping goes from value to title; an Enum gives its members; anything else is shown as its text.
+    A mapping goes from value to title; an Enum gives its members, a Literal its values; anything else is shown as its
+    text.
     """
+    if get_origin(options) is Literal:
+        options = get_args(options)
     if isinstance(options, type) and issubclass(options, Enum):
         titled: list[tuple[Any, str]] = [(m, m.name.replace("_", " ").capitalize()) for m in options]
         names = _names([member.value for member in options], str)
@@ -64,6 +67,8 @@ def _offered(options: Iterable[Any]) -> tuple[list[Option], dict[str, Any]]:
     else:
         titles = options.values() if isinstance(options, Mapping) else None
         values = list(options)
+        if titles is None and values and all(map(_is_titled, values)):
+            raise FormError("for values with titles write a mapping, as in dict(options)", field="options")
         titled = list(zip(values, map(_text, values if titles is None else titles), strict=True))
         names = _names(values, None)
     if not titled:
@@ -72,6 +77,11 @@ def _offered(options: Iterable[Any]) -> tuple[list[Option], dict[str, Any]]:
         Option(name, None if title == name else title) for name, (_, title) in zip(names, titled, strict=True)
     ]
     return offered, {name: value for name, (value, _) in zip(names, titled, strict=True)}
+
+
+def _is_titled(value: object) -> bool:
+    """Whether this is a pair, as of a mapping's items."""
+    return type(value) is tuple and len(value) == 2 and isinstance(value[1], str)
 
 
 def _names(values: list[Any], spell: Callable[[Any], str] | None) -> list[str]:

@@ -32,6 +32,8 @@ def require_place(where: str | os.PathLike[str], what: str) -> None:
     scheme, is_address, _ = str(where).partition("://")
     if not os.fspath(where):
         found = "nothing"
+    elif str(where) == ":memory:":
+        found = "':memory:' (what is named no store is kept in memory)"
     elif is_address:
         found = f"an address that begins with {scheme}://"
     elif Path(where).expanduser().is_dir():
