@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from asyncio import base_events, events
+from collections import deque
 from contextvars import ContextVar, copy_context
 from typing import Any
 
@@ -100,6 +101,31 @@ def test_without_a_running_task_it_runs_as_well() -> None:
 
     asyncio.run(main())
     assert begun == ["begun", "called back"]
+
+
+async def test_what_another_thread_makes_ready_meanwhile_is_left_to_the_loop() -> None:
+    loop: Any = asyncio.get_running_loop()
+    ran: list[str] = []
+
+    class Late(deque[Any]):
+        """Others come just when one is taken."""
+
+        def pop(self) -> Any:  # type: ignore[override]
+            for name in others:
+                loop.call_soon_threadsafe(ran.append, name)
+            others.clear()
+            return super().pop()
+
+    async def work() -> None:
+        ran.append("task")
+
+    others = ["first", "second"]
+    loop._ready = Late(loop._ready)
+    task = begin_now(work())
+    assert (ran, task.done()) == (["task"], True)
+    loop._ready = deque(loop._ready)
+    await asyncio.sleep(0)
+    assert ran == ["task", "first", "second"]
 
 
 async def test_a_task_is_made_by_the_factory_of_its_loop() -> None:

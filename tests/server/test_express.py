@@ -229,6 +229,6 @@ async def test_a_client_that_cancels_a_call_which_was_dispatched_twice_has_its_q
         await wire.send(method="notifications/cancelled", params={"requestId": "same"})
         await require_taken_back(wire, question)
         assert "withdrawn before an answer to it came" in (await wire.texts())[0]
-        assert twice.ended == {"asks": "Withdrawn", "joins": "Withdrawn"}
+        await until(lambda: twice.ended == {"asks": "Withdrawn", "joins": "Withdrawn"})
         await wire.answer(question, answer="too late")
         await wire.require_open()

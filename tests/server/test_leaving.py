@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import inspect
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
@@ -17,6 +20,7 @@ from tests.waiting import until
 from handraise import Handraise, Withdrawn, ask
 from handraise.ledger import Ledger
 from handraise.revisions import Revision
+from handraise.server.legacy import LegacyCall
 
 LEGACY = pytest.mark.parametrize("revision", [Revision.JUNE_2025, Revision.NOVEMBER_2025], ids=str)
 
@@ -34,17 +38,9 @@ class Left:
     def __init__(self, ledger: Ledger | None = None) -> None:
         self.seen: list[str] = []
         self.server = Handraise(ledger=ledger).install(MCPServer("left", log_level="CRITICAL"))
-        for body in (
-            self.one,
-            self.several,
-            self.early,
-            self.grouped,
-            self.tidies,
-            self.goes_on,
-            self.asks_on,
-        ):
-            self.server.tool()(body)
-        self.server.tool()(self.thread)
+        for name, body in inspect.getmembers(self, inspect.ismethod):
+            if not name.startswith("_"):
+                self.server.tool()(body)
 
     async def one(self) -> str:
         return await self._noted(lambda: ask.text("Go?"))
@@ -88,11 +84,54 @@ class Left:
             self.seen.append("withdrawn")
             return "the author's own end"
 
+    async def asks_at_the_end(self) -> str:
+        """A task of the author's own is cancelled, and then the body itself asks."""
+        with suppress(asyncio.CancelledError):
+            await asyncio.create_task(self._noted(lambda: ask.text("Go?")))
+        return await self._noted(lambda: ask.text("Really?"))
+
+    async def own_limit(self) -> str:
+        with anyio.CancelScope(shield=True), anyio.CancelScope() as limit:
+            asyncio.get_running_loop().call_later(0.1, limit.cancel)
+            await self._noted(lambda: ask.text("Go?"))
+        self.seen.append("the author's own")
+        return "done"
+
+    async def own_timeout(self) -> str:
+        with anyio.CancelScope(shield=True):
+            try:
+                async with asyncio.timeout(0.1):
+                    await self._noted(lambda: ask.text("Go?"))
+            except TimeoutError:
+                self.seen.append("the author's own")
+        return "done"
+
+    async def task(self) -> str:
+        return await asyncio.create_task(self._noted(lambda: ask.text("Go?")))
+
+    async def timed(self) -> str:
+        return await asyncio.wait_for(self._noted(lambda: ask.text("Go?")), 30)
+
     async def asks_on(self) -> str:
-        for _ in range(3):
+        while True:
             with suppress(Withdrawn):
                 await self._noted(lambda: ask.text("Go?"))
-        return "nobody hears it"
+
+    async def asks_on_early(self) -> str:
+        while True:
+            with suppress(Withdrawn):
+                await self._noted(lambda: ask.text("Go?").prepare())
+
+    def asks_on_in_a_thread(self) -> str:
+        while True:
+            with suppress(Withdrawn):
+                try:
+                    ask.sync(ask.text("Go?"))
+                except Withdrawn:
+                    self.seen.append("withdrawn")
+                    raise
+                finally:
+                    self.seen.append("finally")
 
     async def _noted(self, asking: Callable[[], Awaitable[Any]]) -> str:
         try:
@@ -141,15 +180,86 @@ async def test_a_body_that_tidies_up_has_the_time_that_it_takes_for_itself(revis
 
 
 @LEGACY
-async def test_a_client_that_left_is_not_asked_again(revision: Revision) -> None:
+@pytest.mark.parametrize("tool", ["asks_on", "asks_on_early", "asks_on_in_a_thread"])
+async def test_a_body_that_asks_on_and_on_ends_and_its_client_is_not_asked_again(
+    revision: Revision, tool: str
+) -> None:
     left = Left()
     async with wired(left.server, revision) as wire:
-        await wire.call("call", "asks_on")
+        await wire.call("call", tool)
         question = await wire.question()
         await cancel(wire)
         assert (await wire.receive())["params"]["requestId"] == question["id"]
-        await until(lambda: left.seen == ["withdrawn", "finally"] * 3)
+        await until(lambda: left.seen == ["withdrawn", "finally", "finally"])
         await wire.require_open()
+
+
+@LEGACY
+async def test_a_body_that_asks_only_after_its_client_left_is_told_so(revision: Revision) -> None:
+    left = Left()
+    async with wired(left.server, revision) as wire:
+        await wire.call("call", "asks_at_the_end")
+        await wire.question()
+        await cancel(wire)
+        await wire.receive()
+        await until(lambda: left.seen == ["finally", "withdrawn", "finally"])
+        await wire.require_open()
+
+
+@LEGACY
+@pytest.mark.parametrize("tool", ["own_limit", "own_timeout"])
+async def test_limits_of_the_authors_own_in_a_shield_are_kept(revision: Revision, tool: str) -> None:
+    left = Left()
+    async with wired(left.server, revision) as wire:
+        await wire.call("call", tool)
+        await wire.question()
+        await cancel(wire)
+        await until(lambda: left.seen == ["finally", "the author's own"])
+        await wire.receive()
+        await wire.require_open()
+
+
+@LEGACY
+@pytest.mark.parametrize("tool", ["task", "timed"])
+async def test_a_task_of_the_authors_own_is_cancelled_as_any_is(
+    revision: Revision, tool: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    left = Left()
+    async with wired(left.server, revision) as wire:
+        await wire.call("call", tool)
+        question = await wire.question()
+        await cancel(wire)
+        assert (await wire.receive())["params"]["requestId"] == question["id"]
+        await until(lambda: left.seen == ["finally"])
+        await wire.require_open()
+    gc.collect()
+    assert not caplog.records
+
+
+@LEGACY
+async def test_nothing_is_left_of_calls_that_were_cancelled(revision: Revision) -> None:
+    left = Left()
+
+    async def cancel_five(wire: Wire) -> None:
+        for _ in range(5):
+            left.seen.clear()
+            await wire.call("call", "one")
+            await wire.question()
+            await cancel(wire)
+            await wire.receive()
+            await until(lambda: left.seen == ["withdrawn", "finally"])
+        await wire.require_open()
+
+    async with wired(left.server, revision) as wire:
+        await cancel_five(wire)
+        gc.collect()
+        gc.disable()
+        try:
+            await cancel_five(wire)
+            kept = [each for each in gc.get_objects() if type(each) is LegacyCall]
+        finally:
+            gc.enable()
+    assert len(kept) <= 1  # whoever reads keeps the context of the last message
 
 
 @LEGACY

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from asyncio import _enter_task, _leave_task
+from collections import deque
 from collections.abc import Callable, Coroutine
 from contextvars import Context
 from typing import Any, TypeVar
@@ -35,12 +36,13 @@ def begin_now(
 ) -> asyncio.Task[T]:
     """Make a task and run it until it waits."""
     loop: Any = asyncio.get_running_loop()
-    ready: Any = getattr(loop, "_ready", None)
-    if ready is None or loop._task_factory is not None:
-        made: asyncio.Task[T] = loop.create_task(work, name=name, context=context)
-        return made
-    task = asyncio.Task(work, loop=loop, name=name, context=context)
-    _run(ready.pop(), loop)  # its first step, which was made ready with it
+    ready: Any = getattr(loop, "_ready", ())
+    if getattr(loop, "_task_factory", True) is None:
+        task = asyncio.Task(work, loop=loop, name=name, context=context)
+    else:
+        task = loop.create_task(work, name=name, context=context)
+    if ready:
+        _run_last(task, loop, ready)
     return task
 
 
@@ -48,17 +50,23 @@ def run_now(task: asyncio.Task[Any], since: int) -> None:
     """Run a task until it waits, if it was the last to be made ready, when so many others were already."""
     loop: Any = task.get_loop()
     ready: Any = getattr(loop, "_ready", ())
-    if len(ready) > since and getattr(ready[-1]._callback, "__self__", None) is task:
-        _run(ready.pop(), loop)
+    if len(ready) > since:
+        _run_last(task, loop, ready)
 
 
-def _run(step: Any, loop: asyncio.AbstractEventLoop) -> None:
-    """Run a step of a task, which tells nobody but the task of what it raises."""
+def _run_last(task: asyncio.Task[Any], loop: asyncio.AbstractEventLoop, ready: deque[Any]) -> None:
+    step = ready[-1]
+    if getattr(step._callback, "__self__", None) is not task:
+        return
+    behind = []
+    while (last := ready.pop()) is not step:  # another thread was quick
+        behind.append(last)
+    ready.extend(reversed(behind))
     running = running_in(loop)
     if running is not None:
         _leave_task(loop, running)
     try:
-        step._context.run(step._callback, *step._args)
+        step._context.run(step._callback, *step._args)  # which tells nobody but the task of what it raises
     finally:
         if running is not None:
             _enter_task(loop, running)

@@ -139,7 +139,11 @@ class Prepared(Generic[R]):
         self.request: dict[str, Any] = request
         """The input request that was sent, of several one for each of their keys."""
         self._call = call
-        self._task: asyncio.Task[R] = asyncio.get_running_loop().create_task(asked)
+        try:
+            self._task: asyncio.Task[R] = asyncio.get_running_loop().create_task(asked)
+        except RuntimeError:
+            asked.close()
+            raise fitting(UsageError(_NO_LOOP)) from None
         call.prepare(self._task)
 
     def __await__(self) -> Generator[Any, None, R]:
@@ -153,8 +157,10 @@ class Prepared(Generic[R]):
             waiting = asyncio.current_task()
             withdrawn = self._task.cancelled() and (waiting is None or not waiting.cancelling())
             self.withdraw()
-            if not withdrawn and not self._call.asker_left:
-                raise
+            if not withdrawn:
+                if not self._call.cancels:
+                    raise
+                raise self._call.leave() from None
         finally:
             start_clocks(stopped)
         raise self._call.raisable(Withdrawn())
@@ -174,6 +180,9 @@ _NO_AWAIT = (
 )
 
 
+_NO_LOOP = "a plain `def` tool cannot send a question early: write an `async def`, or ask with ask.sync(...)"
+
+
 def give_up(asking: object) -> None:
     """Nobody will ask it, and that is told already: it need not warn about it."""
     if isinstance(asking, Unasked):
@@ -188,14 +197,14 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
     On the wire a question has its `key`, the name that it was given among others, or an id of its own. What is
     raised fits the call, if the author lets it pass. Everything is in one frame: thousands of them wait at once.
     """
+    if call.is_cancelled:  # nobody is there to be asked
+        raise call.leave()
     recorder = call.runtime.recorder
     if recorder is not None and not recorder.observes(inquiry):
         return await recorder.pose(pose, call, inquiry, manner, name)
     try:
         if not call.is_open:
             raise UsageError("the call that this question belongs to is over: ask before its handler returns")
-        if call.ending is not None and call.asker_left:  # the body was told so, and asks on
-            raise Withdrawn
         if not call.can(inquiry.mode):
             raise NotSupported(inquiry.mode)
         key = manner.key or name or call.next_key(inquiry.content)
@@ -230,9 +239,9 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
                 tries -= 1
                 call.count()
     except asyncio.CancelledError as cancelled:
-        if not call.asker_left:
+        if not call.cancels:
             raise
-        raise call.raisable(Withdrawn()) from cancelled
+        raise call.leave() from cancelled
     except HandraiseError as error:
         # Some clients declare that they can be asked and then say otherwise; and a revision may lack a kind of field.
         if isinstance(error, NotSupported) and manner.fallback is not NO_FALLBACK:

@@ -15,7 +15,15 @@ from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from handraise.conversation.journal import Journal
-from handraise.errors import HandraiseError, Mode, NotSupported, StepNotKept, TooManyQuestions, UsageError
+from handraise.errors import (
+    HandraiseError,
+    Mode,
+    NotSupported,
+    StepNotKept,
+    TooManyQuestions,
+    UsageError,
+    Withdrawn,
+)
 from handraise.questions import Person
 from handraise.revisions import Revision
 from handraise.server.declared import serves
@@ -70,6 +78,7 @@ class Call:
     _endings: tuple[Ending, ...] = ()
     """The last ones: questions that were asked at once may all end the call, and one of them does."""
     _steps: frozenset[str] = frozenset()
+    _told_to_leave = False
     _asked = 0
     _numbered = 0
 
@@ -154,8 +163,13 @@ class Call:
         return None
 
     @property
-    def asker_left(self) -> bool:
-        """Whether the call itself is cancelled: by its client, by the end of the connection, or of the server."""
+    def is_cancelled(self) -> bool:
+        """Whether the call itself is: by its client, by the end of the connection, or of the server."""
+        return False
+
+    @property
+    def cancels(self) -> bool:
+        """Whether that is what cancels whoever runs now, and no limit or task of the author's."""
         return False
 
     @property
@@ -195,6 +209,17 @@ class Call:
         limit = self.runtime.options.max_questions
         if self._asked > limit:
             raise TooManyQuestions(f"this call wants to ask question {self._asked}; {limit} are allowed")
+
+    def forget_endings(self) -> None:
+        """Nobody looks at them any more. Each knows by its traceback who knows it."""
+        self.ending, self._endings = None, ()
+
+    def leave(self) -> BaseException:
+        """What a body gets at its question when its call is cancelled. One that asks on is not told again, it ends."""
+        if self._told_to_leave:
+            return asyncio.CancelledError()
+        self._told_to_leave = True
+        return self.raisable(Withdrawn())
 
     def raisable(self, error: HandraiseError) -> HandraiseError:
         """An error as it has to be raised so that it leaves this call well, if the author lets it."""

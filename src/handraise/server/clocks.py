@@ -43,6 +43,16 @@ def is_cancelled(scope: anyio.CancelScope | None) -> bool:
     return isinstance(scope, _asyncio.CancelScope) and scope._effectively_cancelled
 
 
+def is_cancelled_by(outside: anyio.CancelScope | None) -> bool:
+    """Whether whoever runs is cancelled with this scope around it: nobody shields it, and it is no task of its own."""
+    scope = innermost_scope()
+    while scope is not None and scope is not outside:
+        if scope.shield:
+            return False
+        scope = getattr(scope, "_parent_scope", None)
+    return is_cancelled(scope)
+
+
 def stop_clocks(outside: anyio.CancelScope | None = None) -> Stopped:
     """Let every deadline from the running task's innermost scope up to `outside` stand still."""
     stopped: Stopped = ()

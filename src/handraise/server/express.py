@@ -34,7 +34,7 @@ from mcp_types import (
 from opentelemetry import trace
 
 from handraise.conversation.deadlines import Deadlines
-from handraise.conversation.eagerness import ready_in, run_now, running_in
+from handraise.conversation.eagerness import begin_now, ready_in, run_now, running_in
 from handraise.errors import Expired, Failed, HandraiseError, Mode, NotSupported, Withdrawn
 from handraise.server.calls import CURRENT, Wire
 from handraise.server.pipe import write_at_once
@@ -196,9 +196,20 @@ def _is_closed(channel: Any, error: MCPError) -> bool:
 
 
 async def _withdraw(context: Any, dispatcher: Any, request_id: str, reason: str) -> None:
-    """Tell the client that the question needs no answer any more; briefly, whatever happens around."""
+    """Tell the client that the question needs no answer any more; briefly, whatever happens around.
+
+    In a task of its own: who waits for whoever asked may be cancelled again and again, and hands that on.
+    """
+    told = dispatcher._cancel_outbound(request_id, reason, context._request_id)
+    telling = begin_now(told)
+    _TELLING.add(telling)
+    telling.add_done_callback(_TELLING.discard)
     with anyio.move_on_after(1, shield=True):
-        await dispatcher._cancel_outbound(request_id, reason, context._request_id)
+        await asyncio.shield(telling)
+
+
+_TELLING: set[asyncio.Task[None]] = set()
+"""They are kept until they are done."""
 
 
 def _result(outcome: dict[str, Any] | ErrorData, request: Wire) -> dict[str, Any]:

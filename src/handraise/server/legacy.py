@@ -20,7 +20,7 @@ from handraise.errors import Mode, UsageError
 from handraise.questions import Person
 from handraise.revisions import Revision
 from handraise.server.calls import Call, Context, Wire
-from handraise.server.clocks import innermost_scope, is_cancelled, start_clocks, stop_clocks
+from handraise.server.clocks import innermost_scope, is_cancelled, is_cancelled_by, start_clocks, stop_clocks
 from handraise.server.express import send_request
 from handraise.server.notices import Notice
 from handraise.server.person import person_of, principal_of
@@ -62,8 +62,12 @@ class LegacyCall(Call):
         return f"{session_id_of(self.ctx.session)} {self.ctx.request_id!r}"
 
     @property
-    def asker_left(self) -> bool:
+    def is_cancelled(self) -> bool:
         return is_cancelled(self.outside)
+
+    @property
+    def cancels(self) -> bool:
+        return is_cancelled_by(self.outside)
 
     def exchange(self, key: str, request: Wire, timeout: float) -> Awaitable[Any]:
         if self.runtime.recorder is None and self._meter is None:
@@ -175,8 +179,10 @@ class SessionCall(LegacyCall):
         return Call.can(self, mode)
 
     @property
-    def asker_left(self) -> bool:
+    def is_cancelled(self) -> bool:
         return False  # what is cancelled here is the author's own
+
+    cancels = is_cancelled
 
     @property
     def seed(self) -> str:

@@ -101,10 +101,10 @@ class AskingMiddleware:
             CURRENT.reset(before)
             if call.prepared:
                 await call.withdraw_prepared()
-            if call.ending is not None and call.asker_left:
-                await (
-                    checkpoint_if_cancelled()
-                )  # it ends as whoever cancelled it expects, whatever the body made of it
+            if call.ending is not None:
+                call.forget_endings()
+                if call.is_cancelled:
+                    await checkpoint_if_cancelled()  # as its canceller expects, whatever the body made of it
 
     async def _resume(self, ctx: Context, call_next: CallNext, token: str) -> HandlerResult:
         """Take a retry to its body, and give what comes of it next."""

@@ -13,6 +13,7 @@ from handraise.revisions import Revision
 from handraise.server.asking import Asking, pose
 from handraise.server.calls import Call
 from handraise.server.inquiries import Unusable, UrlInquiry
+from handraise.server.refusals import fitting
 
 if TYPE_CHECKING:
     from handraise.pages import Page, Visit
@@ -115,7 +116,7 @@ class PageAsking(Asking[R]):
     def request(self) -> dict[str, Any]:
         """Nothing to look at before it is asked: the page has no link yet."""
         self.use()
-        raise UsageError("a page has a link only once it is asked for: await it, without prepare()")
+        raise fitting(UsageError("a page has a link only once it is asked for: await it, without prepare()"))
 
     async def named(self, name: str | None) -> R:
         inquiry, manner = self.use()

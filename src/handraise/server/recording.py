@@ -82,7 +82,7 @@ class Recorder:
             observed.withdrawn()
             raise
         except HandraiseError as error:
-            if isinstance(error, Withdrawn) and call.asker_left:  # nothing can be waited for
+            if isinstance(error, Withdrawn) and call.is_cancelled:  # nothing can be waited for
                 observed.withdrawn()
             else:
                 await observed.ended(error)
@@ -193,7 +193,7 @@ class Recorder:
         return observed
 
     async def _used(self, call: Call, ended: Literal["result", "error", "stopped"]) -> None:
-        if call.asker_left:  # nothing can be waited for
+        if call.is_cancelled:  # nothing can be waited for
             self.ledger.record_soon(*self._uses(call, "cancelled"))
         elif records := self._uses(call, ended):
             await self.ledger.record(*records)
