@@ -305,7 +305,7 @@ async def test_a_page_cannot_be_prepared_before_it_has_a_link() -> None:
         try:
             ask.secret("GitHub token").prepare()
         except UsageError as error:
-            return str(error)
+            return str(error.args[0])
         return "prepared"
 
     async with connect(server, Revision.JULY_2026, Person()) as client:
