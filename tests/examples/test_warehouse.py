@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from mcp import StdioServerParameters
-from tests.gateway.parking.test_holding import LEAVE, QUICK, ticket_in, waiting
+from tests.gateway.parking.test_holding import LEAVE, QUICK, ended, ticket_in, waiting
 from tests.gateway.peers import gateway
 from tests.server.peers import DECLINE, REVISIONS, Person, accept, connect, free_port, text_of
 
@@ -193,10 +193,7 @@ async def test_a_call_that_is_parked_at_the_gateway_runs_after_a_yes_only(
         assert "3000" in text_of(await client.call_tool("query", count))  # nothing ran before consent
         answer = Accepted({"confirm": True}) if yes else Declined()
         assert seen.queue.decide(question, Decision(answer, by="agent", desk="test")) == "taken"
-        for _ in range(100):  # each waits a moment for the statement to be judged again and to run
-            done = text_of(await client.call_tool("handraise_resume", {"ticket": ticket}))
-            if ticket not in done:
-                break
+        done = text_of(await ended(client, ticket))
         assert done.startswith("Count") if yes else done.startswith("user_declined")
         left = text_of(await client.call_tool("query", count))
     assert left == ("n\n0\n" if yes else "n\n3000\n")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
-from tests.gateway.parking.test_holding import LEAVE, QUICK, answer, ticket_in, waiting
+from tests.gateway.parking.test_holding import LEAVE, QUICK, answer, ended, ticket_in, waiting
 from tests.gateway.parking.test_taking_over import keepers
 from tests.gateway.peers import gateway
 from tests.gateway.several.test_switchboard import two_shops
@@ -43,15 +43,6 @@ def guarded(
     return gateway(server=server, only=only, guards=guards, options=QUICK, script=LEAVE, keeper=keeper)
 
 
-async def resumed(client: Any, ticket: str) -> Any:
-    """The result, once it is there: each call waits for a moment only, and the server may need more."""
-    for _ in range(100):
-        done = await client.call_tool("handraise_resume", {"ticket": ticket})
-        if ticket not in text_of(done):
-            break
-    return done
-
-
 @either_server
 @pytest.mark.parametrize("able", [True, False], ids=["client that asks", "client that cannot ask"])
 async def test_a_guarded_call_is_parked_and_resumed_whatever_its_client_can(
@@ -67,7 +58,7 @@ async def test_a_guarded_call_is_parked_and_resumed_whatever_its_client_can(
         assert ticket_in(await client.call_tool("remove", {"path": "a"})) == ticket
         assert ran == []
         answer(seen, await waiting(seen), confirm=True)
-        done = await resumed(client, ticket)
+        done = await ended(client, ticket)
         assert text_of(done) == "removed"
     assert ran == ["remove a"]
 
@@ -99,7 +90,7 @@ async def test_another_process_asks_again_before_anything_runs(
         assert ran == []
         given: Any = Accepted({"confirm": True}) if yes else Declined()
         assert other.queue.decide(question, Decision(given, by="agent", desk="test")) == "taken"
-        done = await resumed(later, ticket)
+        done = await ended(later, ticket)
         assert text_of(done) == "removed" if yes else (done.meta or {})[CATEGORY] == "user_declined"
     assert ran == (["remove a"] if yes else [])
 
@@ -118,10 +109,10 @@ async def test_a_call_whose_guard_is_gone_after_a_restart_ends_without_running(
     ):
         ticket = ticket_in(await client.call_tool("remove", {"path": "a"}))
         later = await stack.enter_async_context(again(revision))
-        ended = await later.call_tool("handraise_resume", {"ticket": ticket})
-        assert ended.is_error
-        assert (ended.meta or {})[CATEGORY] == "no_answer"
-        assert "is not there any more, and they had not answered" in text_of(ended)
+        told = await ended(later, ticket)
+        assert told.is_error
+        assert (told.meta or {})[CATEGORY] == "no_answer"
+        assert "is not there any more, and they had not answered" in text_of(told)
         assert ran == []
         assert text_of(await later.call_tool("remove", {"path": "a"})) == "removed"
 
@@ -147,7 +138,7 @@ async def test_a_call_that_ran_after_a_yes_is_ambiguous_to_another_process(
         answer(seen, await waiting(seen), confirm=True)
         await began.wait()
         async with guarded(server, only, second) as (other, again), again(revision) as later:
-            told = await later.call_tool("handraise_resume", {"ticket": ticket})
+            told = await ended(later, ticket)
             assert "Whether it had done anything" in text_of(told)
             assert not other.queue.waiting()
     assert ran == ["a"]

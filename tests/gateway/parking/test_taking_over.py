@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mcp import Client
 from tests.gateway.notes import DONE, make_notes
-from tests.gateway.parking.test_holding import LEAVE, QUICK, answer, ticket_in, waiting
+from tests.gateway.parking.test_holding import LEAVE, QUICK, answer, ended, ticket_in, waiting
 from tests.gateway.peers import Gateway, gateway
 from tests.server.peers import REVISIONS, text_of
 
@@ -105,7 +105,7 @@ async def test_a_parked_question_of_a_modern_server_is_asked_again_by_another_pr
     other, later = await begin()
     assert ticket_in(await resumed(later, ticket)) == ticket
     answer(other, await waiting(other), answer="old")
-    assert text_of(await resumed(later, ticket)) == "deleted plans: old"
+    assert text_of(await ended(later, ticket)) == "deleted plans: old"
     assert asked(one)["requestState"] in states(other)
     assert DONE == {"looked plans": 1, "deleted plans": 1}
 
@@ -118,7 +118,7 @@ async def test_who_answers_a_server_that_forgot_the_call_is_told_so_in_words(beg
     await resumed(later, ticket)
     id = await waiting(other)
     assert other.queue.decide(id, Decision(Declined(), desk="web")) == "taken"
-    told = await resumed(later, ticket)
+    told = await ended(later, ticket)
     assert told.is_error
     assert text_of(told) == FORGOTTEN.format(server="my notes")
     past = other.queue.outcome(id)
@@ -132,7 +132,7 @@ async def test_a_live_call_of_an_older_server_ends_as_ambiguous(begin: Begin) ->
     ticket = await parked(client)
     other, later = await begin(NOVEMBER)
     for _ in range(2):
-        told = await resumed(later, ticket)
+        told = await ended(later, ticket)
         assert told.is_error
         assert "Whether it had done anything" in text_of(told)
     assert not other.queue.waiting()
@@ -145,8 +145,8 @@ async def test_a_call_that_another_process_holds_is_waited_for(begin: Begin) -> 
     ticket = await parked(client)
     assert ticket_in(await resumed(later, ticket)) == ticket
     answer(one, await waiting(one), answer="old")
-    await resumed(client, ticket)
-    assert text_of(await resumed(later, ticket)) == "deleted plans: old"
+    await ended(client, ticket)
+    assert text_of(await ended(later, ticket)) == "deleted plans: old"
 
 
 @pytest.mark.shows("W2")
@@ -157,7 +157,7 @@ async def test_the_same_call_in_another_process_waits_for_the_same_answer(begin:
     for _ in range(2):
         assert await parked(later) == ticket
     answer(other, await waiting(other), answer="old")
-    assert text_of(await resumed(later, ticket)) == "deleted plans: old"
+    assert text_of(await ended(later, ticket)) == "deleted plans: old"
     assert DONE == {"looked plans": 1, "deleted plans": 1}
     assert await parked(later) != ticket
     assert DONE["looked plans"] == 2
@@ -177,7 +177,7 @@ async def test_what_a_gateway_left_behind_waits_at_the_desk_of_the_next_one(
         if questions and questions[0].question.message == "Why ideas?":
             break
     answer(other, questions[0].id, answer="short")
-    assert text_of(await resumed(later, ticket)) == "plans is ideas because short"
+    assert text_of(await ended(later, ticket)) == "plans is ideas because short"
     assert states(other)[0] == asked(one)["requestState"]
     assert DONE == {"reserved ideas": 1}
 
@@ -211,7 +211,7 @@ async def test_the_same_call_waits_for_one_that_a_living_process_holds(begin: Be
     assert await parked(later) == ticket
     assert not other.queue.waiting()
     answer(one, await waiting(one), answer="old")
-    await resumed(client, ticket)
+    await ended(client, ticket)
     assert DONE == {"looked plans": 1, "deleted plans": 1}
 
 
@@ -224,7 +224,7 @@ async def test_an_answer_from_a_process_that_lost_the_call_goes_nowhere(begin: B
     answer(one, await waiting(one), answer="first")
     answer(other, await waiting(other), answer="second")
     for each in (later, client):
-        assert await ending(each, ticket) == "deleted plans: second"
+        assert text_of(await ended(each, ticket)) == "deleted plans: second"
     assert DONE == {"looked plans": 1, "deleted plans": 1}
 
 
@@ -239,7 +239,7 @@ async def test_one_answer_of_a_round_with_several_goes_nowhere_before_the_others
     await waiting(other, 2)
     for each, text in zip(other.queue.waiting(), ("red", "small"), strict=True):
         answer(other, each.id, answer=text)
-    assert await ending(later, ticket) == "plans: red small"
+    assert text_of(await ended(later, ticket)) == "plans: red small"
     assert DONE == {"labelled plans": 1}
 
 
@@ -257,7 +257,7 @@ async def test_a_call_comes_to_the_desk_of_another_gateway_when_its_own_is_gone(
     process.kill()
     await process.wait()
     answer(other, await waiting(other), answer="old")
-    assert await ending(later, ticket) == "deleted plans: old"
+    assert text_of(await ended(later, ticket)) == "deleted plans: old"
 
 
 class Behind:
@@ -287,16 +287,6 @@ async def test_how_long_a_call_is_kept_goes_by_the_clock_of_the_store(revision: 
         assert parked.deadline == clock.now() + QUICK.wait
         answer(seen, await waiting(seen), answer="old")
         async with asyncio.timeout(30):
-            while (ended := await store.tickets.find(key)) is None or ended.outcome is None:  # noqa: ASYNC110
+            while (kept := await store.tickets.find(key)) is None or kept.outcome is None:  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
-        assert ended.deadline == clock.now() + KEPT
-
-
-async def ending(client: Client, ticket: str) -> str:
-    """How a parked call ends, for a client that asks until it knows."""
-    async with asyncio.timeout(30):
-        while (told := text_of(await client.call_tool("handraise_resume", {"ticket": ticket}))).startswith(
-            "This call waits"
-        ):
-            pass
-    return told
+        assert kept.deadline == clock.now() + KEPT

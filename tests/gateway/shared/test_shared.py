@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.gateway.parking.test_holding import ticket_in
+from tests.gateway.parking.test_holding import ended, ticket_in
 from tests.gateway.shared.teams import Browser, handles, questions, team
 from tests.server.peers import REVISIONS, text_of
 
@@ -59,7 +59,7 @@ async def test_a_question_is_its_persons_only_at_the_desk_and_by_ticket(
             (waiting,) = shared.queue.waiting()
             assert waiting.person.subject == "ann"
             shared.queue.decide(waiting.id, Decision(Accepted({"answer": "old"}), by="agent", desk="test"))
-            done = await anns.call_tool("handraise_resume", {"ticket": ticket_in(parked)})
+            done = await ended(anns, ticket_in(parked))
             assert text_of(done) == "deleted plans: old"
             await hers.aclose()
             await his.aclose()
