@@ -14,8 +14,10 @@ _VIOLATIONS = """async () => {
 
 async def require_accessible(page: Page) -> None:
     """Nothing is wider than the screen, and axe-core has nothing to say, however small."""
-    wide = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    assert wide <= 0, "the page has to be scrolled sideways"
+    fits = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    await page.wait_for_function(
+        fits, timeout=5000
+    )  # once it is laid out; otherwise it has to be scrolled sideways
     await page.add_script_tag(path=_AXE)
     found = await page.evaluate(_VIOLATIONS)
     assert not found, found

@@ -88,6 +88,7 @@ async def _output(hook: RunHook, given: bytes) -> bytes:
             _kill(process)
         feeding.cancel()
         await asyncio.gather(feeding, return_exceptions=True)  # it may answer without reading the question
+        await _discard_rest(process)
         await process.wait()
     if code != 0:
         raise _Unusable(f"The hook failed with status {code}.")
@@ -122,6 +123,13 @@ async def _read_all(process: asyncio.subprocess.Process) -> bytes:
         if len(output) > _MAX_OUTPUT:
             raise _Unusable("The hook wrote too much.")
     return output
+
+
+async def _discard_rest(process: asyncio.subprocess.Process) -> None:
+    """Read what is left: asyncio takes a command for ended when its output is, and stops reading one of too much."""
+    assert process.stdout is not None
+    while await process.stdout.read(_MAX_OUTPUT):
+        pass
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
