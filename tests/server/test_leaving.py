@@ -29,6 +29,14 @@ async def cancel(wire: Wire) -> None:
     await wire.send(method="notifications/cancelled", params={"requestId": "call"})
 
 
+async def cancel_at_question(wire: Wire, tool: str) -> None:
+    """Call, cancel when the question is there, and see it taken back."""
+    await wire.call("call", tool)
+    question = await wire.question()
+    await cancel(wire)
+    assert (await wire.receive())["params"]["requestId"] == question["id"]
+
+
 LEAVING = pytest.mark.parametrize("leave", [cancel, Wire.hang_up], ids=["cancels", "hangs up"])
 
 
@@ -189,10 +197,7 @@ async def test_a_body_that_asks_on_and_on_ends_and_its_client_is_not_asked_again
 ) -> None:
     left = Left()
     async with wired(left.server, revision) as wire:
-        await wire.call("call", tool)
-        question = await wire.question()
-        await cancel(wire)
-        assert (await wire.receive())["params"]["requestId"] == question["id"]
+        await cancel_at_question(wire, tool)
         await until(lambda: left.seen == ["withdrawn", "finally", "finally"])
         await wire.require_open()
 
@@ -232,10 +237,7 @@ async def test_a_task_of_the_authors_own_is_cancelled_as_any_is(
 ) -> None:
     left = Left()
     async with wired(left.server, revision) as wire:
-        await wire.call("call", tool)
-        question = await wire.question()
-        await cancel(wire)
-        assert (await wire.receive())["params"]["requestId"] == question["id"]
+        await cancel_at_question(wire, tool)
         await until(lambda: left.seen == ["finally"])
         await wire.require_open()
     gc.collect()

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 from mcp.server.session import ServerSession
-from mcp_types import CreateMessageRequestParams
 
 from handraise.errors import DefinitionError
 from handraise.forms import Form, Integer, Number, Text
@@ -17,7 +16,6 @@ from handraise.server import shortcuts
 from handraise.server.arguments import (
     refuse,
     require_callable,
-    require_json,
     require_known,
     require_named,
     require_text,
@@ -37,6 +35,7 @@ from handraise.server.page_asks import PageAsks
 from handraise.server.paging import PageInquiry
 from handraise.server.refusals import fitted, fitting
 from handraise.server.required import require_first
+from handraise.server.sampling import sampling_params
 from handraise.server.several import Several
 from handraise.server.threads import wait_in_thread
 
@@ -396,14 +395,7 @@ class Ask(PageAsks):
         **parameters: Any,
     ) -> Asking[ModelReply]:
         """Ask the client's own model (sampling). `parameters` are the protocol's, in its own spelling."""
-        if unknown := parameters.keys() - _SAMPLING:
-            raise TypeError(
-                f"ask.model takes no argument {min(unknown)!r}; the protocol's are {', '.join(sorted(_SAMPLING))}"
-            )
-        params = {"messages": _messages(prompt), "maxTokens": max_tokens, **parameters}
-        if type(max_tokens) is not int or max_tokens < 1:
-            refuse("max_tokens", "a whole number above 0", max_tokens)
-        require_json("prompt", params)
+        params = sampling_params(prompt, max_tokens, parameters)
         return Asking(ModelInquiry(params), _plain_manner(key, timeout, session))
 
     def all(self, **askings: Asking[Any]) -> Several:
@@ -489,11 +481,6 @@ def _plain_manner(key: str | None, timeout: float | None, session: ServerSession
 
 
 _PLAIN = Manner()
-_SAMPLING = {field.alias or name for name, field in CreateMessageRequestParams.model_fields.items()} - {
-    "messages",
-    "maxTokens",
-}
-"""What a client's model may be given besides, as the protocol spells it."""
 
 
 def _composed(message: str, usual: Usual) -> str:
@@ -505,13 +492,3 @@ def _composed(message: str, usual: Usual) -> str:
         require_text("if_declined", if_declined)
         message += f"\n\nIf you decline: {if_declined}"
     return message
-
-
-def _messages(prompt: str | Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A prompt as the protocol's list of messages."""
-    if isinstance(prompt, str):
-        return [{"role": "user", "content": {"type": "text", "text": prompt}}]
-    given: object = prompt
-    if not isinstance(given, Sequence) or not all(isinstance(message, Mapping) for message in given):
-        refuse("prompt", "text or a list of messages, each a mapping with a role and content", given)
-    return [dict(message) for message in given]
