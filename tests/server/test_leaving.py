@@ -86,6 +86,9 @@ class Left:
             self.seen.append("unreachable")
             raise
 
+    async def crashes(self) -> str:
+        raise ValueError("no")
+
     async def goes_on(self) -> str:
         await ask.text("First?")
         try:
@@ -95,9 +98,10 @@ class Left:
             return "the author's own end"
 
     async def asks_at_the_end(self) -> str:
-        """A task of the author's own is cancelled, and then the body itself asks."""
+        """Nobody was asked before the client left."""
+        self.seen.append("works")
         with suppress(asyncio.CancelledError):
-            await asyncio.create_task(self._noted(lambda: ask.text("Go?")))
+            await anyio.sleep_forever()
         return await self._noted(lambda: ask.text("Really?"))
 
     async def own_limit(self) -> str:
@@ -122,6 +126,26 @@ class Left:
 
     async def timed(self) -> str:
         return await asyncio.wait_for(self._noted(lambda: ask.text("Go?")), 30)
+
+    async def gathered(self) -> str:
+        return "".join(await asyncio.gather(self._noted(lambda: ask.text("Go?"))))
+
+    async def own_task(self) -> str:
+        """A limit of the author's own within a task of theirs."""
+
+        async def limited() -> None:
+            with anyio.CancelScope() as limit:
+                self.end_limit = limit.cancel
+                await self._noted(lambda: ask.text("Go?"))
+            self.seen.append("the author's own")
+
+        with anyio.CancelScope(shield=True):
+            await asyncio.create_task(limited())
+        return "done"
+
+    async def three(self) -> str:
+        questions = [self._noted(lambda: ask.text("Go?")) for _ in range(3)]
+        return "".join(await asyncio.gather(*questions))
 
     async def asks_on(self) -> str:
         while True:
@@ -157,7 +181,9 @@ class Left:
 @pytest.mark.shows("O2", "O7")
 @LEGACY
 @LEAVING
-@pytest.mark.parametrize("tool", ["one", "several", "early", "grouped", "thread"])
+@pytest.mark.parametrize(
+    "tool", ["one", "several", "early", "grouped", "thread", "task", "timed", "gathered"]
+)
 async def test_a_client_that_leaves_withdraws_the_question_of_its_call(
     revision: Revision,
     leave: Callable[[Wire], Awaitable[None]],
@@ -207,15 +233,31 @@ async def test_a_body_that_asks_only_after_its_client_left_is_told_so(revision: 
     left = Left()
     async with wired(left.server, revision) as wire:
         await wire.call("call", "asks_at_the_end")
-        await wire.question()
+        await until(lambda: left.seen == ["works"])
         await cancel(wire)
-        await wire.receive()
-        await until(lambda: left.seen == ["finally", "withdrawn", "finally"])
+        await until(lambda: left.seen == ["works", "withdrawn", "finally"])
         await wire.require_open()
 
 
+@pytest.mark.shows("O2", "O7")
 @LEGACY
-@pytest.mark.parametrize("tool", ["own_limit", "own_timeout"])
+@LEAVING
+async def test_every_question_that_was_open_is_withdrawn(
+    revision: Revision, leave: Callable[[Wire], Awaitable[None]]
+) -> None:
+    left = Left()
+    async with wired(left.server, revision) as wire:
+        await wire.call("call", "three")
+        asked = {(await wire.question())["id"] for _ in range(3)}
+        await leave(wire)
+        await until(lambda: left.seen == ["withdrawn", "finally"] * 3)
+        if leave is cancel:
+            assert {(await wire.receive())["params"]["requestId"] for _ in range(3)} == asked
+            await wire.require_open()
+
+
+@LEGACY
+@pytest.mark.parametrize("tool", ["own_limit", "own_timeout", "own_task"])
 async def test_limits_of_the_authors_own_in_a_shield_are_kept(revision: Revision, tool: str) -> None:
     left = Left()
     async with wired(left.server, revision) as wire:
@@ -228,20 +270,6 @@ async def test_limits_of_the_authors_own_in_a_shield_are_kept(revision: Revision
         await until(lambda: left.seen == ["finally", "the author's own"])
         await wire.receive()
         await wire.require_open()
-
-
-@LEGACY
-@pytest.mark.parametrize("tool", ["task", "timed"])
-async def test_a_task_of_the_authors_own_is_cancelled_as_any_is(
-    revision: Revision, tool: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    left = Left()
-    async with wired(left.server, revision) as wire:
-        await cancel_at_question(wire, tool)
-        await until(lambda: left.seen == ["finally"])
-        await wire.require_open()
-    gc.collect()
-    assert not caplog.records
 
 
 @LEGACY
@@ -295,6 +323,32 @@ async def test_a_limit_around_the_call_ends_it_as_a_limit_does(revision: Revisio
         assert (await wire.receive())["params"]["requestId"] == question["id"]
         assert await wire.texts() == ["time is up"]
     assert left.seen == ["withdrawn", "finally"]
+
+
+@pytest.mark.shows("O7")
+@LEGACY
+@LEAVING
+@pytest.mark.parametrize("tool", ["one", "task"])
+async def test_a_call_that_middleware_runs_in_a_task_of_its_own_is_told_alike(
+    revision: Revision, leave: Callable[[Wire], Awaitable[None]], tool: str
+) -> None:
+    left = Left()
+
+    async def apart(ctx: Any, call_next: Any) -> Any:
+        return await asyncio.create_task(call_next(ctx))
+
+    left.server._lowlevel_server.middleware.insert(0, apart)
+    async with wired(left.server, revision) as wire:
+        await wire.call("answered", "one")
+        await wire.answer(await wire.question(), answer="yes")
+        assert await wire.texts() == ["Accepted(data='yes')"]
+        await wire.call("crashed", "crashes")
+        assert await wire.texts() == ["Error executing tool crashes"]
+        left.seen.clear()
+        await wire.call("call", tool)
+        await wire.question()
+        await leave(wire)
+        await until(lambda: left.seen == ["withdrawn", "finally"])
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from tests.server.peers import CANCEL, DECLINE, Person, connect, text_of
 from tests.server.rounds import by_hand
 
 from handraise import Accepted, Expired, Fallback, Handraise, NotSupported, SqliteStore, ask, replayable
-from handraise.errors import UsageError
 from handraise.pages import Pages, SecretField, SecretPage
 from handraise.pages.secret_page import ONE
 from handraise.revisions import Revision
@@ -294,22 +293,6 @@ async def test_the_same_request_dispatched_twice_has_one_page() -> None:
         )
         assert one == same
         assert one != other
-
-
-async def test_a_page_cannot_be_prepared_before_it_has_a_link() -> None:
-    server = MCPServer("early")
-    Handraise().install(server)
-
-    @server.tool()
-    async def early() -> str:
-        try:
-            ask.secret("GitHub token").prepare()
-        except UsageError as error:
-            return str(error.args[0])
-        return "prepared"
-
-    async with connect(server, Revision.JULY_2026, Person()) as client:
-        assert "await it" in text_of(await client.call_tool("early"))
 
 
 @dataclass(frozen=True)

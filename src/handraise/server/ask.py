@@ -34,7 +34,7 @@ from handraise.server.inquiries import (
 from handraise.server.page_asks import PageAsks
 from handraise.server.paging import PageInquiry
 from handraise.server.refusals import fitted, fitting
-from handraise.server.required import require_first
+from handraise.server.required import Requirement
 from handraise.server.sampling import sampling_params
 from handraise.server.several import Several
 from handraise.server.threads import wait_in_thread
@@ -369,14 +369,14 @@ class Ask(PageAsks):
             inquiry.require_askable()
         return Asking(inquiry, _manner(usual, fallback))
 
-    async def require(self, *links: Page[Any] | UrlQuestion | str, timeout: float | None = None) -> None:
+    def require(self, *links: Page[Any] | UrlQuestion | str, timeout: float | None = None) -> Requirement:
         """Go on only when the person has finished these pages or links.
 
         2025-11-25: the call ends with error -32042 that lists what is missing, and the client calls again.
         2026-07-28: the links are asked for in a round, and the body goes on when they are finished.
         """
         require_timeout(timeout)
-        await require_first(current_call(), [_required(link) for link in links], timeout)
+        return Requirement([_required(link) for link in links], timeout)
 
     def roots(
         self, *, key: str | None = None, timeout: float | None = None, session: ServerSession | None = None

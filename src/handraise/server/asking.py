@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Coroutine, Generator
-from contextlib import suppress
+from collections.abc import Coroutine, Generator, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from mcp.server.session import ServerSession
@@ -50,7 +50,12 @@ class Manner(NamedTuple):
 class Unasked:
     """What was made to be asked. It is no answer."""
 
-    __slots__ = ()
+    __slots__ = ("_used",)
+    _used: bool
+
+    def __del__(self) -> None:
+        if not self._used:
+            warnings.warn("a question was made and never asked: await it", RuntimeWarning, stacklevel=2)
 
     def __bool__(self) -> NoReturn:
         """Without this, `if ask.confirm("Delete it?")` would delete it."""
@@ -65,7 +70,7 @@ class Unasked:
 class Asking(Unasked, Generic[R]):
     """A question that was made and not asked yet. Awaiting it asks it and gives the answer."""
 
-    __slots__ = ("_inquiry", "_manner", "_used")
+    __slots__ = ("_inquiry", "_manner")
 
     def __init__(self, inquiry: Inquiry[Any], manner: Manner) -> None:
         self._inquiry = inquiry
@@ -80,10 +85,6 @@ class Asking(Unasked, Generic[R]):
         self._used = True
         return pose(self._call(), self._inquiry, self._manner, name)
 
-    def __del__(self) -> None:
-        if not self._used:
-            warnings.warn("a question was made and never asked: await it", RuntimeWarning, stacklevel=2)
-
     @property
     def key(self) -> str | None:
         """The name that its author chose for the wire."""
@@ -96,7 +97,12 @@ class Asking(Unasked, Generic[R]):
 
     def prepare(self) -> Prepared[R]:
         """Send the question without waiting; wait for the answer later by awaiting what this gives."""
-        return Prepared(self._call(), self.ready(), self.named(None))
+        return Prepared(self._call(), self.ready(), self.named(None), self.coming)
+
+    @property
+    def coming(self) -> tuple[asyncio.Event, ...]:
+        """What happens until there is something in the request that `ready` gave."""
+        return ()
 
     @property
     def elicitation_id(self) -> str | None:
@@ -133,18 +139,42 @@ class Asking(Unasked, Generic[R]):
 class Prepared(Generic[R]):
     """A question that is on its way. Awaiting it gives the answer."""
 
-    __slots__ = ("_call", "_task", "request")
+    __slots__ = ("_call", "_coming", "_is_late", "_task", "request")
 
-    def __init__(self, call: Call, request: dict[str, Any], asked: Coroutine[Any, Any, R]) -> None:
+    def __init__(
+        self,
+        call: Call,
+        request: dict[str, Any],
+        asked: Coroutine[Any, Any, R],
+        coming: tuple[asyncio.Event, ...] = (),
+    ) -> None:
         self.request: dict[str, Any] = request
-        """The input request that was sent, of several one for each of their keys."""
+        """The input request that was sent, of several one for each of their keys; a page's is empty until `sent`."""
         self._call = call
+        self._coming = coming
+        self._is_late = call.is_cancelled
         try:
             self._task: asyncio.Task[R] = asyncio.get_running_loop().create_task(asked)
         except RuntimeError:
             asked.close()
             raise fitting(UsageError(_NO_LOOP)) from None
         call.prepare(self._task)
+        if coming:
+            self._task.add_done_callback(self._stop_coming)
+
+    def _stop_coming(self, _task: asyncio.Task[R]) -> None:
+        for event in self._coming:
+            event.set()
+
+    async def sent(self) -> dict[str, Any]:
+        """Wait until the question is on its way, for a page that is until it has a link; the input request.
+
+        It is empty where nobody has to be asked, or can be.
+        """
+        with told_when_left(self._call):
+            for event in self._coming:
+                await event.wait()
+        return self.request
 
     def __await__(self) -> Generator[Any, None, R]:
         return self._answer().__await__()
@@ -160,7 +190,7 @@ class Prepared(Generic[R]):
             if not withdrawn:
                 if not self._call.cancels:
                     raise
-                raise self._call.leave() from None
+                raise (self._call.leave() if self._is_late else self._call.withdrawn()) from None
         finally:
             start_clocks(stopped)
         raise self._call.raisable(Withdrawn())
@@ -189,6 +219,17 @@ def give_up(asking: object) -> None:
         asking.use()
     elif isinstance(asking, Coroutine):
         asking.close()
+
+
+@contextmanager
+def told_when_left(call: Call) -> Iterator[None]:
+    """Have whoever is cancelled in here together with its call told that nobody is there any more."""
+    try:
+        yield
+    except asyncio.CancelledError as cancelled:
+        if not call.cancels:
+            raise
+        raise call.withdrawn() from cancelled
 
 
 async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | None = None) -> Any:
@@ -241,7 +282,7 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
     except asyncio.CancelledError as cancelled:
         if not call.cancels:
             raise
-        raise call.leave() from cancelled
+        raise call.withdrawn() from cancelled
     except HandraiseError as error:
         # Some clients declare that they can be asked and then say otherwise; and a revision may lack a kind of field.
         if isinstance(error, NotSupported) and manner.fallback is not NO_FALLBACK:

@@ -215,10 +215,14 @@ class Call:
         self.ending, self._endings = None, ()
 
     def leave(self) -> BaseException:
-        """What a body gets at its question when its call is cancelled. One that asks on is not told again, it ends."""
-        if self._told_to_leave:
-            return asyncio.CancelledError()
+        """What a body gets that asks when its call is cancelled: once that nobody is there, and then its end."""
+        return asyncio.CancelledError() if self._told_to_leave else self.withdrawn()
+
+    def withdrawn(self) -> HandraiseError:
+        """What a body gets at a question that is open when its call is cancelled."""
         self._told_to_leave = True
+        if (asking := asyncio.current_task()) is not None:
+            asking.add_done_callback(_need_not_be_seen)
         return self.raisable(Withdrawn())
 
     def raisable(self, error: HandraiseError) -> HandraiseError:
@@ -244,7 +248,7 @@ class Call:
 
     def _forget(self, question: asyncio.Task[Any]) -> None:
         self.prepared -= {question}
-        if not self.is_open and not question.cancelled():
+        if (not self.is_open or self.is_cancelled) and not question.cancelled():
             question.exception()  # nobody is left to be told
 
     async def withdraw_prepared(self) -> None:
@@ -295,6 +299,12 @@ def withdraw(question: asyncio.Task[Any]) -> None:
     """Stop asking. Once: the client is being told of it, which another cancellation would cut off."""
     if not question.cancelling():
         question.cancel()
+
+
+def _need_not_be_seen(asking: asyncio.Task[Any]) -> None:
+    """Whoever waited for a task may be gone with the call: asyncio need not report what it ended with."""
+    if isinstance(getattr(asking, "_exception", None), Withdrawn):
+        asking.exception()
 
 
 def current_call() -> Call:

@@ -44,13 +44,19 @@ def is_cancelled(scope: anyio.CancelScope | None) -> bool:
 
 
 def is_cancelled_by(outside: anyio.CancelScope | None) -> bool:
-    """Whether whoever runs is cancelled with this scope around it: nobody shields it, and it is no task of its own."""
-    scope = innermost_scope()
+    """Whether whoever runs is cancelled together with a scope around it.
+
+    A shield or, in a task that asyncio made, a limit of its own says otherwise. Such a task is in no scope of whoever
+    began it, and is cancelled by whoever waits for it.
+    """
+    innermost = scope = innermost_scope()
     while scope is not None and scope is not outside:
         if scope.shield:
             return False
         scope = getattr(scope, "_parent_scope", None)
-    return is_cancelled(scope)
+    if scope is None and is_cancelled(innermost):
+        return False
+    return is_cancelled(outside)
 
 
 def stop_clocks(outside: anyio.CancelScope | None = None) -> Stopped:

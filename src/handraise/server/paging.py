@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from handraise.errors import Expired, HandraiseError, Mode, SetupError, UsageError
+from handraise.errors import Expired, HandraiseError, Mode, SetupError
 from handraise.questions import Accepted, Answer, Cancelled, Declined, UrlQuestion
 from handraise.revisions import Revision
-from handraise.server.asking import Asking, pose
+from handraise.server.asking import Asking, Manner, pose, told_when_left
 from handraise.server.calls import Call
 from handraise.server.inquiries import Unusable, UrlInquiry
-from handraise.server.refusals import fitting
 
 if TYPE_CHECKING:
     from handraise.pages import Page, Visit
@@ -110,13 +110,21 @@ class PageInquiry(Generic[R]):
 class PageAsking(Asking[R]):
     """Asks for what a page obtains, unless the vault has it already."""
 
-    __slots__ = ()
+    __slots__ = ("_begun", "_request")
+
+    def __init__(self, inquiry: PageInquiry[Any], manner: Manner) -> None:
+        super().__init__(inquiry, manner)
+        self._request: dict[str, Any] = {}
+        self._begun = asyncio.Event()
 
     @property
     def request(self) -> dict[str, Any]:
-        """Nothing to look at before it is asked: the page has no link yet."""
-        self.use()
-        raise fitting(UsageError("a page has a link only once it is asked for: await it, without prepare()"))
+        """The input request, empty until the page has a link."""
+        return self._request
+
+    @property
+    def coming(self) -> tuple[asyncio.Event, ...]:
+        return (self._begun,)
 
     async def named(self, name: str | None) -> R:
         inquiry, manner = self.use()
@@ -125,11 +133,14 @@ class PageAsking(Asking[R]):
         key = manner.key or name or call.next_key(inquiry.content)
         try:
             assert isinstance(inquiry, PageInquiry)
-            if (known := await inquiry.recall(call)) is not None:
-                return known  # type: ignore[return-value]
-            asked = replace(inquiry, key=f"{call.ctx.method} {key}")
-            if call.can("url"):  # begun here, so that a recorder sees the link, too
-                asked = await asked.begin(call, manner.timeout or call.runtime.options.timeout)
+            with told_when_left(call):
+                if (known := await inquiry.recall(call)) is not None:
+                    return known  # type: ignore[return-value]
+                asked = replace(inquiry, key=f"{call.ctx.method} {key}")
+                if call.can("url"):  # begun here, so that a recorder sees the link, too
+                    asked = await asked.begin(call, manner.timeout or call.runtime.options.timeout)
+                    self._request.update(asked.request(call.revision))
+            self._begun.set()
             return await pose(call, asked, manner._replace(key=key))  # type: ignore[no-any-return]
         except HandraiseError as error:
             if isinstance(error, SetupError):

@@ -19,6 +19,7 @@ class Several(Unasked):
     __slots__ = ("_askings",)
 
     def __init__(self, askings: Mapping[str, Asking[Any]]) -> None:
+        self._used = True  # each of them tells when it is not
         self._askings = askings
         wrong = _wrong_among(askings)
         if wrong is not None:
@@ -32,7 +33,8 @@ class Several(Unasked):
         """Send the questions without waiting; wait for the answers later by awaiting what this gives."""
         self.use()
         requests = {asking.key or name: asking.ready() for name, asking in self._askings.items()}
-        return Prepared(self._call(), requests, self._answers())
+        coming = [each for asking in self._askings.values() for each in asking.coming]
+        return Prepared(self._call(), requests, self._answers(), tuple(coming))
 
     def use(self) -> None:
         for asking in self._askings.values():
