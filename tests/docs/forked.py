@@ -26,7 +26,17 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 LOADED = (
-    "fastmcp.server",
+    "fastmcp.server.context",
+    "fastmcp.server.middleware.dereference",
+    "fastmcp.server.providers.prefab_payload",
+    "fastmcp.server.providers.prefab_synthesis",
+    "fastmcp.server.server",
+    "fastmcp.server.sessions",
+    "fastmcp.server.transforms.catalog",
+    "griffe",
+    "jsonschema",
+    "key_value.aio.adapters.pydantic",
+    "key_value.aio.stores.memory",
     "mcp.client.stdio",
     "mcp.client.streamable_http",
     "mcp.server.mcpserver",
@@ -43,7 +53,9 @@ LOADED = (
     "handraise.pages",
     "handraise.policy",
     "handraise.server",
+    "handraise.server.fastmcp",
     "handraise.stores",
+    "uvicorn",
 )
 _ASKS = """#!{python} -IS
 import json, os, signal, socket, sys

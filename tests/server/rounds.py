@@ -15,7 +15,7 @@ CAPABILITIES: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}}
 
 
 class Rounds:
-    """Sends `tools/call` as it is told, with the envelope of 2026-07-28."""
+    """Sends `tools/call`, or another method, as it is told, with the envelope of 2026-07-28."""
 
     def __init__(self, client: Client) -> None:
         self._dispatcher: Any = client.session._dispatcher
@@ -32,8 +32,7 @@ class Rounds:
         request_id: str | None = None,
     ) -> dict[str, Any]:
         params: dict[str, Any] = {
-            "name": name,
-            "arguments": arguments,
+            **({"uri": name} if method == "resources/read" else {"name": name, "arguments": arguments}),
             "_meta": {
                 "io.modelcontextprotocol/protocolVersion": "2026-07-28",
                 "io.modelcontextprotocol/clientInfo": {"name": "rounds", "version": "1"},

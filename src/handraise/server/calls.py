@@ -228,9 +228,12 @@ class Call:
     def raisable(self, error: HandraiseError) -> HandraiseError:
         """An error as it has to be raised so that it leaves this call well, if the author lets it."""
         self._end_by(error)
-        if self.ctx.method != "tools/call" or (isinstance(error, NotSupported) and self.revision.modern):
+        tool_error = self.runtime.tool_error
+        if self.ctx.method != "tools/call":
+            return as_protocol_error(error, self.revision, tool_error)
+        if isinstance(error, NotSupported) and self.revision.modern:
             return as_protocol_error(error, self.revision)
-        return as_tool_error(error, self.runtime.tool_error)
+        return as_tool_error(error, tool_error)
 
     def end_with(self, error: MCPError) -> NoReturn:
         """End the call with a JSON-RPC error, also where the framework would hide it."""

@@ -37,16 +37,24 @@ def as_tool_error(error: HandraiseError, framework_error: type[Exception] | None
     """The same error, which the framework shows to the model instead of reporting a crash."""
     if framework_error is not None and not isinstance(error, framework_error):
         error.__class__ = _mixed(type(error), framework_error)  # type: ignore[arg-type]
-        error.__dict__.setdefault("log_level", 20)  # FastMCP logs its errors at a level that they carry
+        error.__dict__.setdefault("log_level", logging.INFO)  # FastMCP logs its errors at a level that they carry
     return error
 
 
-def as_protocol_error(error: HandraiseError, revision: Revision) -> HandraiseError:
-    """The same error, which reaches the client as a JSON-RPC error."""
+def as_protocol_error(
+    error: HandraiseError, revision: Revision, framework_error: type[Exception] | None = None
+) -> HandraiseError:
+    """The same error, which reaches the client as a JSON-RPC error.
+
+    As one of the framework's own, too, FastMCP logs it with its traceback at the level that it carries: a person who
+    declines is no crash, and drawing the traceback takes longer than all the rest of the call.
+    """
     if not isinstance(error, MCPError):
         described = describe(error, revision)
-        error.__class__ = _mixed(type(error), MCPError)  # type: ignore[arg-type]
+        theirs = (MCPError,) if framework_error is None else (MCPError, framework_error)
+        error.__class__ = _mixed(type(error), *theirs)  # type: ignore[arg-type]
         error.__dict__["error"] = ErrorData(**described)
+        error.__dict__["log_level"] = logging.DEBUG
     return error
 
 
@@ -59,9 +67,9 @@ def protocol_error(error: HandraiseError, revision: Revision) -> MCPError:
 
 
 @cache
-def _mixed(ours: type[HandraiseError], theirs: type[Exception]) -> type[HandraiseError]:
+def _mixed(ours: type[HandraiseError], *theirs: type[Exception]) -> type[HandraiseError]:
     namespace = {"__str__": sentence, "__module__": ours.__module__, "__doc__": ours.__doc__}
-    return type(ours.__name__, (ours, theirs), namespace)
+    return type(ours.__name__, (ours, *theirs), namespace)
 
 
 def describe(error: BaseException, revision: Revision = Revision.JULY_2026) -> dict[str, Any]:
