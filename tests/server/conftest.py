@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,8 +26,8 @@ def revision(request: pytest.FixtureRequest) -> Revision:
 
 
 @pytest.fixture(scope="session")
-def kitchen_url() -> Iterator[str]:
-    with http_server() as url:
+def kitchen_url(programs: Path) -> Iterator[str]:
+    with http_server(programs=programs) as url:
         yield url
 
 

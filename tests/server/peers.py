@@ -109,11 +109,15 @@ def free_port() -> int:
 
 
 @contextmanager
-def http_server(module: str = "tests.server.kitchen") -> Iterator[str]:
-    """A server in a process of its own, unless another is named a kitchen; the URL of its endpoint."""
+def http_server(module: str = "tests.server.kitchen", programs: Path | None = None) -> Iterator[str]:
+    """A server in a process of its own, unless another is named a kitchen; the URL of its endpoint.
+
+    With the `python` of a folder it starts at once.
+    """
     port = free_port()
+    quick = [] if programs is None else [str(programs / "python"), f"{module.replace('.', '/')}.py"]
     process = subprocess.Popen(
-        [sys.executable, "-m", module, "http", str(port)],
+        [*(quick or [sys.executable, "-m", module]), "http", str(port)],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stderr=subprocess.DEVNULL,

@@ -84,22 +84,6 @@ def make_shop(
         await ask.confirm("Wrap it?")
         return item
 
-    @server.prompt()
-    @replayable
-    async def advert(customer: str) -> str:
-        """A prompt that may run again."""
-        first = (await ask.text("For what?")).or_stop()
-        second = (await ask.text("In which style?")).or_stop()
-        return f"Advertise {first} to {customer}, {second}."
-
-    @server.resource("shelf://{name}")
-    @replayable
-    async def shelf(name: str) -> str:
-        """A resource that may run again."""
-        first = (await ask.text("Which row?")).or_stop()
-        second = (await ask.text("Which column?")).or_stop()
-        return f"{name} {first} {second}"
-
     @server.tool()
     @replayable
     def order_plainly(customer: str) -> str:

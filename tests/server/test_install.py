@@ -20,7 +20,6 @@ from mcp.server import stdio
 from mcp.server._otel import OpenTelemetryMiddleware
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
 from mcp.server.request_state import RequestStateBoundary
 from mcp.server.runner import ServerRunner
@@ -39,42 +38,14 @@ from handraise.server.middleware import AskingMiddleware, OwnBoundary
 from handraise.server.rebind import channel_of, private_copy
 from handraise.stores import MemoryStore, SqliteStore
 
-EFFECTS: list[str] = []
 
-
-def lowlevel() -> Server[Any]:
-    async def list_tools(_ctx: Any, _params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(
-            tools=[types.Tool(name=name, input_schema={"type": "object"}) for name in ("pay", "stop")]
-        )
-
-    async def call_tool(_ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        text = await (pay() if params.name == "pay" else stop())
-        return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
-
-    server: Server[Any] = Server("low", on_list_tools=list_tools, on_call_tool=call_tool)
-    return Handraise().install(server)
-
-
-def mcpserver() -> MCPServer:
-    server = Handraise().install(MCPServer("high"))
-    server.add_tool(pay)
-    server.add_tool(stop)
-    return server
-
-
-def fastmcp() -> Any:
-    server: FastMCP[Any] = FastMCP("fast", mask_error_details=True)
-    Handraise().install(server)
-    server.tool(pay)
-    server.tool(stop)
-    return server
+def target_of(server: Any) -> Any:
+    """What the SDK's client connects to."""
+    return getattr(server, "_mcp_server", server)
 
 
 async def pay() -> str:
-    EFFECTS.append("before")
     first = await ask.text("To whom?")
-    EFFECTS.append("between")
     second = await ask.confirm("Really?")
     return f"{first.or_stop()} {second.action}"
 
@@ -83,61 +54,21 @@ async def stop() -> str:
     return (await ask.text("Go on?")).or_stop()
 
 
-KINDS = {"lowlevel": lowlevel, "mcpserver": mcpserver, "fastmcp": fastmcp}
-
-
-def target_of(server: Any) -> Any:
-    """What the SDK's client connects to."""
-    return getattr(server, "_mcp_server", server)
-
-
-@pytest.fixture(params=KINDS)
-def server(request: pytest.FixtureRequest) -> Any:
-    EFFECTS.clear()
-    return target_of(KINDS[request.param]())
-
-
-async def test_a_body_asks_twice_on_every_kind_of_server(server: Any, revision: Revision) -> None:
-    async with connect(server, revision, Person(accept(answer="Ada"), accept(confirm=True))) as client:
-        assert text_of(await client.call_tool("pay")) == "Ada accept"
-    assert EFFECTS == ["before", "between"]
-
-
-async def test_a_polite_end_says_the_sentence_and_nothing_else(server: Any, revision: Revision) -> None:
-    async with connect(server, revision, Person(DECLINE)) as client:
+@pytest.mark.shows("N5")
+async def test_a_fastmcp_server_that_tells_no_details_of_errors_tells_ours(revision: Revision) -> None:
+    server: FastMCP[Any] = Handraise().install(FastMCP("fast", mask_error_details=True))
+    server.tool(stop)
+    async with connect(target_of(server), revision, Person(DECLINE)) as client:
         result = await client.call_tool("stop")
         assert result.is_error
         assert text_of(result) == "The person declined. Nothing was done."
-
-
-@pytest.mark.shows("N5")
-async def test_a_client_that_cannot_be_asked_gets_the_right_error_from_every_kind(
-    server: Any, revision: Revision
-) -> None:
-    async with connect(server, revision) as client:
+    async with connect(target_of(server), revision) as client:
         if revision.modern:
             with pytest.raises(MCPError) as refused:
                 await client.call_tool("stop")
             assert refused.value.code == -32021
         else:
-            result = await client.call_tool("stop")
-            assert result.is_error
-            assert "cannot be asked" in text_of(result)
-
-
-@pytest.mark.shows("L3")
-async def test_32042_reaches_the_client_also_through_fastmcp() -> None:
-    server: FastMCP[Any] = Handraise().install(FastMCP("fast"))
-
-    @server.tool
-    async def files() -> str:
-        await ask.require(UrlQuestion("Permission, please.", "https://mcp.example.com/connect", "flow"))
-        return "files"
-
-    async with connect(target_of(server), Revision.NOVEMBER_2025, Person()) as client:
-        with pytest.raises(MCPError) as needed:
-            await client.call_tool("files")
-        assert needed.value.code == -32042
+            assert "cannot be asked" in text_of(await client.call_tool("stop"))
 
 
 @pytest.mark.shows("L3", "N5", "C7")
@@ -233,7 +164,6 @@ async def test_the_authors_own_middleware_sees_every_round_and_the_lifespan_stay
     server: MCPServer[Any] = Handraise().install(MCPServer("m", lifespan=lifespan))
     server.middleware.append(observe)
     server.add_tool(pay)
-    EFFECTS.clear()
     async with connect(
         server, Revision.JULY_2026, Person(accept(answer="A"), accept(confirm=True))
     ) as client:

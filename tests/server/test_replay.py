@@ -236,38 +236,6 @@ async def test_keys_may_be_shared_and_changed_while_a_question_waits(path: Path,
     assert not path.with_name("store.db.key").exists()
 
 
-@pytest.mark.shows("C6", "C7")
-async def test_prompts_and_resources_are_replayed_too(path: Path, effects: Effects) -> None:
-    questions: dict[str, list[str]] = {}
-
-    async def through(client: Client, kind: str, state: str | None, answers: Any) -> Any:
-        retry: Any = {"input_responses": answers, "request_state": state, "allow_input_required": True}
-        if kind == "prompt":
-            return await client.session.get_prompt("advert", ADA, **retry)
-        return await client.session.read_resource("shelf://tea", **retry)
-
-    for kind, ending in (("prompt", "Advertise 1 to Ada, 2."), ("resource", "tea 1 2")):
-        state, answers, shown = None, None, questions.setdefault(kind, [])
-        for answer in ("1", "2", "done"):
-            async with Client(
-                make_shop(path, effects), mode="2026-07-28", elicitation_callback=_nobody
-            ) as client:
-                result = await through(client, kind, state, answers)
-            if answer == "done":
-                break
-            [(key, asked)] = result.input_requests.items()
-            shown.append(asked.params.message)
-            state = result.request_state
-            answers = {key: {"action": "accept", "content": {"answer": answer}}}
-        assert ending in result.model_dump_json()
-    assert questions["prompt"] == ["For what?", "In which style?"]
-    assert questions["resource"] == ["Which row?", "Which column?"]
-
-
-async def _nobody(context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
-    raise AssertionError("rounds are answered by hand")
-
-
 @pytest.mark.shows("C6")
 async def test_a_plain_function_is_replayed_too(path: Path, effects: Effects) -> None:
     async with by_hand(make_shop(path, effects)) as here, by_hand(make_shop(path, effects)) as there:
@@ -292,36 +260,6 @@ async def test_a_plain_function_may_be_let_go_at_every_question(path: Path, effe
 
 def _waiting_threads() -> int:
     return int(anyio.to_thread.current_default_thread_limiter().borrowed_tokens)
-
-
-@pytest.mark.shows("C6")
-@pytest.mark.parametrize("kind", ["lowlevel", "fastmcp"])
-async def test_other_kinds_of_servers_are_replayed_too(path: Path, kind: str) -> None:
-    ran: list[str] = []
-
-    @replayable
-    async def work() -> str:
-        first = (await ask.text("First?")).or_stop()
-        await once("step", ran.append, first)
-        return f"{first} {(await ask.text('Second?')).or_stop()}"
-
-    async def call_tool(_ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        return types.CallToolResult(content=[types.TextContent(type="text", text=await work())])
-
-    def make() -> Any:
-        if kind == "lowlevel":
-            return Handraise(store=path).install(Server("low", on_call_tool=call_tool))
-        fast: FastMCP[Any] = Handraise(store=path).install(FastMCP("fast"))
-        fast.tool(work)
-        return fast._mcp_server
-
-    async with by_hand(make()) as here, by_hand(make()) as there:
-        result = await here.call("work", {})
-        for rounds, answer in ((there, "1"), (here, "2")):
-            responses = accepted(result, answer=answer)
-            result = await rounds.call("work", {}, state=result["requestState"], responses=responses)
-        assert text_of(result) == "1 2"
-    assert ran == ["1"]
 
 
 @pytest.mark.shows("C5", "C6")

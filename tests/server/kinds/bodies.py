@@ -182,6 +182,16 @@ async def finish(run: str) -> str:
     return "finished"
 
 
+async def reported(report: Callable[..., Awaitable[None]], live: Callable[[], object]) -> str:
+    """Report progress around two questions, and tell whether the live request is another one at the end."""
+    first = live()
+    for step, message in enumerate(("before", "between", "after"), 1):
+        await report(step, 3, message)
+        if step < 3:
+            await ask.text("Go on?")
+    return "the same" if live() == first else "another"
+
+
 def plainly(run: str) -> str:
     """A plain function asks; a tool, for prompts and resources run in the event loop."""
     note(run, "before")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -43,8 +44,8 @@ def in_this_process(kind: str) -> Any:
 
 
 @pytest.fixture(scope="session")
-def kinds_url() -> Iterator[str]:
-    with http_server("tests.server.kinds.servers") as url:
+def kinds_url(programs: Path) -> Iterator[str]:
+    with http_server("tests.server.kinds.servers", programs) as url:
         yield url
 
 

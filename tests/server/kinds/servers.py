@@ -18,18 +18,19 @@ from typing import Any, TypeVar
 import anyio
 import mcp_types as types
 import uvicorn
+from fastmcp import Context as FastContext
 from fastmcp import FastMCP
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend
 from mcp.server.lowlevel import Server
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.stdio import stdio_server
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import Mount
 from tests.pages.notebook import Tokens
-from tests.server.kinds.bodies import BODIES, LOGS, plainly
+from tests.server.kinds.bodies import BODIES, LOGS, plainly, reported
 from tests.server.shop import Effects
 
 from handraise import Handraise
@@ -38,8 +39,11 @@ S = TypeVar("S")
 
 
 def lowlevel(**options: Any) -> Server[Any]:
-    async def call_tool(_ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        text = await BODIES[params.name](**(params.arguments or {}))
+    async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        if params.name == "reports":
+            text = await reported(ctx.session.report_progress, lambda: ctx.request_id)
+        else:
+            text = await BODIES[params.name](**(params.arguments or {}))
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
 
     async def get_prompt(_ctx: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
@@ -74,6 +78,11 @@ def mcpserver(**options: Any) -> MCPServer:
         server.prompt()(body)
         server.resource(f"{name}://{{run}}")(body)
     server.add_tool(plainly)
+
+    @server.tool()
+    async def reports(run: str, ctx: Context) -> str:
+        return await reported(ctx.report_progress, lambda: ctx.request_id)
+
     return server
 
 
@@ -84,6 +93,11 @@ def fastmcp(**options: Any) -> FastMCP[Any]:
         server.prompt(body)
         server.resource(f"{name}://{{run}}")(body)
     server.tool(plainly)
+
+    @server.tool
+    async def reports(run: str, ctx: FastContext) -> str:
+        return await reported(ctx.report_progress, lambda: ctx.request_id)
+
     return server
 
 

@@ -8,7 +8,7 @@ import anyio
 import mcp_types as types
 import pytest
 from tests.server.kinds.conftest import Kind
-from tests.server.kinds.ways import WAYS
+from tests.server.kinds.ways import WAYS, Way
 from tests.server.peers import CANCEL, DECLINE, Person, accept
 from tests.server.rounds import by_hand
 
@@ -31,13 +31,17 @@ async def test_a_call_that_stops_without_an_answer_says_who_wanted_that(place: K
 @pytest.mark.shows("O2", "C8")
 async def test_nobody_answering_in_time_is_told_to_whoever_answers_late(place: Kind) -> None:
     async def too_late() -> types.ElicitResult:
-        await place.until(client, current, "expired, finally")
+        for _, run in place.runs():
+            await place.until(client, run, "expired, finally")
         return accept(answer="yes")
 
-    async with place.client(Person(*[lambda _params: too_late()] * len(WAYS))) as client:
+    async def through(way: Way, run: str) -> None:
+        assert await way.ending(client, "hurry", run) == Expired.public
+
+    person = Person(*[lambda _params: too_late()] * len(WAYS))
+    async with place.client(person) as client, anyio.create_task_group() as ways:
         for way, run in place.runs():
-            current = run
-            assert await way.ending(client, "hurry", run) == Expired.public
+            ways.start_soon(through, way, run)
 
 
 ERRORS: dict[int, type[NotSupported] | type[Failed]] = {

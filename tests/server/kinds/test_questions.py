@@ -7,11 +7,13 @@ from typing import Any
 
 import mcp_types as types
 import pytest
-from tests.server.kinds.conftest import Kind
+from tests.server.kinds.conftest import Kind, in_this_process
 from tests.server.kinds.ways import WAYS, Ended
 from tests.server.peers import CANCEL, DECLINE, Person, accept, text_of
+from tests.server.wired import wired
 
 from handraise.errors import UnusableAnswer
+from handraise.revisions import Revision
 
 
 @pytest.mark.shows("C1", "C4", "C7", "N6")
@@ -93,6 +95,39 @@ async def test_a_plain_function_asks(place: Kind) -> None:
     async with place.client(Person(accept(answer="b"))) as client:
         assert text_of(await client.call_tool("plainly", {"run": place.run})) == "b"
         assert await place.did(client, place.run) == "before"
+
+
+async def test_progress_goes_to_the_request_that_is_live(place: Kind, kind: str) -> None:
+    seen: list[str | None] = []
+
+    async def watch(progress: float, total: float | None, message: str | None) -> None:
+        if message in ("before", "between", "after"):  # and not that somebody is waited for
+            seen.append(message)
+
+    async with place.client(Person(*[accept(answer="y")] * 2)) as client:
+        result = await client.call_tool("reports", {"run": place.run}, progress_callback=watch)
+        assert text_of(result) == ("another" if place.revision.modern else "the same")
+    # FastMCP alone, without us, reports nothing there: in memory the SDK has no token for it.
+    unheard = place.transport == "memory" and kind == "fastmcp" and place.revision.modern
+    assert seen == ([] if unheard else ["before", "between", "after"])
+
+
+@pytest.mark.shows("X4")
+@pytest.mark.parametrize("revision", [Revision.JUNE_2025, Revision.NOVEMBER_2025], ids=str)
+async def test_a_legacy_call_that_is_dispatched_twice_asks_once(kind: str, revision: Revision) -> None:
+    async with wired(in_this_process(kind), revision) as wire:
+        for way in WAYS:
+            for _ in range(2):
+                await wire.send(id=str(way), method=way.method, params=way.params("told", "twice"))
+            question = await wire.question()
+            await wire.answer(question, confirm=True)
+            results = [(await wire.receive())["result"] for _ in range(2)]
+            assert [way.text(result) for result in results] == ["Accepted(data=True)"] * 2
+            await wire.send(id=f"{way} again", method=way.method, params=way.params("told", "twice"))
+            another = await wire.question()
+            assert another["id"] != question["id"]
+            await wire.answer(another, confirm=True)
+            await wire.receive()
 
 
 async def _roots(_context: Any) -> types.ListRootsResult:
