@@ -48,6 +48,7 @@ class Conversation:
         "current",
         "handler",
         "id",
+        "is_left",
         "journal",
         "seed",
         "state",
@@ -62,6 +63,8 @@ class Conversation:
         self._steps = 0
         self._leaving = False
         self._told_until = 0.0
+        self.is_left: bool = False
+        """Whether the body is cancelled, because nobody waits for it any more or the server stops."""
         self.id: str = ""
         self.journal: Journal | None = None
         self.handler: str | None = None
@@ -413,5 +416,6 @@ class Conversation:
             self._cancel()
 
     def _cancel(self, why: str | None = None) -> None:
+        self.is_left = why is None
         if self._task is not None:
             self._task.cancel(why)

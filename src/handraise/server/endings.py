@@ -37,7 +37,7 @@ def as_tool_error(error: HandraiseError, framework_error: type[Exception] | None
     """The same error, which the framework shows to the model instead of reporting a crash."""
     if framework_error is not None and not isinstance(error, framework_error):
         error.__class__ = _mixed(type(error), framework_error)  # type: ignore[arg-type]
-        error.__dict__.setdefault("log_level", logging.INFO)  # FastMCP logs its errors at a level that they carry
+        error.__dict__.setdefault("log_level", logging.INFO)  # FastMCP logs at the level that errors carry
     return error
 
 

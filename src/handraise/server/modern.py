@@ -116,6 +116,12 @@ class ModernCall(Call, Body):
         return self.conversation.identify()
 
     @property
+    def is_cancelled(self) -> bool:
+        return self._conversation is not None and self._conversation.is_left
+
+    cancels = is_cancelled
+
+    @property
     def goes_on_elsewhere(self) -> bool:
         return bool(self.recordings) and not self.conversation.id
 

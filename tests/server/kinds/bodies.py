@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 
 import anyio
@@ -124,9 +125,11 @@ async def again(run: str) -> str:
 # Endings.
 
 
-async def _waited(run: str, timeout: float) -> str:
+@contextmanager
+def noted(run: str) -> Iterator[None]:
+    """What happens at a question, and that it is over."""
     try:
-        return (await ask.text("Go on?", timeout=timeout)).or_stop()
+        yield
     except NoAnswer as nothing:
         note(run, nothing.code)
         raise
@@ -136,12 +139,14 @@ async def _waited(run: str, timeout: float) -> str:
 
 async def wait(run: str) -> str:
     """A question whose missing answer nobody catches."""
-    return await _waited(run, 30)
+    with noted(run):
+        return (await ask.text("Go on?", timeout=30)).or_stop()
 
 
 async def hurry(run: str) -> str:
     """One that is over soon."""
-    return await _waited(run, 0.15)
+    with noted(run):
+        return (await ask.text("Go on?", timeout=0.15)).or_stop()
 
 
 async def work(run: str) -> str:
@@ -166,7 +171,8 @@ async def idle(run: str) -> str:
 async def link(run: str) -> str:
     """A link, and what the person does behind it."""
     PEOPLE[run] = ask.person()
-    return repr(await ask.open("Allow access.", LINK, run, timeout=20))
+    with noted(run):
+        return repr(await ask.open("Allow access.", LINK, run, timeout=20))
 
 
 async def files(run: str) -> str:

@@ -69,6 +69,29 @@ async def test_a_link_may_be_declined_or_dismissed(place: Kind) -> None:
             assert told == ["Declined(by='action')", "Cancelled()"]
 
 
+@pytest.mark.shows("O7")
+@with_links
+async def test_a_client_that_leaves_while_the_person_is_in_the_browser_is_told_to_the_body(
+    place: Kind,
+) -> None:
+    accepted = anyio.Event()
+
+    async def accepts(_context: Any, _params: Any) -> types.ElicitResult:
+        accepted.set()
+        return ACCEPT
+
+    async with place.client(accepts) as client:
+        for way, run in place.runs():
+            accepted = anyio.Event()
+            async with anyio.create_task_group() as calls:
+                calls.start_soon(way.call, client, "link", run)
+                await accepted.wait()
+                for _ in range(3):  # the answer has gone ahead
+                    assert await place.did(client, run) == ""
+                calls.cancel_scope.cancel()
+            await place.until(client, run, "withdrawn, finally")
+
+
 @pytest.mark.shows("N2", "N6")
 async def test_a_link_is_never_sent_to_a_client_or_on_a_revision_that_has_none(place: Kind) -> None:
     async with place.client(Person(), modes="form") as client:
