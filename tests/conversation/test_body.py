@@ -408,7 +408,8 @@ async def test_nobody_answering_in_time_is_expired_to_the_body_and_to_a_late_ret
     assert log == ["expired", "finally"]
 
 
-async def test_a_retry_after_the_deadline_is_refused_while_the_body_still_works(
+@pytest.mark.shows("C2", "C8")
+async def test_a_retry_after_the_deadline_gets_what_comes_of_a_body_that_still_works(
     store: Store, log: Log
 ) -> None:
     over, go_on = asyncio.Event(), asyncio.Event()
@@ -424,10 +425,13 @@ async def test_a_retry_after_the_deadline_is_refused_while_the_body_still_works(
     parking = Parking(body, store)
     first = await within(parking.call())
     await within(over.wait())
-    for answers in ({"name": "Ada"}, {}):
+    for answers, binding in (({}, ALICE), ({"name": "Ada"}, MALLORY)):
         with pytest.raises(StateRefused):
-            await within(parking.retry(first, answers))
+            await within(parking.retry(first, answers, binding))
+    late = asyncio.ensure_future(parking.retry(first, {"name": "Ada"}))
+    await asyncio.sleep(0)
     go_on.set()
+    assert await within(late) == "nobody"
     await until(lambda: parking.is_empty)
     assert await within(parking.retry(first, {"name": "Ada"})) == "nobody"
 

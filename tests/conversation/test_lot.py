@@ -25,7 +25,7 @@ from tests.waiting import until
 from handraise.conversation import TOKEN_PREFIX, Conversation, RoundRecord, SettledError, Store, lot
 from handraise.conversation.digest import Written
 from handraise.conversation.rounds import Asked
-from handraise.errors import ConversationError, StateRefused, Withdrawn
+from handraise.errors import ConversationError, Expired, NoRoom, StateRefused, Withdrawn
 from handraise.stores import MemoryStore
 from handraise.testing.made_up import a_round
 
@@ -438,3 +438,42 @@ async def test_nothing_is_due_when_a_lot_is_closed(store: Store, log: Log) -> No
     await within(parking.lot.close())
     await until(lambda: parking.is_empty)
     assert parking.lot._pruning is None
+
+
+@pytest.mark.shows("C8", "X2")
+async def test_a_question_that_expires_while_the_next_round_is_written_is_nobody_elses() -> None:
+    """Another process has not taken it: its siblings go on, and who waits for the round gets the next one."""
+    store, over = Unsteady(), asyncio.Event()
+
+    async def body(conversation: Conversation) -> Any:
+        async def brief() -> str:
+            try:
+                return str(await ask(conversation, "brief", timeout=0.1))
+            except Expired:
+                over.set()
+                return "expired"
+
+        async def chained() -> str:
+            await ask(conversation, "first")
+            return str(await ask(conversation, "second"))
+
+        return await asyncio.gather(brief(), chained())
+
+    parking = Parking(body, store)
+    first = await within(parking.call())
+    async with store.held_before("open_round") as gate:
+        retry = asyncio.ensure_future(parking.retry(first, {"first": 1}))
+        await within(gate.reached.wait())
+        await within(over.wait())
+    second = await within(retry)
+    assert "second" in second["inputRequests"]
+    assert await within(parking.retry(second, {"second": 2})) == ["expired", "2"]
+
+
+async def test_a_body_that_goes_on_makes_room_for_its_own_next_question() -> None:
+    parking = Parking(two_questions(Log()), max_parked=1)
+    first = await within(parking.call())
+    with pytest.raises(NoRoom):
+        await within(parking.call())
+    second = await within(parking.retry(first, {"name": "Ada"}))
+    assert await within(parking.retry(second, {"size": 1})) == {"name": "Ada", "size": 1}

@@ -12,6 +12,7 @@ from unittest import mock
 
 import mcp_types as types
 import pytest
+from anyio._backends import _asyncio
 from anyio.streams.memory import MemoryObjectSendStream
 from fastmcp import Context as FastContext
 from fastmcp import FastMCP
@@ -330,10 +331,12 @@ def test_the_private_names_of_the_sdk_that_we_touch_are_where_we_expect_them() -
         "async def _write(",
         "async def _cancel_outbound(",
         "def _resolve_pending(",
+        "self._in_flight[coerce_request_id(req.id)] = _InFlight(scope=scope, dctx=dctx)",
         "self._write_stream",
     ):
         assert name in dispatcher
     assert "pending.send.send_nowait(outcome)" in dispatcher
+    assert 'f"Cancelled via cancel scope {id(self):x}"' in inspect.getsource(_asyncio.CancelScope.cancel)
     assert "await self._inner.send((contextvars.copy_context(), item))" in inspect.getsource(
         ContextSendStream
     )

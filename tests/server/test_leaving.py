@@ -6,8 +6,9 @@ import asyncio
 import gc
 import inspect
 import logging
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,8 @@ class Left:
 
     def __init__(self, ledger: Ledger | None = None) -> None:
         self.seen: list[str] = []
+        self.go_on = anyio.Event()
+        self.left_behind: asyncio.Task[str] | None = None
         self.end_limit: Callable[[], None] | None = None
         """Ends a limit of the author's own."""
         self.server = Handraise(ledger=ledger).install(MCPServer("left", log_level="CRITICAL"))
@@ -127,6 +130,32 @@ class Left:
     async def timed(self) -> str:
         return await asyncio.wait_for(self._noted(lambda: ask.text("Go?")), 30)
 
+    async def tidies_its_task(self) -> str:
+        """As tasks are ended everywhere, while the call is being cancelled."""
+        question = asyncio.create_task(self._noted(lambda: ask.text("Go?")))
+        try:
+            await anyio.sleep_forever()
+        finally:
+            question.cancel()
+            with suppress(asyncio.CancelledError):
+                await question
+            self.seen.append("tidied")
+        return "unreachable"
+
+    async def limits_its_task(self) -> str:
+        with anyio.CancelScope(shield=True):
+            question = asyncio.create_task(self._noted(lambda: ask.text("Go?")))
+            with anyio.CancelScope() as limit:
+                self.end_limit = limit.cancel
+                await question
+            self.seen.append("the author's own")
+        return "done"
+
+    async def leaves_behind(self) -> str:
+        self.left_behind = asyncio.create_task(self._noted(lambda: ask.text("Go?")))
+        await self.go_on.wait()
+        return "returned"
+
     async def gathered(self) -> str:
         return "".join(await asyncio.gather(self._noted(lambda: ask.text("Go?"))))
 
@@ -181,9 +210,7 @@ class Left:
 @pytest.mark.shows("O2", "O7")
 @LEGACY
 @LEAVING
-@pytest.mark.parametrize(
-    "tool", ["one", "several", "early", "grouped", "thread", "task", "timed", "gathered"]
-)
+@pytest.mark.parametrize("tool", ["one", "several", "early", "grouped", "thread", "task", "gathered"])
 async def test_a_client_that_leaves_withdraws_the_question_of_its_call(
     revision: Revision,
     leave: Callable[[Wire], Awaitable[None]],
@@ -257,7 +284,7 @@ async def test_every_question_that_was_open_is_withdrawn(
 
 
 @LEGACY
-@pytest.mark.parametrize("tool", ["own_limit", "own_timeout", "own_task"])
+@pytest.mark.parametrize("tool", ["own_limit", "own_timeout", "own_task", "limits_its_task"])
 async def test_limits_of_the_authors_own_in_a_shield_are_kept(revision: Revision, tool: str) -> None:
     left = Left()
     async with wired(left.server, revision) as wire:
@@ -270,6 +297,46 @@ async def test_limits_of_the_authors_own_in_a_shield_are_kept(revision: Revision
         await until(lambda: left.seen == ["finally", "the author's own"])
         await wire.receive()
         await wire.require_open()
+
+
+@LEGACY
+@pytest.mark.parametrize("tool", ["tidies_its_task", "timed"])
+async def test_a_task_that_the_author_or_a_limit_of_theirs_cancels_is_cancelled_as_any_is(
+    revision: Revision, tool: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    left = Left()
+    async with wired(left.server, revision) as wire:
+        await cancel_at_question(wire, tool)
+        within = tool == "timed" and sys.version_info >= (3, 12)  # where `wait_for` makes no task
+        expected = {"tidies_its_task": ["finally", "tidied"], "timed": ["finally"]}[tool]
+        await until(lambda: left.seen == (["withdrawn", "finally"] if within else expected))
+        await wire.require_open()
+    gc.collect()
+    assert not caplog.records
+
+
+@pytest.mark.shows("O7")
+@LEGACY
+@pytest.mark.parametrize("leave", [cancel, None], ids=["cancels", "ends"])
+async def test_a_question_that_a_body_leaves_behind_is_taken_back_with_its_call(
+    revision: Revision, leave: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    left = Left()
+    async with wired(left.server, revision) as wire:
+        await wire.call("call", "leaves_behind")
+        question = await wire.question()
+        if leave is None:
+            left.go_on.set()
+        else:
+            await leave(wire)
+        assert (await wire.receive())["params"]["requestId"] == question["id"]
+        if leave is None:
+            assert await wire.texts() == ["returned"]
+        await until(lambda: left.seen == ["withdrawn", "finally"])
+        await wire.require_open()
+    left.left_behind = None
+    gc.collect()
+    assert not caplog.records
 
 
 @LEGACY
@@ -329,13 +396,18 @@ async def test_a_limit_around_the_call_ends_it_as_a_limit_does(revision: Revisio
 @LEGACY
 @LEAVING
 @pytest.mark.parametrize("tool", ["one", "task"])
+@pytest.mark.parametrize("limited", [False, True])
 async def test_a_call_that_middleware_runs_in_a_task_of_its_own_is_told_alike(
-    revision: Revision, leave: Callable[[Wire], Awaitable[None]], tool: str
+    revision: Revision, leave: Callable[[Wire], Awaitable[None]], tool: str, limited: bool
 ) -> None:
     left = Left()
 
+    async def served(ctx: Any, call_next: Any) -> Any:
+        with anyio.fail_after(30) if limited else nullcontext():
+            return await call_next(ctx)
+
     async def apart(ctx: Any, call_next: Any) -> Any:
-        return await asyncio.create_task(call_next(ctx))
+        return await asyncio.create_task(served(ctx, call_next))
 
     left.server._lowlevel_server.middleware.insert(0, apart)
     async with wired(left.server, revision) as wire:

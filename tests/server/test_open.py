@@ -416,6 +416,21 @@ async def test_what_is_required_first_is_a_round_on_the_modern_revision() -> Non
         assert text_of(declined) == "The person declined. Nothing was done."
 
 
+@pytest.mark.shows("O1", "O3")
+async def test_a_no_to_one_of_several_that_are_required_ends_the_call_at_once() -> None:
+    server = Handraise(hold=30).install(MCPServer("bank"))
+
+    @server.tool()
+    async def files() -> str:
+        await ask.require("https://mcp.example.com/one", "https://mcp.example.com/two")
+        return "files"
+
+    async with connect(server, Revision.JULY_2026, Person(ACCEPT, DECLINE)) as client:
+        with anyio.fail_after(10):
+            declined = await client.call_tool("files")
+    assert text_of(declined) == "The person declined. Nothing was done."
+
+
 @pytest.mark.shows("L2", "L7")
 async def test_only_the_person_who_was_asked_can_finish() -> None:
     server = bank()

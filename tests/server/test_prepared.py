@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -14,9 +15,13 @@ from pydantic import FileUrl
 from tests.server.peers import DECLINE, Person, accept, connect, text_of
 from tests.server.rounds import accepted, by_hand
 from tests.server.wired import wired
+from tests.waiting import until
 
 from handraise import Handraise, NotSupported, Withdrawn, ask, once
+from handraise.pages import Pages
 from handraise.revisions import Revision
+from handraise.server.runtime import RUNTIMES
+from handraise.vault import EphemeralKeys
 
 LEGACY = [revision for revision in Revision if revision.legacy]
 
@@ -271,3 +276,63 @@ async def test_what_the_client_itself_is_asked_can_be_sent_early(revision: Revis
         "roots": ("file:///notes", "roots/list"),
         "model": ("four", "sampling/createMessage"),
     }[kind]
+
+
+LINK = "https://mcp.example.com/connect"
+
+
+@pytest.mark.shows("C1")
+@pytest.mark.parametrize("kept", ["in memory", "in a file"])
+@pytest.mark.parametrize("tool", ["early_first", "required_first", "links", "pages"])
+async def test_what_is_asked_in_one_breath_goes_out_in_one_round(
+    tool: str, kept: str, tmp_path: Path
+) -> None:
+    store = tmp_path / "store.db" if kept == "in a file" else None
+    server = Handraise(store=store, pages=Pages(keys=EphemeralKeys())).install(MCPServer("breath"))
+
+    @server.tool()
+    async def early_first() -> str:
+        first = ask.text("First?").prepare()
+        await ask.text("Second?")
+        return (await first).action
+
+    @server.tool()
+    async def required_first() -> str:
+        first = ask.require(LINK).prepare()
+        await first.sent()
+        return (await ask.text("Second?")).action
+
+    @server.tool()
+    async def links() -> str:
+        return repr(await ask.all(link=ask.open("Go.", LINK), text=ask.text("Second?")))
+
+    @server.tool()
+    async def pages() -> str:
+        return repr(await ask.all(token=ask.secret("Token", service="a"), text=ask.text("Second?")))
+
+    async with by_hand(server) as rounds:
+        first = await rounds.call(tool, {})
+    assert len(first["inputRequests"]) == 2
+
+
+@pytest.mark.parametrize("how", ["expires", "stops"])
+async def test_a_question_that_was_sent_early_and_is_not_awaited_any_more_is_not_reported(
+    how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = Handraise().install(MCPServer("early"))
+
+    @server.tool()
+    async def two() -> str:
+        timeout = 0.05 if how == "expires" else 30
+        one, other = (ask.text(f"{number}?", timeout=timeout).prepare() for number in range(2))
+        return (await one).or_stop() + (await other).or_stop()
+
+    async with by_hand(server) as rounds:
+        first = await rounds.call("two", {})
+        if how == "expires":
+            lot = RUNTIMES[server._lowlevel_server].lot
+            await until(lambda: not lot.bodies)
+            retry = {"state": first["requestState"], "responses": accepted(first, answer="late")}
+            assert (await rounds.call("two", {}, **retry))["isError"]
+    gc.collect()
+    assert not [record for record in caplog.records if record.name == "asyncio"]

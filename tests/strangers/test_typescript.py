@@ -36,7 +36,7 @@ def test_its_client_is_asked_over_http(era: str, environment: dict[str, str]) ->
 def test_its_client_survives_a_person_who_thinks_for_longer_than_its_timeout(
     environment: dict[str, str],
 ) -> None:
-    server = ["python", str(ROOT / "tests" / "server" / "kinds.py"), "stdio", "mcpserver"]
+    server = ["python", str(ROOT / "tests" / "server" / "kinds" / "servers.py"), "stdio", "mcpserver"]
     patient = {**environment, "PATIENCE": "400"}
     seen = typescript("legacy", "wait", {"run": "patient"}, {"answer": "at last"}, server, patient)
     assert seen["result"]["content"][0]["text"] == "at last"

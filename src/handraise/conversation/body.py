@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from handraise.conversation.conversation import Conversation
 from handraise.conversation.eagerness import begin_now, running_in
@@ -29,6 +29,8 @@ class Body:
     """Whether its work still goes on."""
     ending: Exception | None = None
     """What was raised to end it, in case somebody hides that."""
+    prepared: frozenset[asyncio.Task[Any]] = frozenset()
+    """Its questions that are on their way without anybody waiting at them."""
     _conversation: Conversation | None = None
 
     @property
@@ -97,6 +99,8 @@ class Body:
                 result = self.broke(error)
             finally:
                 self.is_open = False
+                for question in self.prepared:
+                    question.cancel()
         except BaseException as error:  # whoever waits is told of each, also of what ends the whole server
             if self._conversation is not None:
                 await self._conversation.fail(error)

@@ -9,11 +9,12 @@ import asyncio
 import contextvars
 import logging
 import os
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Awaitable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from handraise.conversation.cancellation import first_of
 from handraise.conversation.digest import digest
 from handraise.conversation.eagerness import ready_in, run_now, running_in
 from handraise.conversation.journal import Journal
@@ -27,9 +28,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 _NO_PINS: dict[str, str] = {}
 _UNTIL = attrgetter("until")
 _FORGOTTEN = "handraise: let go at its question, to be replayed"
+_LEFT = "handraise: nobody waits for it any more"
+_OVER = "the call is over; nobody waits for this question"
 _ELSEWHERE = "the question was answered, and the call goes on in another process"
 
 
@@ -44,6 +49,7 @@ class Conversation:
         "_sending",
         "_steps",
         "_told_until",
+        "_waits",
         "body",
         "current",
         "handler",
@@ -63,8 +69,9 @@ class Conversation:
         self._steps = 0
         self._leaving = False
         self._told_until = 0.0
+        self._waits: tuple[asyncio.Future[None], ...] = ()
         self.is_left: bool = False
-        """Whether the body is cancelled, because nobody waits for it any more or the server stops."""
+        """Whether nobody waits for the body any more, or the server stops."""
         self.id: str = ""
         self.journal: Journal | None = None
         self.handler: str | None = None
@@ -123,6 +130,7 @@ class Conversation:
                 if (
                     lot.store.durable
                     or body is None
+                    or body.prepared
                     or journal is not None
                     or body.task is not running_in(loop)
                 ):
@@ -152,6 +160,34 @@ class Conversation:
         if journal is not None:
             journal.answered(key, digest(request), answer)
         return answer
+
+    async def beside(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait for something else than an answer, with the question open. Raises `Withdrawn` when the asker goes away.
+
+        Whoever waits may be in a thread, or a task that nobody cancels: they are told all the same.
+        """
+        waiting = asyncio.ensure_future(work)
+        left = asyncio.get_running_loop().create_future()
+        self._waits += (left,)
+        try:
+            if not self.is_left and self.state != "over":
+                await asyncio.wait((waiting, left), return_when=asyncio.FIRST_COMPLETED)
+            if not waiting.done() or self.is_left or self.state == "over":
+                raise Withdrawn(_OVER)
+            return waiting.result()
+        finally:
+            waiting.cancel()
+            self._waits = tuple(other for other in self._waits if other is not left)
+
+    def _leave(self) -> None:
+        """Nobody waits any more, whatever the body still waits for."""
+        self.is_left = True
+        self._end_waits()
+
+    def _end_waits(self) -> None:
+        for left in self._waits:
+            if not left.done():
+                left.set_result(None)
 
     async def write(self, entry: Entry) -> None:
         """Make a step of the journal safe before the body goes on."""
@@ -184,7 +220,7 @@ class Conversation:
 
     def _refusal(self, key: str) -> HandraiseError:
         if self.state == "over":
-            return Withdrawn("the call is over; nobody waits for this question")
+            return Withdrawn(_OVER)
         return UsageError(f"the question {key!r} is being asked already; give each its own key")
 
     def _expire(self, asked: Asked) -> None:
@@ -206,7 +242,7 @@ class Conversation:
     async def _require_unanswered(self) -> None:
         """Our time is over; but another process may have taken the answer, and then the call is its."""
         store, token = self._lot.store, self.current.token
-        if not store.durable or not token or self._is_awaited():
+        if not store.durable or not token or self.current.taken or self._is_awaited():
             return
         if not await store.close_round(token):
             self.hand_over()
@@ -247,7 +283,7 @@ class Conversation:
 
     async def _end_round(self, questions: dict[str, Json]) -> None:
         lot, before = self._lot, self.current
-        lot.require_room()
+        lot.require_room(before.token)
         after = Round(before.number + 1, TOKEN_PREFIX + os.urandom(16).hex(), questions)
         self.id = self.id or after.token[:16]
         assert self.body is not None
@@ -315,6 +351,7 @@ class Conversation:
         self.state = TRANSITIONS[self.state, "end"]
         for asked in self._open.values():  # of tasks that the body left behind
             asked.drop()
+        self._end_waits()
         try:
             if self.id:  # if not, it never asked, or the call is another process's: there is nothing to keep
                 until = max(lot.expiry(), self._told_until)
@@ -356,6 +393,7 @@ class Conversation:
                 self._lot.store.durable
             ):  # a person who answers until then is told so, by whoever has the store then
                 self._told_until = max(map(_UNTIL, waiting))
+            self._leave()
             for asked in waiting:
                 self._give_up(asked, Withdrawn())
         elif not self._steps:
@@ -369,7 +407,7 @@ class Conversation:
 
     def take(self, answers: Mapping[str, Json]) -> None:
         """Hand the answers of a retry to the questions that were shown, and let the body run now if it can."""
-        self.state, self._leaving = TRANSITIONS[self.state, "answer"], False
+        self.state, self._leaving, self.current.taken = TRANSITIONS[self.state, "answer"], False, True
         unanswered, waiting = len(self._open), ready_in(asyncio.get_running_loop())
         for key, answer in answers.items():
             # A question that came after one that was given up may have the same key: this is no answer to it.
@@ -415,7 +453,12 @@ class Conversation:
         if round_ is self.current and not round_.waiters and self.state != "over":
             self._cancel()
 
-    def _cancel(self, why: str | None = None) -> None:
-        self.is_left = why is None
+    def is_left_by(self, cancelled: asyncio.CancelledError) -> bool:
+        """Whether a cancellation says that nobody waits for the body any more."""
+        return first_of(cancelled).args == (_LEFT,)
+
+    def _cancel(self, why: str = _LEFT) -> None:
+        if why is _LEFT:
+            self._leave()
         if self._task is not None:
             self._task.cancel(why)

@@ -12,7 +12,7 @@ from handraise.conversation.body import Body
 from handraise.conversation.conversation import Conversation
 from handraise.conversation.deadlines import Deadlines
 from handraise.conversation.recorded import Record
-from handraise.conversation.records import Binding, Brought, Consumption, Json, Outcome, RoundRecord
+from handraise.conversation.records import EXPIRED, Binding, Brought, Consumption, Json, Outcome, RoundRecord
 from handraise.conversation.retry import Retry
 from handraise.conversation.rounds import Round, Terms
 from handraise.conversation.store import Store
@@ -93,7 +93,10 @@ class Lot:
         while True:
             taken = await self._consume(retry, answers, events)
             if taken.verdict == "refused":
-                raise StateRefused(taken.reason)
+                live = self.live.get(token)
+                if taken.reason != EXPIRED or live is None or live[0].body is None:
+                    raise StateRefused(taken.reason)
+                break  # its body is about to hear that nobody answered in time, or at work after that
             ours = taken.since if taken.verdict == "first" else ours
             live = self.live.get(token)
             if taken.outcome is not None:
@@ -234,9 +237,9 @@ class Lot:
         self._hold(token, since)
         return self.live[token]
 
-    def require_room(self) -> None:
-        """Refuse to park more bodies than there is room for."""
-        if len(self.live) >= self.terms.max_parked:
+    def require_room(self, leaving: str) -> None:
+        """Refuse to park more bodies than there is room for. One that goes on from a round makes room itself."""
+        if len(self.live) - (leaving in self.live) >= self.terms.max_parked:
             raise NoRoom(f"{len(self.live)} questions wait already; no more are taken")
         if not self._stirred:
             self.prune_later()

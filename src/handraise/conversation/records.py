@@ -73,6 +73,10 @@ class Outcome(NamedTuple):
     """The wire result, or the JSON-RPC error object."""
 
 
+EXPIRED = "expired"
+"""Why a round is refused that nobody answered in time."""
+
+
 class Consumption(NamedTuple):
     """What the store says to a retry.
 

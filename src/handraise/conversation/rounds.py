@@ -81,13 +81,15 @@ class Round:
     Thousands of them wait at once, so nothing is made before it is needed: tuples instead of lists and sets.
     """
 
-    __slots__ = ("error", "number", "outcome", "shown", "taking", "token", "tried", "waiters")
+    __slots__ = ("error", "number", "outcome", "shown", "taken", "taking", "token", "tried", "waiters")
 
     def __init__(self, number: int, token: str = "", shown: Mapping[str, Json] = _NOTHING) -> None:
         self.number: int = number
         self.token: str = token
         self.shown: Mapping[str, Json] = shown
         """The input requests of this round, by key."""
+        self.taken: bool = False
+        """Whether its answers are the body's."""
         self.taking: int = 0
         """How many retries are at the store with answers to this round."""
         self.tried: tuple[float, ...] = ()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Coroutine, Generator, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import suppress
+from functools import partial
 from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from mcp.server.session import ServerSession
@@ -95,8 +96,18 @@ class Asking(Unasked, Generic[R]):
         """The legacy session that it goes to, if its author chose one."""
         return self._manner.session
 
+    async def begun(self, name: str) -> Callable[[], Coroutine[Any, Any, R]]:
+        """Do what takes a while before it can be sent; what asks it then, in the same breath as others."""
+        self._used = True
+        call, inquiry, manner = self._call(), self._inquiry, self._manner
+        if inquiry.mode != "form" and call.can(inquiry.mode):
+            with call.told_when_left():
+                inquiry = await inquiry.begin(call, manner.timeout or call.runtime.options.timeout)
+        return partial(pose, call, inquiry, manner, name)
+
     def prepare(self) -> Prepared[R]:
         """Send the question without waiting; wait for the answer later by awaiting what this gives."""
+        self._used = True
         return Prepared(self._call(), self.ready(), self.named(None), self.coming)
 
     @property
@@ -171,7 +182,7 @@ class Prepared(Generic[R]):
 
         It is empty where nobody has to be asked, or can be.
         """
-        with told_when_left(self._call):
+        with self._call.told_when_left():
             for event in self._coming:
                 await event.wait()
         return self.request
@@ -183,14 +194,17 @@ class Prepared(Generic[R]):
         stopped = stop_clocks(self._call.outside)  # it is asked in a task that has none of them
         try:
             return await asyncio.shield(self._task)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as cancelled:
             waiting = asyncio.current_task()
             withdrawn = self._task.cancelled() and (waiting is None or not waiting.cancelling())
             self.withdraw()
             if not withdrawn:
-                if not self._call.cancels:
+                if not self._call.cancels(cancelled):
                     raise
                 raise (self._call.leave() if self._is_late else self._call.withdrawn()) from None
+        except HandraiseError as error:
+            self._call.raisable(error)  # it ends the call here, if the author lets it
+            raise
         finally:
             start_clocks(stopped)
         raise self._call.raisable(Withdrawn())
@@ -219,17 +233,6 @@ def give_up(asking: object) -> None:
         asking.use()
     elif isinstance(asking, Coroutine):
         asking.close()
-
-
-@contextmanager
-def told_when_left(call: Call) -> Iterator[None]:
-    """Have whoever is cancelled in here together with its call told that nobody is there any more."""
-    try:
-        yield
-    except asyncio.CancelledError as cancelled:
-        if not call.cancels:
-            raise
-        raise call.withdrawn() from cancelled
 
 
 async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | None = None) -> Any:
@@ -280,7 +283,7 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
                 tries -= 1
                 call.count()
     except asyncio.CancelledError as cancelled:
-        if not call.cancels:
+        if not call.cancels(cancelled):
             raise
         raise call.withdrawn() from cancelled
     except HandraiseError as error:

@@ -167,9 +167,8 @@ class Call:
         """Whether the call itself is: by its client, by the end of the connection, or of the server."""
         return False
 
-    @property
-    def cancels(self) -> bool:
-        """Whether that is what cancels whoever runs now, and no limit or task of the author's."""
+    def cancels(self, cancelled: asyncio.CancelledError) -> bool:
+        """Whether that is what cancelled whoever runs now, and no limit or task of the author's."""
         return False
 
     @property
@@ -221,9 +220,17 @@ class Call:
     def withdrawn(self) -> HandraiseError:
         """What a body gets at a question that is open when its call is cancelled."""
         self._told_to_leave = True
-        if (asking := asyncio.current_task()) is not None:
-            asking.add_done_callback(_need_not_be_seen)
         return self.raisable(Withdrawn())
+
+    @contextmanager
+    def told_when_left(self) -> Iterator[None]:
+        """Have whoever is cancelled in here together with the call told that nobody is there any more."""
+        try:
+            yield
+        except asyncio.CancelledError as cancelled:
+            if not self.cancels(cancelled):
+                raise
+            raise self.withdrawn() from cancelled
 
     def raisable(self, error: HandraiseError) -> HandraiseError:
         """An error as it has to be raised so that it leaves this call well, if the author lets it."""
@@ -241,8 +248,13 @@ class Call:
         raise error
 
     def _end_by(self, error: Exception) -> None:
+        ending = Ending.of(error)
+        if ending.task in self.prepared:  # its error is the body's once that awaits it
+            ending = Ending(error, None)
+        elif ending.task is not None and isinstance(error, Withdrawn):
+            ending.task.add_done_callback(_need_not_be_seen)
         self.ending = error
-        self._endings = (*self._endings[-_ENDINGS:], Ending.of(error))
+        self._endings = (*self._endings[-_ENDINGS:], ending)
 
     def prepare(self, question: asyncio.Task[Any]) -> None:
         """Take note of a question that is sent now and waited for later, if at all."""
@@ -251,8 +263,8 @@ class Call:
 
     def _forget(self, question: asyncio.Task[Any]) -> None:
         self.prepared -= {question}
-        if (not self.is_open or self.is_cancelled) and not question.cancelled():
-            question.exception()  # nobody is left to be told
+        if not question.cancelled():
+            question.exception()  # whoever does not await it does not want to know
 
     async def withdraw_prepared(self) -> None:
         """Stop asking what nobody waited for until the call's end, and let its client know before that."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Iterable, Iterator
 
 import anyio
 from anyio._backends import _asyncio
 
+from handraise.conversation.cancellation import first_of
 from handraise.conversation.eagerness import running_in
 
 Stopped = tuple[anyio.CancelScope, ...]
@@ -43,20 +45,27 @@ def is_cancelled(scope: anyio.CancelScope | None) -> bool:
     return isinstance(scope, _asyncio.CancelScope) and scope._effectively_cancelled
 
 
-def is_cancelled_by(outside: anyio.CancelScope | None) -> bool:
-    """Whether whoever runs is cancelled together with a scope around it.
+def is_cancelled_by(cancelled: asyncio.CancelledError, scopes: Iterable[anyio.CancelScope | None]) -> bool:
+    """Whether a cancellation came from one of these scopes, or from one around it.
 
-    A shield or, in a task that asyncio made, a limit of its own says otherwise. Such a task is in no scope of whoever
-    began it, and is cancelled by whoever waits for it.
+    anyio says in the message which scope it was, and asyncio hands that on to a task that whoever is cancelled waits
+    for. Whatever else cancels a task, a limit or the author, says something else or nothing.
     """
-    innermost = scope = innermost_scope()
-    while scope is not None and scope is not outside:
-        if scope.shield:
-            return False
-        scope = getattr(scope, "_parent_scope", None)
-    if scope is None and is_cancelled(innermost):
+    message = " ".join(map(str, first_of(cancelled).args))
+    if not message.startswith(_VIA):
         return False
-    return is_cancelled(outside)
+    origin = message[len(_VIA) :].partition(" ")[0].rstrip(";")
+    return any(f"{id(scope):x}" == origin for scope in _around(scopes))
+
+
+_VIA = "Cancelled via cancel scope "
+
+
+def _around(scopes: Iterable[anyio.CancelScope | None]) -> Iterator[anyio.CancelScope]:
+    for scope in scopes:
+        while scope is not None:
+            yield scope
+            scope = getattr(scope, "_parent_scope", None)
 
 
 def stop_clocks(outside: anyio.CancelScope | None = None) -> Stopped:

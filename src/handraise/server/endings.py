@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from types import FrameType
 from typing import Any, NamedTuple
@@ -140,15 +140,24 @@ def ending_in_result(endings: Iterable[Ending], result: Mapping[str, Any]) -> Ex
 
 def ending_in_error(endings: Iterable[Ending], error: BaseException) -> Exception | None:
     """Which of them a framework wrapped, or a group is of, if one."""
-    leaves = _leaves(error)
-    grouped = len(leaves) > 1 or leaves[0] is not error
-    for ending in endings:
-        if grouped:
-            if ending.error in leaves and all(isinstance(leaf, HandraiseError) for leaf in leaves):
-                return ending.error
-        elif _is_wrapped(ending.error, error) and _escaped(ending.error):
+    ended = tuple(endings)
+    group = _group_in(error)
+    if group is not None:
+        return _ending_in_group(ended, group)
+    for ending in ended:
+        if _is_wrapped(ending.error, error) and _escaped(ending.error):
             return ending.error
     return None
+
+
+def _ending_in_group(ended: Sequence[Ending], group: BaseExceptionGroup[Any]) -> Exception | None:
+    """Which of them a group is of, unless something of the author's own is in it, too."""
+    leaves = {id(leaf): leaf for leaf in _leaves(group)}
+    among = [ending.error for ending in ended if id(ending.error) in leaves]
+    for error in among:
+        leaves.pop(id(error), None)
+    ours = all(isinstance(leaf, HandraiseError) for leaf in leaves.values())
+    return among[0] if among and ours else None
 
 
 def _is_crash(result: Mapping[str, Any]) -> bool:
@@ -164,6 +173,24 @@ def _leaves(error: BaseException) -> list[BaseException]:
     if not isinstance(error, BaseExceptionGroup):
         return [error]
     return [leaf for inner in error.exceptions for leaf in _leaves(inner)]
+
+
+def _group_in(error: BaseException) -> BaseExceptionGroup[Any] | None:
+    """The group that left the author's code, if what a framework raised is one or was raised because of one."""
+    seen: BaseException | None = error
+    while seen is not None and not isinstance(seen, BaseExceptionGroup):
+        if not _is_of_framework(seen):
+            return None  # the author made an error of their own of whatever it was
+        seen = seen.__cause__ or seen.__context__  # MCPServer's resources say only in passing what they hide
+    return seen
+
+
+def _is_of_framework(error: BaseException) -> bool:
+    """Whether a framework raised an error, and not code that it called."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and _module_of(trace.tb_frame).startswith(_FRAMEWORKS)
 
 
 def _escaped(error: BaseException) -> bool:

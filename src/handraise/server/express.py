@@ -6,7 +6,7 @@ dispatcher that we know and nobody traces, the request is handed to whoever writ
 Anywhere else the SDK's own way is taken. One frame: each is one more to be resumed when the answer comes.
 
 Private names: `_JSONRPCDispatchContext._dispatcher`, `._request_id`; `JSONRPCDispatcher._pending`, `._write`,
-`._write_stream`, `._cancel_outbound`, `._resolve_pending`, `._running`, `._closed`; `_CLOSED_OUTCOME`;
+`._write_stream`, `._cancel_outbound`, `._resolve_pending`, `._in_flight`, `._running`, `._closed`; `_CLOSED_OUTCOME`;
 `ContextSendStream._inner`; `opentelemetry.trace._TRACER_PROVIDER`. A test pins them and says what to do when they move.
 """
 
@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextvars import copy_context
+from collections.abc import Iterable
+from contextvars import Context, copy_context
 from typing import Any
 
 import anyio
 from mcp.server.session import ServerSession
 from mcp.shared._context_streams import ContextSendStream
+from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.exceptions import MCPError, NoBackChannelError
 from mcp.shared.jsonrpc_dispatcher import _CLOSED_OUTCOME, JSONRPCDispatcher, _JSONRPCDispatchContext
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
@@ -40,6 +42,16 @@ from handraise.server.calls import CURRENT, Wire
 from handraise.server.pipe import write_at_once
 from handraise.server.progress import Meter
 from handraise.server.rebind import scratch_of
+
+
+def scope_of(channel: Any) -> anyio.CancelScope | None:
+    """The cancel scope in which the dispatcher serves the request of a channel, while it does."""
+    context = channel.channel if type(channel) is Meter else channel
+    if type(context) is not _JSONRPCDispatchContext or context._request_id is None:
+        return None
+    served = context._dispatcher._in_flight.get(coerce_request_id(context._request_id))
+    return served.scope if served is not None and served.dctx is context else None
+
 
 Reply = asyncio.Future[dict[str, Any] | ErrorData]
 """What the client says to a request: its result, or an error."""
@@ -130,6 +142,7 @@ async def send_request(
 _TIMED_OUT = ErrorData(code=REQUEST_TIMEOUT, message="Nobody answered in time")
 _CLOSED = _CLOSED_OUTCOME
 """What the dispatcher tells of a connection's end. A client that answers with the same code is there, and answers."""
+_NEVER = anyio.Event()
 _GONE = anyio.BrokenResourceError, anyio.ClosedResourceError
 _GIVEN_UP = ErrorData(code=CONNECTION_CLOSED, message="The question was given up")
 _NO_WAY = ErrorData(code=METHOD_NOT_FOUND, message="There is no way back to the client")
@@ -143,14 +156,34 @@ async def _joined(same: Reply, context: Any, request_id: str) -> dict[str, Any] 
     try:
         await asyncio.wait((same,))
     except asyncio.CancelledError:
-        dispatcher = getattr(context, "_dispatcher", None)
-        if type(dispatcher) is JSONRPCDispatcher and context.cancel_requested.is_set() and not same.done():
-            dispatcher._resolve_pending(request_id, _GIVEN_UP)
-            if not same.done():  # it went by the SDK's way, which has a stream of its own
-                same.set_result(_GIVEN_UP)
-            await _withdraw(context, dispatcher, request_id, "caller cancelled")
+        if getattr(context, "cancel_requested", _NEVER).is_set():
+            await _give_up(same, context, request_id, "caller cancelled")
         raise
     return _GIVEN_UP if same.cancelled() else same.result()
+
+
+def is_under_way(session: ServerSession, request_id: str) -> bool:
+    """Whether a duplicate of the call has sent this request already."""
+    return request_id in scratch_of(session).get("handraise", ())
+
+
+async def take_back(session: ServerSession, channel: Any, request_ids: Iterable[str]) -> None:
+    """Stop asking what is still asked of these: the call is over, and nobody is left in it who waits for an answer."""
+    under_way: dict[str, Reply] = scratch_of(session).get("handraise", {})
+    context = channel.channel if type(channel) is Meter else channel
+    for request_id in request_ids:
+        if (reply := under_way.get(request_id)) is not None:
+            await _give_up(reply, context, request_id, "the call is over")
+
+
+async def _give_up(reply: Reply, context: Any, request_id: str, reason: str) -> None:
+    dispatcher = getattr(context, "_dispatcher", None)
+    if type(dispatcher) is not JSONRPCDispatcher or reply.done():
+        return
+    dispatcher._resolve_pending(request_id, _GIVEN_UP)
+    if not reply.done():  # it went by the SDK's way, which has a stream of its own
+        reply.set_result(_GIVEN_UP)
+    await _withdraw(context, dispatcher, request_id, reason)
 
 
 def _handed_over(stream: Any, message: JSONRPCRequest, metadata: ServerMessageMetadata) -> bool:
@@ -159,14 +192,18 @@ def _handed_over(stream: Any, message: JSONRPCRequest, metadata: ServerMessageMe
         return False
     if write_at_once(stream, message):
         return True
-    # Whoever reads it keeps its context until the next message comes: a call would be kept in there.
-    context = copy_context()
-    context.run(CURRENT.set, None)  # type: ignore[arg-type]
     try:
-        stream._inner.send_nowait((context, SessionMessage(message, metadata)))
+        stream._inner.send_nowait((_own_context(), SessionMessage(message, metadata)))
     except anyio.WouldBlock:
         return False
     return True
+
+
+def _own_context() -> Context:
+    """Whoever reads a message keeps its context until the next one comes: a call would be kept in there."""
+    context = copy_context()
+    context.run(CURRENT.set, None)  # type: ignore[arg-type]
+    return context
 
 
 async def _sent_by_the_sdk(
@@ -201,7 +238,7 @@ async def _withdraw(context: Any, dispatcher: Any, request_id: str, reason: str)
     In a task of its own: who waits for whoever asked may be cancelled again and again, and hands that on.
     """
     told = dispatcher._cancel_outbound(request_id, reason, context._request_id)
-    telling = begin_now(told)
+    telling = begin_now(told, context=_own_context())
     _TELLING.add(telling)
     telling.add_done_callback(_TELLING.discard)
     with anyio.move_on_after(1, shield=True):

@@ -183,6 +183,8 @@ class UrlInquiry(_Elicitation):
         return replace(self, question=replace(self.question, elicitation_id=chosen))
 
     async def begin(self, call: Call, timeout: float) -> UrlInquiry:
+        if self.deadline:
+            return self
         chosen = self.question.elicitation_id or call.new_elicitation_id(self.question.url)
         chosen = await call.runtime.flows.open(chosen, call.person, timeout, self.about)
         question = replace(self.question, elicitation_id=chosen)

@@ -9,9 +9,10 @@ import time
 import weakref
 from collections.abc import Awaitable, Coroutine, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+import anyio
 from mcp.server.context import ServerRequestContext
 from mcp.server.session import ServerSession
 
@@ -21,7 +22,7 @@ from handraise.questions import Person
 from handraise.revisions import Revision
 from handraise.server.calls import Call, Context, Wire
 from handraise.server.clocks import innermost_scope, is_cancelled, is_cancelled_by, start_clocks, stop_clocks
-from handraise.server.express import send_request
+from handraise.server.express import is_under_way, scope_of, send_request, take_back
 from handraise.server.notices import Notice
 from handraise.server.person import person_of, principal_of
 from handraise.server.progress import Meter
@@ -38,6 +39,8 @@ class LegacyCall(Call):
     _channel = staticmethod(channel_of)
     """Where requests to the client go."""
     _sent = 0
+    sent: tuple[str, ...] = ()
+    """The ids of what it asked itself, and no duplicate before it."""
     _made = ""
     """The key that was made for a question which was not sent yet."""
 
@@ -61,13 +64,17 @@ class LegacyCall(Call):
     def seed(self) -> str:
         return f"{session_id_of(self.ctx.session)} {self.ctx.request_id!r}"
 
-    @property
-    def is_cancelled(self) -> bool:
-        return is_cancelled(self.outside)
+    @cached_property
+    def _scope(self) -> anyio.CancelScope | None:
+        """What the SDK cancels. Somebody's middleware may run the call in a task of its own, outside of it."""
+        return scope_of(channel_of(self.ctx.session))
 
     @property
-    def cancels(self) -> bool:
-        return is_cancelled_by(self.outside)
+    def is_cancelled(self) -> bool:
+        return is_cancelled(self.outside) or is_cancelled(self._scope)
+
+    def cancels(self, cancelled: asyncio.CancelledError) -> bool:
+        return is_cancelled_by(cancelled, (self.outside, self._scope))
 
     def exchange(self, key: str, request: Wire, timeout: float) -> Awaitable[Any]:
         if self.runtime.recorder is None and self._meter is None:
@@ -84,6 +91,10 @@ class LegacyCall(Call):
         finally:
             if awake is not None:
                 awake.cancel()
+
+    async def take_back(self) -> None:
+        """Stop asking what nobody waits for when the call is over: what tasks ask that its body left behind."""
+        await take_back(self.ctx.session, self._channel(self.ctx.session), self.sent)
 
     def next_key(self, content: object) -> str:
         self._numbered += 1
@@ -103,6 +114,8 @@ class LegacyCall(Call):
         else:
             key = keyed_id(self.runtime.id_key, self.seed, self._sent, key)
         session = self.ctx.session
+        if not is_under_way(session, key):
+            self.sent += (key,)
         return send_request(
             session, self._channel(session), key, request, timeout, self.runtime.lot.deadlines
         )
@@ -182,7 +195,8 @@ class SessionCall(LegacyCall):
     def is_cancelled(self) -> bool:
         return False  # what is cancelled here is the author's own
 
-    cancels = is_cancelled
+    def cancels(self, cancelled: asyncio.CancelledError) -> bool:
+        return False
 
     @property
     def seed(self) -> str:

@@ -7,7 +7,6 @@ import contextvars
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 from mcp.server._otel import OpenTelemetryMiddleware
 from mcp.server.context import CallNext, HandlerResult
@@ -85,8 +84,6 @@ class AskingMiddleware:
         return call.start(call_next)
 
     async def _serve_legacy(self, call: LegacyCall, call_next: CallNext) -> HandlerResult:
-        if call.outside is None:
-            return await self._serve_apart(call, call_next)
         if self._runtime.recorder is not None:
             call_next = self._runtime.recorder.observing(call, call_next)
         before = CURRENT.set(call)
@@ -104,32 +101,12 @@ class AskingMiddleware:
             CURRENT.reset(before)
             if call.prepared:
                 await call.withdraw_prepared()
+            if call.sent:
+                await call.take_back()
             if call.ending is not None:
                 call.forget_endings()
                 if call.is_cancelled:
                     await checkpoint_if_cancelled()  # as its canceller expects, whatever the body made of it
-
-    async def _serve_apart(self, call: LegacyCall, call_next: CallNext) -> HandlerResult:
-        """Serve a call that somebody's middleware runs in a task of asyncio's own, which is in no cancel scope.
-
-        In one of ours: what cancels the call is told by its scope from what cancels a task of the author's.
-        """
-        result: HandlerResult = None
-        failed: Exception | None = None
-
-        async def serve() -> None:
-            nonlocal result, failed
-            try:
-                result = await self._serve_legacy(call, call_next)
-            except Exception as error:  # noqa: BLE001 - it is raised below
-                failed = error
-
-        async with anyio.create_task_group() as apart:
-            call.outside = apart.cancel_scope
-            apart.start_soon(serve)
-        if failed is not None:
-            raise failed
-        return result
 
     async def _resume(self, ctx: Context, call_next: CallNext, token: str) -> HandlerResult:
         """Take a retry to its body, and give what comes of it next."""

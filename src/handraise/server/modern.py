@@ -119,7 +119,8 @@ class ModernCall(Call, Body):
     def is_cancelled(self) -> bool:
         return self._conversation is not None and self._conversation.is_left
 
-    cancels = is_cancelled
+    def cancels(self, cancelled: asyncio.CancelledError) -> bool:
+        return self._conversation is not None and self._conversation.is_left_by(cancelled)
 
     @property
     def goes_on_elsewhere(self) -> bool:
@@ -147,7 +148,7 @@ class ModernCall(Call, Body):
         hold = min(self.runtime.options.hold, deadline - time.monotonic())
         stopped = stop_clocks()
         try:
-            return await self.runtime.flows.wait(elicitation_id, self.person, hold)
+            return await self.conversation.beside(self.runtime.flows.wait(elicitation_id, self.person, hold))
         finally:
             start_clocks(stopped)
 

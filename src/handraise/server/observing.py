@@ -147,26 +147,34 @@ class Observed:
 
     async def ended(self, error: HandraiseError) -> None:
         """Nobody answered, or the answer was of no use."""
-        if self._question is None or self._call.goes_on_elsewhere:
+        record = self._end_by(error)
+        if record is None:
             return
+        if isinstance(error, Withdrawn):  # nobody is there, and who knows how much longer the body is
+            self._recorder.ledger.record_soon(record)
+        else:
+            await self._write(record)
+
+    def _end_by(self, error: HandraiseError) -> Record | None:
+        if self._question is None or self._call.goes_on_elsewhere:
+            return None
         recording = self._recording
         if recording is not None and (
             recording.action is not None or (isinstance(error, Expired) and not recording.sent)
         ):
-            return
+            return None
         trail = self._trail(self._question) if recording is None else recording.trail
         match error:
             case NotSupported():
-                record = trail.failed("nobody could be asked", f"{self.mode} mode was not declared")
+                return trail.failed("nobody could be asked", f"{self.mode} mode was not declared")
             case Expired():
-                record = trail.expired()
+                return trail.expired()
             case Withdrawn():
-                record = trail.withdrawn("the asker went away")
+                return trail.withdrawn("the asker went away")
             case TooManyQuestions():
-                record = trail.refused((error.public,))
+                return trail.refused((error.public,))
             case _:
-                record = trail.failed(error.public)
-        await self._write(record)
+                return trail.failed(error.public)
 
     async def fell_back(self) -> None:
         """The client cannot be asked, and the author had thought of that."""
@@ -179,29 +187,48 @@ class Observed:
         records = recording.decision(raw)
         if not records:
             return
+        before = recording.action
+        self._decide(recording, raw["action"])  # now: a call that ends during the write has to tell of it
         if here and not (self._call.revision.modern and self._recorder.shares):
-            await self._write(*records)
-        others = tuple(each for each in self._call.answered if each is not recording.trail)
-        self._call.answered = (*others, recording.trail) if raw["action"] == "accept" else others
-        recording.action = raw["action"]
+            try:
+                await self._write(*records)
+            except HandraiseError:
+                self._decide(recording, before)
+                raise
+
+    def _decide(self, recording: Recording, action: str | None) -> None:
+        recording.action = action
+        self._use(recording.trail, action == "accept")
+
+    def _use(self, trail: Trail, used: bool) -> None:
+        """Have the call's end tell of a question, or not."""
+        others = tuple(each for each in self._call.answered if each is not trail)
+        self._call.answered = (*others, trail) if used else others
 
     async def _read_what_came_along(self, raw: Any, question: Question) -> Any:
         result = await self._inquiry.read(raw, self._call)
         trail = self._trail(question)
         records = decision_of(trail, raw, "it came with the call and was never shown")
         if not isinstance(result, Unusable):
-            await self._write(*records)
-            if raw["action"] == "accept":
-                self._call.answered = (*self._call.answered, trail)
+            self._use(trail, raw["action"] == "accept")
+            try:
+                await self._write(*records)
+            except HandraiseError:
+                self._use(trail, False)
+                raise
         return result
 
     async def _unusable(self, recording: Recording) -> None:
         """The answer is asked for again, in another question. Why may repeat what was answered: it stays here."""
-        await self._write(recording.trail.failed("the answer could not be used"))
-        self._call.answered = tuple(t for t in self._call.answered if t is not recording.trail)
+        self._use(recording.trail, False)
+        try:
+            await self._write(recording.trail.failed("the answer could not be used"))
+        except HandraiseError:
+            self._use(recording.trail, recording.action == "accept")
+            raise
 
     async def _write(self, *records: Record) -> None:
-        await self._recorder.ledger.record(*records)
+        await self._recorder.write(*records)
 
     @property
     def _question(self) -> Question | None:

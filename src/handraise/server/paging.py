@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from handraise.errors import Expired, HandraiseError, Mode, SetupError
 from handraise.questions import Accepted, Answer, Cancelled, Declined, UrlQuestion
 from handraise.revisions import Revision
-from handraise.server.asking import Asking, Manner, pose, told_when_left
+from handraise.server.asking import Asking, Manner, pose
 from handraise.server.calls import Call
 from handraise.server.inquiries import Unusable, UrlInquiry
 
@@ -127,25 +128,32 @@ class PageAsking(Asking[R]):
         return (self._begun,)
 
     async def named(self, name: str | None) -> R:
+        return await (await self.begun(name))()
+
+    async def begun(self, name: str | None) -> Callable[[], Coroutine[Any, Any, R]]:
         inquiry, manner = self.use()
         call = self._call()
         # Numbered even when nothing is asked: later questions keep their ids when the body runs again.
         key = manner.key or name or call.next_key(inquiry.content)
         try:
             assert isinstance(inquiry, PageInquiry)
-            with told_when_left(call):
+            with call.told_when_left():
                 if (known := await inquiry.recall(call)) is not None:
-                    return known  # type: ignore[return-value]
+                    return partial(_given, known)
                 asked = replace(inquiry, key=f"{call.ctx.method} {key}")
                 if call.can("url"):  # begun here, so that a recorder sees the link, too
                     asked = await asked.begin(call, manner.timeout or call.runtime.options.timeout)
                     self._request.update(asked.request(call.revision))
-            self._begun.set()
-            return await pose(call, asked, manner._replace(key=key))  # type: ignore[no-any-return]
         except HandraiseError as error:
             if isinstance(error, SetupError):
                 logger.error("%s", error.args[0])  # the client learns one sentence, which says less
             raise call.raisable(error) from error.__cause__
+        self._begun.set()
+        return partial(pose, call, asked, manner._replace(key=key))
+
+
+async def _given(answer: Any) -> Any:
+    return answer
 
 
 _CODE = "If the page asks for a code, type: {}"

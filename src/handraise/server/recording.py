@@ -85,11 +85,17 @@ class Recorder:
             if isinstance(error, Withdrawn) and call.is_cancelled:  # nothing can be waited for
                 observed.withdrawn()
             else:
-                await observed.ended(error)
+                with call.told_when_left():
+                    await observed.ended(error)
             raise
         if isinstance(result, Fallback):
-            await observed.fell_back()
+            with call.told_when_left():
+                await observed.fell_back()
         return result
+
+    async def write(self, *records: Record) -> None:
+        """Have events on disk. They get there also when whoever waits for it is cancelled."""
+        await asyncio.shield(self.ledger.record_soon(*records))
 
     def name(self, inquiry: Inquiry[Any], key: str) -> None:
         """What the question is called in its call."""
@@ -196,7 +202,7 @@ class Recorder:
         if call.is_cancelled:  # nothing can be waited for
             self.ledger.record_soon(*self._uses(call, "cancelled"))
         elif records := self._uses(call, ended):
-            await self.ledger.record(*records)
+            await self.write(*records)
 
     def _uses(self, call: Call, ended: Literal["result", "error", "cancelled", "stopped"]) -> list[Record]:
         request = self._request(call.ctx)

@@ -10,7 +10,7 @@ from typing import Any
 from mcp.shared.exceptions import MCPError
 
 from handraise.errors import HandraiseError
-from handraise.server.asking import Manner, Prepared, Unasked, pose, told_when_left
+from handraise.server.asking import Manner, Prepared, Unasked, pose
 from handraise.server.calls import Call, current_call
 from handraise.server.inquiries import UrlInquiry
 from handraise.server.paging import PageInquiry
@@ -50,14 +50,12 @@ class Requirement(Unasked):
         """Return when every link is finished; before 2026-07-28 end the call with -32042 instead of waiting."""
         limit = self._timeout or call.runtime.options.timeout
         try:
-            with told_when_left(call):
+            with call.told_when_left():
                 missing = await _missing(call, self._links)
                 if missing and call.revision.legacy:
                     call.end_with(MCPError(URL_REQUIRED, _SENTENCE, await self._listed(call, missing, limit)))
                 keyed = await self._keyed(call, missing, limit)
-            asked = [pose(call, link, Manner(key, limit)) for key, link in keyed.items()]
-            for answer in await call.together(asked):
-                answer.or_stop()
+            await call.together([_finished(call, link, Manner(key, limit)) for key, link in keyed.items()])
         except HandraiseError as error:
             raise call.raisable(error) from error.__cause__
 
@@ -74,11 +72,15 @@ class Requirement(Unasked):
         """What goes out in one round."""
         keyed: dict[str, Required] = {}
         for link in missing:
-            begun = await link.begin(call, limit) if isinstance(link, PageInquiry) else link
-            keyed[call.next_key(link.content)] = begun
+            keyed[call.next_key(link.content)] = await link.begin(call, limit)
         self._request.update({key: link.request(call.revision) for key, link in keyed.items()})
         self._begun.set()
         return keyed
+
+
+async def _finished(call: Call, link: Required, manner: Manner) -> None:
+    """Ask for a link. A "no" to one of several ends the wait for all of them."""
+    (await pose(call, link, manner)).or_stop()
 
 
 async def _missing(call: Call, links: Sequence[Required]) -> list[Required]:

@@ -47,7 +47,13 @@ class Several(Unasked):
         return current_call() if session is None else SessionCall(session)
 
     async def _answers(self) -> dict[str, Any]:
-        answers = await self._call().together([asking.named(name) for name, asking in self._askings.items()])
+        call, askings = self._call(), self._askings.items()
+        if call.revision.modern:  # one round, which waits for the links that it has
+            self.use()
+            begun = [await asking.begun(name) for name, asking in askings]
+            answers = await call.together([ask() for ask in begun])
+        else:
+            answers = await call.together([asking.named(name) for name, asking in askings])
         return dict(zip(self._askings, answers, strict=True))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from handraise.conversation.digest import Written
 from handraise.conversation.recorded import Record
 from handraise.conversation.records import (
+    EXPIRED,
     Binding,
     Consumption,
     Entry,
@@ -94,7 +95,7 @@ class MemoryStore(Alone):
             if row.outcome is not None:
                 return Consumption("again", outcome=row.outcome)
             if now >= row.record.deadline or row.until is not None:
-                return Consumption("refused", "expired")
+                return Consumption("refused", EXPIRED)
             row.said, row.answers, row.since = said, answers, now
             if events:
                 self.ledger.add(events)

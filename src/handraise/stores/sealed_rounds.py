@@ -14,7 +14,16 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from handraise.conversation.digest import Written
-from handraise.conversation.records import Binding, Brought, Consumption, Entry, Json, Outcome, RoundRecord
+from handraise.conversation.records import (
+    EXPIRED,
+    Binding,
+    Brought,
+    Consumption,
+    Entry,
+    Json,
+    Outcome,
+    RoundRecord,
+)
 from handraise.errors import StoreError
 from handraise.stores.seal import Sealer
 
@@ -97,7 +106,7 @@ def judge(
         if outcome is not None:
             return Consumption("again", outcome=outcome)
         if now >= deadline or until is not None:
-            return Consumption("refused", "expired")
+            return Consumption("refused", EXPIRED)
         return Consumption("first", since=now)
     if _load(sealer, used, f"rounds/{token}/digest") != said.digest:
         return Consumption("refused", "used already, with other answers")
