@@ -9,10 +9,9 @@ import time
 import weakref
 from collections.abc import Awaitable, Coroutine, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import anyio
 from mcp.server.context import ServerRequestContext
 from mcp.server.session import ServerSession
 
@@ -39,7 +38,7 @@ class LegacyCall(Call):
     _channel = staticmethod(channel_of)
     """Where requests to the client go."""
     _sent = 0
-    sent: tuple[str, ...] = ()
+    asked_ids: tuple[str, ...] = ()
     """The ids of what it asked itself, and no duplicate before it."""
     _made = ""
     """The key that was made for a question which was not sent yet."""
@@ -64,17 +63,13 @@ class LegacyCall(Call):
     def seed(self) -> str:
         return f"{session_id_of(self.ctx.session)} {self.ctx.request_id!r}"
 
-    @cached_property
-    def _scope(self) -> anyio.CancelScope | None:
-        """What the SDK cancels. Somebody's middleware may run the call in a task of its own, outside of it."""
-        return scope_of(channel_of(self.ctx.session))
-
     @property
     def is_cancelled(self) -> bool:
-        return is_cancelled(self.outside) or is_cancelled(self._scope)
+        return self._told_to_leave or is_cancelled(self.outside)
 
     def cancels(self, cancelled: asyncio.CancelledError) -> bool:
-        return is_cancelled_by(cancelled, (self.outside, self._scope))
+        # Somebody's middleware may run the call in a task of its own, outside of what the SDK cancels.
+        return is_cancelled_by(cancelled, (self.outside, scope_of(channel_of(self.ctx.session))))
 
     def exchange(self, key: str, request: Wire, timeout: float) -> Awaitable[Any]:
         if self.runtime.recorder is None and self._meter is None:
@@ -94,7 +89,7 @@ class LegacyCall(Call):
 
     async def take_back(self) -> None:
         """Stop asking what nobody waits for when the call is over: what tasks ask that its body left behind."""
-        await take_back(self.ctx.session, self._channel(self.ctx.session), self.sent)
+        await take_back(self.ctx.session, self._channel(self.ctx.session), self.asked_ids)
 
     def next_key(self, content: object) -> str:
         self._numbered += 1
@@ -115,7 +110,7 @@ class LegacyCall(Call):
             key = keyed_id(self.runtime.id_key, self.seed, self._sent, key)
         session = self.ctx.session
         if not is_under_way(session, key):
-            self.sent += (key,)
+            self.asked_ids += (key,)
         return send_request(
             session, self._channel(session), key, request, timeout, self.runtime.lot.deadlines
         )

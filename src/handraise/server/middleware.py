@@ -101,7 +101,7 @@ class AskingMiddleware:
             CURRENT.reset(before)
             if call.prepared:
                 await call.withdraw_prepared()
-            if call.sent:
+            if call.asked_ids:
                 await call.take_back()
             if call.ending is not None:
                 call.forget_endings()

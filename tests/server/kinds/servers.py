@@ -10,7 +10,7 @@ bodies did.
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,7 +30,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import Mount
 from tests.pages.notebook import Tokens
-from tests.server.kinds.bodies import BODIES, LOGS, plainly, reported
+from tests.server.kinds.bodies import BODIES, LOGS, Body, plainly, reported
 from tests.server.shop import Effects
 
 from handraise import Handraise
@@ -38,27 +38,27 @@ from handraise import Handraise
 S = TypeVar("S")
 
 
-def lowlevel(**options: Any) -> Server[Any]:
+def lowlevel(bodies: Mapping[str, Body] = BODIES, **options: Any) -> Server[Any]:
     async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.name == "reports":
             text = await reported(ctx.session.report_progress, lambda: ctx.request_id)
         else:
-            text = await BODIES[params.name](**(params.arguments or {}))
+            text = await bodies[params.name](**(params.arguments or {}))
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
 
     async def get_prompt(_ctx: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        text = await BODIES[params.name](**(params.arguments or {}))
+        text = await bodies[params.name](**(params.arguments or {}))
         said = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(messages=[said])
 
     async def read_resource(_ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(params.uri)
         name, _, run = uri.partition("://")
-        text = await BODIES[name](run)
+        text = await bodies[name](run)
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, text=text)])
 
     async def list_tools(_ctx: Any, _params: Any) -> types.ListToolsResult:
-        tools = [types.Tool(name=name, input_schema={"type": "object"}) for name in BODIES]
+        tools = [types.Tool(name=name, input_schema={"type": "object"}) for name in bodies]
         return types.ListToolsResult(tools=tools)
 
     server: Server[Any] = Server(
@@ -71,9 +71,9 @@ def lowlevel(**options: Any) -> Server[Any]:
     return _installed(server, options)
 
 
-def mcpserver(**options: Any) -> MCPServer:
+def mcpserver(bodies: Mapping[str, Body] = BODIES, **options: Any) -> MCPServer:
     server = _installed(MCPServer("high", log_level="CRITICAL"), options)
-    for name, body in BODIES.items():
+    for name, body in bodies.items():
         server.add_tool(body)
         server.prompt()(body)
         server.resource(f"{name}://{{run}}")(body)
@@ -86,9 +86,9 @@ def mcpserver(**options: Any) -> MCPServer:
     return server
 
 
-def fastmcp(**options: Any) -> FastMCP[Any]:
+def fastmcp(bodies: Mapping[str, Body] = BODIES, **options: Any) -> FastMCP[Any]:
     server: FastMCP[Any] = _installed(FastMCP("fast"), options)
-    for name, body in BODIES.items():
+    for name, body in bodies.items():
         server.tool(body)
         server.prompt(body)
         server.resource(f"{name}://{{run}}")(body)
