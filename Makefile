@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 NPM    := tests/strangers/node_modules/.ready
-PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal# three workers for two cores: a third of their time is waiting
+PYTEST := $(BIN)/python -m pytest -n 4 --dist worksteal# four workers for two cores: half of their time is waiting
 OLD    := $(patsubst tests/strangers/old_sdk/mcp-%.txt,tests/strangers/old_sdk/.venv-%/.ready,$(wildcard tests/strangers/old_sdk/mcp-*.txt))
 
 unexport PYTHONDONTWRITEBYTECODE # where it is set, each of the hundreds of processes that tests start would compile all anew
