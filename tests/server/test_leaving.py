@@ -6,7 +6,6 @@ import asyncio
 import gc
 import inspect
 import logging
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import nullcontext, suppress
 from pathlib import Path
@@ -44,13 +43,13 @@ LEAVING = pytest.mark.parametrize("leave", [cancel, Wire.hang_up], ids=["cancels
 class Left:
     """A server whose bodies write down what they see."""
 
-    def __init__(self, ledger: Ledger | None = None) -> None:
+    def __init__(self, ledger: Ledger | None = None, linger: float = 10) -> None:
         self.seen: list[str] = []
         self.go_on = anyio.Event()
         self.left_behind: asyncio.Task[str] | None = None
         self.end_limit: Callable[[], None] | None = None
         """Ends a limit of the author's own."""
-        self.server = Handraise(ledger=ledger).install(MCPServer("left", log_level="CRITICAL"))
+        self.server = Handraise(ledger=ledger, linger=linger).install(MCPServer("left", log_level="CRITICAL"))
         for name, body in inspect.getmembers(self, inspect.ismethod):
             if not name.startswith("_"):
                 self.server.tool()(body)
@@ -69,6 +68,19 @@ class Left:
             group.start_soon(self._noted, lambda: ask.text("Go?"))
         return "unreachable"
 
+    async def grouped_by_asyncio(self) -> str:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._noted(lambda: ask.text("Go?")))
+        return "unreachable"
+
+    async def waited(self) -> str:
+        done, _ = await asyncio.wait([asyncio.create_task(self._noted(lambda: ask.text("Go?")))])
+        return "".join(task.result() for task in done)
+
+    async def limited(self) -> str:
+        async with asyncio.timeout(30):
+            return await self._noted(lambda: ask.text("Go?"))
+
     def thread(self) -> str:
         try:
             return ask.sync(ask.text("Go?")).or_stop()
@@ -82,12 +94,12 @@ class Left:
         try:
             return (await ask.text("Go?")).or_stop()
         except Withdrawn:
-            with anyio.CancelScope(shield=True):
-                await anyio.sleep(0.01)
-                self.seen.append("tidied")
-            await anyio.sleep(30)  # without a shield a call that is cancelled does not wait
-            self.seen.append("unreachable")
-            raise
+            await anyio.sleep(0.01)
+            self.seen.append("tidied")
+            try:
+                await anyio.sleep_forever()
+            finally:
+                self.seen.append("ended")
 
     async def crashes(self) -> str:
         raise ValueError("no")
@@ -210,7 +222,22 @@ class Left:
 @pytest.mark.shows("O2", "O7")
 @LEGACY
 @LEAVING
-@pytest.mark.parametrize("tool", ["one", "several", "early", "grouped", "thread", "task", "gathered"])
+@pytest.mark.parametrize(
+    "tool",
+    [
+        "one",
+        "several",
+        "early",
+        "grouped",
+        "grouped_by_asyncio",
+        "thread",
+        "task",
+        "gathered",
+        "timed",
+        "waited",
+        "limited",
+    ],
+)
 async def test_a_client_that_leaves_withdraws_the_question_of_its_call(
     revision: Revision,
     leave: Callable[[Wire], Awaitable[None]],
@@ -227,19 +254,16 @@ async def test_a_client_that_leaves_withdraws_the_question_of_its_call(
             if leave is cancel:
                 assert (await wire.receive())["params"]["requestId"] == question["id"]
                 await wire.require_open()
-    if tool != "grouped":  # the framework tells of every group that fails
+    if not tool.startswith("grouped"):  # the framework tells of every group that fails
         assert not caplog.records
 
 
 @LEGACY
-async def test_a_body_that_tidies_up_has_the_time_that_it_takes_for_itself(revision: Revision) -> None:
-    left = Left()
+async def test_a_body_that_tidies_up_has_a_while_for_it(revision: Revision) -> None:
+    left = Left(linger=0.1)
     async with wired(left.server, revision) as wire:
-        await wire.call("call", "tidies")
-        await wire.question()
-        await cancel(wire)
-        await until(lambda: left.seen == ["tidied"])
-        await wire.receive()
+        await cancel_at_question(wire, "tidies")
+        await until(lambda: left.seen == ["tidied", "ended"])
         await wire.require_open()
 
 
@@ -283,33 +307,44 @@ async def test_every_question_that_was_open_is_withdrawn(
             await wire.require_open()
 
 
+OWN_LIMITS = pytest.mark.parametrize("tool", ["own_limit", "own_timeout", "own_task", "limits_its_task"])
+
+
 @LEGACY
-@pytest.mark.parametrize("tool", ["own_limit", "own_timeout", "own_task", "limits_its_task"])
-async def test_limits_of_the_authors_own_in_a_shield_are_kept(revision: Revision, tool: str) -> None:
+@OWN_LIMITS
+async def test_limits_of_the_authors_own_end_a_question_as_limits_do(revision: Revision, tool: str) -> None:
     left = Left()
     async with wired(left.server, revision) as wire:
         await wire.call("call", tool)
-        await wire.question()
-        await cancel(wire)
-        await wire.require_open()  # and the server knows
+        question = await wire.question()
         assert left.end_limit is not None
         left.end_limit()
-        await until(lambda: left.seen == ["finally", "the author's own"])
-        await wire.receive()
+        assert (await wire.receive())["params"]["requestId"] == question["id"]
+        assert await wire.texts() == ["done"]
+        assert left.seen == ["finally", "the author's own"]
         await wire.require_open()
 
 
 @LEGACY
-@pytest.mark.parametrize("tool", ["tidies_its_task", "timed"])
-async def test_a_task_that_the_author_or_a_limit_of_theirs_cancels_is_cancelled_as_any_is(
-    revision: Revision, tool: str, caplog: pytest.LogCaptureFixture
+@OWN_LIMITS
+async def test_who_leaves_is_told_also_where_limits_and_shields_are_around(
+    revision: Revision, tool: str
 ) -> None:
     left = Left()
     async with wired(left.server, revision) as wire:
         await cancel_at_question(wire, tool)
-        within = tool == "timed" and sys.version_info >= (3, 12)  # where `wait_for` makes no task
-        expected = {"tidies_its_task": ["finally", "tidied"], "timed": ["finally"]}[tool]
-        await until(lambda: left.seen == (["withdrawn", "finally"] if within else expected))
+        await until(lambda: left.seen == ["withdrawn", "finally"])
+        await wire.require_open()
+
+
+@LEGACY
+async def test_a_task_that_the_author_cancels_is_cancelled_as_any_is(
+    revision: Revision, caplog: pytest.LogCaptureFixture
+) -> None:
+    left = Left()
+    async with wired(left.server, revision) as wire:
+        await cancel_at_question(wire, "tidies_its_task")
+        await until(lambda: left.seen == ["finally", "tidied"])
         await wire.require_open()
     gc.collect()
     assert not caplog.records

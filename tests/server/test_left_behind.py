@@ -131,4 +131,4 @@ async def test_a_body_that_asks_on_while_its_server_stops_ends_and_asks_nobody()
     async with by_hand(bank.server) as rounds:
         first = await rounds.call("asks_on", {})
         assert accepted(first)
-    assert bank.seen == ["withdrawn", "finally"] * 2 + ["finally"]
+    assert bank.seen == ["withdrawn", "finally", "finally"]

@@ -11,8 +11,10 @@ import contextvars
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
+from handraise.conversation.awaiting import Awaited, who_wait_for
+from handraise.conversation.cancellation import LEFT
 from handraise.conversation.conversation import Conversation
-from handraise.conversation.eagerness import begin_now, running_in
+from handraise.conversation.eagerness import begin_now, ready_in, run_now, running_in
 from handraise.conversation.records import Binding, Json, Outcome
 from handraise.errors import HandraiseError, Withdrawn
 
@@ -31,6 +33,12 @@ class Body:
     """What was raised to end it, in case somebody hides that."""
     prepared: frozenset[asyncio.Task[Any]] = frozenset()
     """Its questions that are on their way without anybody waiting at them."""
+    askers: tuple[asyncio.Task[Any], ...] = ()
+    """The tasks that are at a question of it, each as often as it is."""
+    is_left: bool = False
+    """Whether nobody waits for it any more, or the server stops."""
+    was_told: bool = False
+    """Whether somebody has heard of that at a question."""
     _conversation: Conversation | None = None
 
     @property
@@ -62,11 +70,34 @@ class Body:
         """Run in a task of its own, at once until it waits for something; what the request gets that began it."""
         self.context = context
         task = begin_now(self._run(work), name=_NAME, context=context)
+        if not self.is_open and self._conversation is None:
+            return task  # it is done, or about to be
         if not task.done():
             self.task = task
-        elif self._conversation is None:
-            return task
         return self.conversation.begun()
+
+    def leave(self) -> bool:
+        """Tell the body at its question that nobody waits any more; False when it is at none."""
+        self.is_left = True
+        task, askers = self.task, set(self.askers)
+        if not self.was_told and not any(task in self.who_wait_for(asker) for asker in askers):
+            return False
+        for asker in askers:
+            waiting = ready_in(asker.get_loop())
+            asker.cancel(LEFT)
+            run_now(asker, waiting)  # its client is told, too, before anything else is
+        return True
+
+    def who_wait_for(self, asker: asyncio.Task[Any]) -> set[Awaited]:
+        """A task that is at a question, and everybody who goes on only when it has ended."""
+        return who_wait_for(asker)
+
+    async def stop_asking(self) -> None:
+        """Its work is over: nobody waits for the questions that are still open."""
+        for question in self.prepared:
+            question.cancel()
+        for asker in {*self.askers} - self.prepared:
+            asker.cancel(LEFT)
 
     def returned(self, result: Json) -> Json:
         """What becomes of what the work gave although its `ending` was raised. Raises what the request gets instead."""
@@ -84,6 +115,10 @@ class Body:
         """An error of ours as the request gets it."""
         return error
 
+    def forget_endings(self) -> None:
+        """Nobody looks at what was raised any more. It knows by its traceback who knows it."""
+        self.ending = None
+
     async def _run(self, work: Awaitable[Json]) -> Json:
         self.task = running_in(asyncio.get_running_loop())
         try:
@@ -99,8 +134,8 @@ class Body:
                 result = self.broke(error)
             finally:
                 self.is_open = False
-                for question in self.prepared:
-                    question.cancel()
+                if self.prepared or self.askers:
+                    await self.stop_asking()
         except BaseException as error:  # whoever waits is told of each, also of what ends the whole server
             if self._conversation is not None:
                 await self._conversation.fail(error)
@@ -114,6 +149,8 @@ class Body:
             return result
         finally:
             self.context = self.task = None
+            if self.ending is not None:
+                self.forget_endings()
 
 
 _NAME = "handraise body"

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
+LEFT = "handraise: nobody waits for it any more"
 
-def first_of(cancelled: asyncio.CancelledError) -> asyncio.CancelledError:
-    """The cancellation that others followed while a task was still tidying up after it."""
+
+def is_left_by(cancelled: asyncio.CancelledError) -> bool:
+    """Whether a cancellation says that nobody waits any more for whoever is cancelled.
+
+    Others may have followed while a task was still tidying up after the first one.
+    """
     while isinstance(cancelled.__context__, asyncio.CancelledError):
         cancelled = cancelled.__context__
-    return cancelled
+    return cancelled.args == (LEFT,)

@@ -9,12 +9,14 @@ import asyncio
 import contextvars
 import logging
 import os
-from collections.abc import Awaitable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
-from handraise.conversation.cancellation import first_of
+from handraise.conversation.cancellation import LEFT
+from handraise.conversation.deadlines import Deadline
 from handraise.conversation.digest import digest
 from handraise.conversation.eagerness import ready_in, run_now, running_in
 from handraise.conversation.journal import Journal
@@ -28,12 +30,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
 _NO_PINS: dict[str, str] = {}
 _UNTIL = attrgetter("until")
 _FORGOTTEN = "handraise: let go at its question, to be replayed"
-_LEFT = "handraise: nobody waits for it any more"
 _OVER = "the call is over; nobody waits for this question"
 _ELSEWHERE = "the question was answered, and the call goes on in another process"
 
@@ -48,13 +47,12 @@ class Conversation:
         "_open",
         "_sending",
         "_steps",
+        "_tidying",
         "_told_until",
-        "_waits",
         "body",
         "current",
         "handler",
         "id",
-        "is_left",
         "journal",
         "seed",
         "state",
@@ -69,9 +67,8 @@ class Conversation:
         self._steps = 0
         self._leaving = False
         self._told_until = 0.0
-        self._waits: tuple[asyncio.Future[None], ...] = ()
-        self.is_left: bool = False
-        """Whether nobody waits for the body any more, or the server stops."""
+        self._tidying: Deadline | None = None
+        """How long the body may take to end after it heard that nobody waits for it."""
         self.id: str = ""
         self.journal: Journal | None = None
         self.handler: str | None = None
@@ -160,34 +157,6 @@ class Conversation:
         if journal is not None:
             journal.answered(key, digest(request), answer)
         return answer
-
-    async def beside(self, work: Coroutine[Any, Any, T]) -> T:
-        """Wait for something else than an answer, with the question open. Raises `Withdrawn` when the asker goes away.
-
-        Whoever waits may be in a thread, or a task that nobody cancels: they are told all the same.
-        """
-        waiting = asyncio.ensure_future(work)
-        left = asyncio.get_running_loop().create_future()
-        self._waits += (left,)
-        try:
-            if not self.is_left and self.state != "over":
-                await asyncio.wait((waiting, left), return_when=asyncio.FIRST_COMPLETED)
-            if not waiting.done() or self.is_left or self.state == "over":
-                raise Withdrawn(_OVER)
-            return waiting.result()
-        finally:
-            waiting.cancel()
-            self._waits = tuple(other for other in self._waits if other is not left)
-
-    def _leave(self) -> None:
-        """Nobody waits any more, whatever the body still waits for."""
-        self.is_left = True
-        self._end_waits()
-
-    def _end_waits(self) -> None:
-        for left in self._waits:
-            if not left.done():
-                left.set_result(None)
 
     async def write(self, entry: Entry) -> None:
         """Make a step of the journal safe before the body goes on."""
@@ -342,7 +311,8 @@ class Conversation:
         if isinstance(error, asyncio.CancelledError):
             if error.args == (_FORGOTTEN,):
                 self._disown()
-            error = self.body.refusal(Withdrawn()) if self.body is not None else Withdrawn()
+            awaited = self.body is not None and self.current.waiters
+            error = self.body.refusal(Withdrawn()) if awaited else Withdrawn()
         await self.end(Outcome("error", self._lot.describe(error)), error)
 
     async def end(self, outcome: Outcome, error: BaseException | None = None) -> None:
@@ -351,7 +321,8 @@ class Conversation:
         self.state = TRANSITIONS[self.state, "end"]
         for asked in self._open.values():  # of tasks that the body left behind
             asked.drop()
-        self._end_waits()
+        if self._tidying is not None:
+            lot.deadlines.drop(self._tidying)
         try:
             if self.id:  # if not, it never asked, or the call is another process's: there is nothing to keep
                 until = max(lot.expiry(), self._told_until)
@@ -369,7 +340,8 @@ class Conversation:
     def forget(self) -> None:
         """Let the body go, so that the next retry replays it."""
         self._disown()
-        self._cancel(_FORGOTTEN)
+        if self._task is not None:
+            self._task.cancel(_FORGOTTEN)
 
     def hand_over(self) -> None:
         """The answer was taken by another process, and the call is its. The body ends here, at its question."""
@@ -385,19 +357,18 @@ class Conversation:
 
         A replayable body in a store that outlives the process is let go instead: its questions stay open.
         """
+        if self.body is None or self.body.is_left:
+            return
         waiting = [asked for asked in self._open.values() if asked.waiting]
         if self.handler is not None and self._lot.store.durable and self.state == "asking":
             self._let_go()
-        elif waiting:
-            if (
-                self._lot.store.durable
-            ):  # a person who answers until then is told so, by whoever has the store then
-                self._told_until = max(map(_UNTIL, waiting))
-            self._leave()
-            for asked in waiting:
-                self._give_up(asked, Withdrawn())
-        elif not self._steps:
-            self._cancel()
+            return
+        if waiting and self._lot.store.durable:
+            # A person who answers until then is told so, by whoever has the store then.
+            self._told_until = max(map(_UNTIL, waiting))
+        for asked in waiting:
+            self._give_up(asked, Withdrawn())
+        self._leave(at_work=not waiting and not self._steps)
 
     # The requests' side.
 
@@ -431,34 +402,42 @@ class Conversation:
         """Wait until the round goes on, and give its wire result. Raises what the body raised."""
         if round_.outcome is None:
             waiter = asyncio.get_running_loop().create_future()
+            # Called before the caller goes on, so that what is told of its leaving is told first.
+            waiter.add_done_callback(partial(self._answered, round_))
             round_.waiters += (waiter,)
-            try:
-                await waiter
-            except asyncio.CancelledError:
-                round_.waiters = tuple(other for other in round_.waiters if other is not waiter)
-                self._abandoned(round_)
-                raise
+            await waiter
         return round_.result()
+
+    def _answered(self, round_: Round, waiter: asyncio.Future[None]) -> None:
+        if waiter.cancelled():
+            round_.waiters = tuple(other for other in round_.waiters if other is not waiter)
+            self._abandoned(round_)
 
     def _abandoned(self, round_: Round) -> None:
         """The caller left. A body that used no answer yet ends with it; otherwise it lingers."""
         if round_.waiters or round_ is not self.current or self.state == "over":
             return
         if round_.number == 0:
-            self._cancel()
+            self._leave()
         else:
             self._lot.deadlines.add(self._lot.terms.linger, self._end_if_alone, round_)
 
     def _end_if_alone(self, round_: Round) -> None:
         if round_ is self.current and not round_.waiters and self.state != "over":
-            self._cancel()
-
-    def is_left_by(self, cancelled: asyncio.CancelledError) -> bool:
-        """Whether a cancellation says that nobody waits for the body any more."""
-        return first_of(cancelled).args == (_LEFT,)
-
-    def _cancel(self, why: str = _LEFT) -> None:
-        if why is _LEFT:
             self._leave()
+
+    def _leave(self, *, at_work: bool = True) -> None:
+        """Nobody waits for the body any more. One that hears of it at a question has a while to tidy up.
+
+        One that does not is `at_work`, and cancelled.
+        """
+        if self.body is None:
+            return
+        if self.body.leave():
+            self._tidying = self._lot.deadlines.add(self._lot.terms.linger, self._stop)
+        elif at_work:
+            self._stop()
+
+    def _stop(self) -> None:
         if self._task is not None:
-            self._task.cancel(why)
+            self._task.cancel(LEFT)

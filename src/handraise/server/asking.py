@@ -11,6 +11,7 @@ from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from mcp.server.session import ServerSession
 
+from handraise.conversation.eagerness import running_in
 from handraise.errors import (
     Failed,
     HandraiseError,
@@ -22,7 +23,7 @@ from handraise.errors import (
 )
 from handraise.questions import Fallback
 from handraise.server.calls import CURRENT, Call, current_call, withdraw
-from handraise.server.clocks import innermost_scope, start_clocks, stop_clocks
+from handraise.server.clocks import start_clocks
 from handraise.server.inquiries import Inquiry, Unusable, UrlInquiry
 from handraise.server.legacy import SessionCall
 from handraise.server.refusals import fitting
@@ -163,7 +164,7 @@ class Prepared(Generic[R]):
         """The input request that was sent, of several one for each of their keys; a page's is empty until `sent`."""
         self._call = call
         self._coming = coming
-        self._is_late = call.is_cancelled
+        self._is_late = call.is_left
         try:
             self._task: asyncio.Task[R] = asyncio.get_running_loop().create_task(asked)
         except RuntimeError:
@@ -191,17 +192,15 @@ class Prepared(Generic[R]):
         return self._answer().__await__()
 
     async def _answer(self) -> R:
-        stopped = stop_clocks(self._call.outside)  # it is asked in a task that has none of them
+        stopped = self._call.stop_clocks()  # it is asked in a task that has none of them
         try:
             return await asyncio.shield(self._task)
-        except asyncio.CancelledError as cancelled:
+        except asyncio.CancelledError:
             waiting = asyncio.current_task()
             withdrawn = self._task.cancelled() and (waiting is None or not waiting.cancelling())
             self.withdraw()
-            if not withdrawn:
-                if not self._call.cancels(cancelled):
-                    raise
-                raise (self._call.leave() if self._is_late else self._call.withdrawn()) from None
+            if not withdrawn or self._is_late:
+                raise
         except HandraiseError as error:
             self._call.raisable(error)  # it ends the call here, if the author lets it
             raise
@@ -241,11 +240,14 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
     On the wire a question has its `key`, the name that it was given among others, or an id of its own. What is
     raised fits the call, if the author lets it pass. Everything is in one frame: thousands of them wait at once.
     """
-    if call.is_cancelled:  # nobody is there to be asked
-        raise call.leave()
+    if call.is_left:  # nobody is there to be asked
+        raise call.tell_left()
     recorder = call.runtime.recorder
     if recorder is not None and not recorder.observes(inquiry):
         return await recorder.pose(pose, call, inquiry, manner, name)
+    asker = running_in(asyncio.get_running_loop())
+    assert asker is not None
+    call.askers += (asker,)
     try:
         if not call.is_open:
             raise UsageError("the call that this question belongs to is over: ask before its handler returns")
@@ -263,7 +265,7 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
         reasons: tuple[str, ...] = ()
         call.count()
         while True:
-            stopped = () if innermost_scope() is call.outside else stop_clocks(call.outside)
+            stopped = call.stop_clocks()
             try:
                 raw = await call.exchange(key, inquiry.request(call.revision, reasons), timeout)
                 call.refresh()
@@ -283,14 +285,15 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
                 tries -= 1
                 call.count()
     except asyncio.CancelledError as cancelled:
-        if not call.cancels(cancelled):
-            raise
-        raise call.withdrawn() from cancelled
+        raise call.meaning(cancelled) from cancelled.__cause__
     except HandraiseError as error:
         # Some clients declare that they can be asked and then say otherwise; and a revision may lack a kind of field.
         if isinstance(error, NotSupported) and manner.fallback is not NO_FALLBACK:
             return Fallback(manner.fallback)
+        call.was_told |= isinstance(error, Withdrawn)
         raise call.raisable(error) from error.__cause__
+    finally:
+        call.leaves(asker)
 
 
 async def _given_before(call: Call, key: str, inquiry: Inquiry[Any]) -> Any:

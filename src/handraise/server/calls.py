@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,10 +11,12 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import anyio
-from mcp.server.context import HandlerResult, ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
+from handraise.conversation import Body, Lot
+from handraise.conversation.awaiting import Awaited
+from handraise.conversation.cancellation import is_left_by
 from handraise.conversation.journal import Journal
 from handraise.errors import (
     HandraiseError,
@@ -26,6 +29,7 @@ from handraise.errors import (
 )
 from handraise.questions import Person
 from handraise.revisions import Revision
+from handraise.server.clocks import Stopped, stop_clocks, who_wait_for
 from handraise.server.declared import serves
 from handraise.server.endings import (
     Ending,
@@ -49,36 +53,25 @@ Context = ServerRequestContext[Any, Any]
 Wire = Mapping[str, Any]
 
 _ENDINGS = 7
-_BRIEFLY = 2.0
-"""As long as the end of a call may take for what is left of it."""
 
 
-class Call:
-    """One request that is being served, on any revision."""
+class Call(Body):
+    """One request that is being served, on any revision. Its handler is the body, in a task of its own."""
 
     # Most calls never ask: what only a question changes has its beginning here, for all of them.
     journal: Journal | None = None
     replayable: bool = False
-    is_open: bool = True
-    """Whether its handler still runs."""
-    ending: Exception | None = None
-    """The error that was raised to end the call, in case the framework hides it."""
     answered_before: Mapping[str, Any] = MappingProxyType({})
     """Answers that came with the call, before anything was asked."""
-    outside: anyio.CancelScope | None = None
-    """The cancel scope that the call is served in; the time limits within it are the author's."""
     answered: tuple[Trail, ...] = ()
     """The questions of the call that were decided, for the ledger."""
     recordings: Mapping[str, Recording] = MappingProxyType({})
     """The questions of the call that are recorded, by their keys."""
     brought: frozenset[str] = frozenset()
     """What the request answers that has the body run again."""
-    prepared: frozenset[asyncio.Task[Any]] = frozenset()
-    """The questions that are on their way without anybody waiting at them."""
     _endings: tuple[Ending, ...] = ()
     """The last ones: questions that were asked at once may all end the call, and one of them does."""
     _steps: frozenset[str] = frozenset()
-    _told_to_leave = False
     _asked = 0
     _numbered = 0
 
@@ -88,6 +81,22 @@ class Call:
         self.revision = revision
         self.request_id: RequestId | None = ctx.request_id
         """Of the request that began it."""
+
+    @property
+    def lot(self) -> Lot:
+        return self.runtime.lot
+
+    def start(self, call_next: CallNext) -> Awaitable[HandlerResult]:
+        """Run the handler at once until it waits; what the request gets that began it."""
+        context = contextvars.copy_context()
+        return self.run(self.work(call_next, context), context)
+
+    def work(self, call_next: CallNext, context: contextvars.Context) -> Awaitable[HandlerResult]:
+        """The handler, about to run for this call."""
+        if self.runtime.recorder is not None:
+            call_next = self.runtime.recorder.observing(self, call_next)
+        context.run(CURRENT.set, self)
+        return context.run(call_next, self.ctx)
 
     def returned(self, result: HandlerResult) -> HandlerResult:
         """What becomes of the handler's result: what ended the call instead, if the framework hid that in it."""
@@ -163,15 +172,6 @@ class Call:
         return None
 
     @property
-    def is_cancelled(self) -> bool:
-        """Whether the call itself is: by its client, by the end of the connection, or of the server."""
-        return False
-
-    def cancels(self, cancelled: asyncio.CancelledError) -> bool:
-        """Whether that is what cancelled whoever runs now, and no limit or task of the author's."""
-        return False
-
-    @property
     def goes_on_elsewhere(self) -> bool:
         """Whether the body ends here at its question, and the call does not."""
         return False
@@ -210,27 +210,50 @@ class Call:
             raise TooManyQuestions(f"this call wants to ask question {self._asked}; {limit} are allowed")
 
     def forget_endings(self) -> None:
-        """Nobody looks at them any more. Each knows by its traceback who knows it."""
-        self.ending, self._endings = None, ()
+        super().forget_endings()
+        self._endings = ()
 
-    def leave(self) -> BaseException:
-        """What a body gets that asks when its call is cancelled: once that nobody is there, and then its end."""
-        return asyncio.CancelledError() if self._told_to_leave else self.withdrawn()
+    def who_wait_for(self, asker: asyncio.Task[Any]) -> set[Awaited]:
+        return who_wait_for(asker)
+
+    def stop_clocks(self) -> Stopped:
+        """Let the time limits around a question stand still that the running task is about to ask."""
+        return stop_clocks()
+
+    def tell_left(self) -> BaseException:
+        """What a body gets that asks when nobody waits for it: once that nobody is there, and then its end."""
+        return asyncio.CancelledError() if self.was_told else self.withdrawn()
 
     def withdrawn(self) -> HandraiseError:
-        """What a body gets at a question that is open when its call is cancelled."""
-        self._told_to_leave = True
+        """What a body gets at a question when nobody waits for it any more."""
+        self.was_told = True
         return self.raisable(Withdrawn())
+
+    def meaning(self, cancelled: asyncio.CancelledError) -> BaseException:
+        """What whoever is at a question and cancelled gets: that nobody waits, unless it is somebody else's doing."""
+        asker = asyncio.current_task()
+        if asker is None or not is_left_by(cancelled):
+            return cancelled
+        asker.uncancel()
+        return self.withdrawn()
 
     @contextmanager
     def told_when_left(self) -> Iterator[None]:
-        """Have whoever is cancelled in here together with the call told that nobody is there any more."""
+        """Be at a question: have whoever runs now told, as long as they are in here, when nobody waits any more."""
+        asker = asyncio.current_task()
+        assert asker is not None
+        self.askers += (asker,)
         try:
             yield
         except asyncio.CancelledError as cancelled:
-            if not self.cancels(cancelled):
-                raise
-            raise self.withdrawn() from cancelled
+            raise self.meaning(cancelled) from cancelled.__cause__
+        finally:
+            self.leaves(asker)
+
+    def leaves(self, asker: asyncio.Task[Any]) -> None:
+        """A task has what it was at a question for."""
+        at = self.askers.index(asker)
+        self.askers = self.askers[:at] + self.askers[at + 1 :]
 
     def raisable(self, error: HandraiseError) -> HandraiseError:
         """An error as it has to be raised so that it leaves this call well, if the author lets it."""
@@ -265,13 +288,6 @@ class Call:
         self.prepared -= {question}
         if not question.cancelled():
             question.exception()  # whoever does not await it does not want to know
-
-    async def withdraw_prepared(self) -> None:
-        """Stop asking what nobody waited for until the call's end, and let its client know before that."""
-        for question in self.prepared:
-            withdraw(question)
-        with anyio.move_on_after(_BRIEFLY, shield=True):
-            await asyncio.wait(self.prepared)
 
     async def declare_replayable(self, name: str) -> None:
         """The function of this name may run again from the top. If it is the handler, so may the call."""

@@ -6,7 +6,7 @@ dispatcher that we know and nobody traces, the request is handed to whoever writ
 Anywhere else the SDK's own way is taken. One frame: each is one more to be resumed when the answer comes.
 
 Private names: `_JSONRPCDispatchContext._dispatcher`, `._request_id`; `JSONRPCDispatcher._pending`, `._write`,
-`._write_stream`, `._cancel_outbound`, `._resolve_pending`, `._in_flight`, `._running`, `._closed`; `_CLOSED_OUTCOME`;
+`._write_stream`, `._cancel_outbound`, `._resolve_pending`, `._running`, `._closed`; `_CLOSED_OUTCOME`;
 `ContextSendStream._inner`; `opentelemetry.trace._TRACER_PROVIDER`. A test pins them and says what to do when they move.
 """
 
@@ -14,14 +14,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
 from contextvars import Context, copy_context
 from typing import Any
 
 import anyio
 from mcp.server.session import ServerSession
 from mcp.shared._context_streams import ContextSendStream
-from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.exceptions import MCPError, NoBackChannelError
 from mcp.shared.jsonrpc_dispatcher import _CLOSED_OUTCOME, JSONRPCDispatcher, _JSONRPCDispatchContext
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
@@ -42,16 +40,6 @@ from handraise.server.calls import CURRENT, Wire
 from handraise.server.pipe import write_at_once
 from handraise.server.progress import Meter
 from handraise.server.rebind import scratch_of
-
-
-def scope_of(channel: Any) -> anyio.CancelScope | None:
-    """The cancel scope in which the dispatcher serves the request of a channel, while it does."""
-    context = channel.channel if type(channel) is Meter else channel
-    if type(context) is not _JSONRPCDispatchContext or context._request_id is None:
-        return None
-    served = context._dispatcher._in_flight.get(coerce_request_id(context._request_id))
-    return served.scope if served is not None and served.dctx is context else None
-
 
 Reply = asyncio.Future[dict[str, Any] | ErrorData]
 """What the client says to a request: its result, or an error."""
@@ -160,20 +148,6 @@ async def _joined(same: Reply, context: Any, request_id: str) -> dict[str, Any] 
             await _give_up(same, context, request_id, "caller cancelled")
         raise
     return _GIVEN_UP if same.cancelled() else same.result()
-
-
-def is_under_way(session: ServerSession, request_id: str) -> bool:
-    """Whether a duplicate of the call has sent this request already."""
-    return request_id in scratch_of(session).get("handraise", ())
-
-
-async def take_back(session: ServerSession, channel: Any, request_ids: Iterable[str]) -> None:
-    """Stop asking what is still asked of these: the call is over, and nobody is left in it who waits for an answer."""
-    under_way: dict[str, Reply] = scratch_of(session).get("handraise", {})
-    context = channel.channel if type(channel) is Meter else channel
-    for request_id in request_ids:
-        if (reply := under_way.get(request_id)) is not None:
-            await _give_up(reply, context, request_id, "the call is over")
 
 
 async def _give_up(reply: Reply, context: Any, request_id: str, reason: str) -> None:

@@ -20,8 +20,8 @@ from handraise.errors import Mode, UsageError
 from handraise.questions import Person
 from handraise.revisions import Revision
 from handraise.server.calls import Call, Context, Wire
-from handraise.server.clocks import innermost_scope, is_cancelled, is_cancelled_by, start_clocks, stop_clocks
-from handraise.server.express import is_under_way, scope_of, send_request, take_back
+from handraise.server.clocks import Stopped, start_clocks
+from handraise.server.express import send_request
 from handraise.server.notices import Notice
 from handraise.server.person import person_of, principal_of
 from handraise.server.progress import Meter
@@ -31,6 +31,9 @@ from handraise.this_user import local_person
 if TYPE_CHECKING:
     from handraise.server.runtime import Runtime
 
+_BRIEFLY = 2.0
+"""As long as the end of a call may take for what is left of it."""
+
 
 class LegacyCall(Call):
     """One request whose body waits inline, on the stream of the request itself."""
@@ -38,8 +41,6 @@ class LegacyCall(Call):
     _channel = staticmethod(channel_of)
     """Where requests to the client go."""
     _sent = 0
-    asked_ids: tuple[str, ...] = ()
-    """The ids of what it asked itself, and no duplicate before it."""
     _made = ""
     """The key that was made for a question which was not sent yet."""
 
@@ -49,7 +50,6 @@ class LegacyCall(Call):
     def __init__(self, runtime: Runtime, ctx: Context, revision: Revision) -> None:
         self._meter = Meter(ctx) if _wants_progress(ctx) else None
         super().__init__(runtime, ctx if self._meter is None else self._meter.ctx, revision)
-        self.outside = innermost_scope()
 
     def can(self, mode: Mode) -> bool:
         # Stateless or JSON-only HTTP has no way back to the client, whatever it declared.
@@ -62,14 +62,6 @@ class LegacyCall(Call):
     @property
     def seed(self) -> str:
         return f"{session_id_of(self.ctx.session)} {self.ctx.request_id!r}"
-
-    @property
-    def is_cancelled(self) -> bool:
-        return self._told_to_leave or is_cancelled(self.outside)
-
-    def cancels(self, cancelled: asyncio.CancelledError) -> bool:
-        # Somebody's middleware may run the call in a task of its own, outside of what the SDK cancels.
-        return is_cancelled_by(cancelled, (self.outside, scope_of(channel_of(self.ctx.session))))
 
     def exchange(self, key: str, request: Wire, timeout: float) -> Awaitable[Any]:
         if self.runtime.recorder is None and self._meter is None:
@@ -87,9 +79,11 @@ class LegacyCall(Call):
             if awake is not None:
                 awake.cancel()
 
-    async def take_back(self) -> None:
-        """Stop asking what nobody waits for when the call is over: what tasks ask that its body left behind."""
-        await take_back(self.ctx.session, self._channel(self.ctx.session), self.asked_ids)
+    async def stop_asking(self) -> None:
+        """And let the client know before the call ends."""
+        left = {*self.prepared, *self.askers}
+        await super().stop_asking()
+        await asyncio.wait(left, timeout=_BRIEFLY)
 
     def next_key(self, content: object) -> str:
         self._numbered += 1
@@ -109,8 +103,6 @@ class LegacyCall(Call):
         else:
             key = keyed_id(self.runtime.id_key, self.seed, self._sent, key)
         session = self.ctx.session
-        if not is_under_way(session, key):
-            self.asked_ids += (key,)
         return send_request(
             session, self._channel(session), key, request, timeout, self.runtime.lot.deadlines
         )
@@ -124,7 +116,7 @@ class LegacyCall(Call):
                 asking.close()
 
     async def completed(self, elicitation_id: str, deadline: float) -> bool:
-        stopped = stop_clocks(self.outside)
+        stopped = self.stop_clocks()
         awake = self._keep_awake()
         notice = self._notice(elicitation_id, math.inf, {})  # as long as we wait
         try:
@@ -186,12 +178,11 @@ class SessionCall(LegacyCall):
     def can(self, mode: Mode) -> bool:
         return Call.can(self, mode)
 
-    @property
-    def is_cancelled(self) -> bool:
-        return False  # what is cancelled here is the author's own
+    def stop_clocks(self) -> Stopped:
+        return ()  # the limits around it are no tool's
 
-    def cancels(self, cancelled: asyncio.CancelledError) -> bool:
-        return False
+    def meaning(self, cancelled: asyncio.CancelledError) -> BaseException:
+        return cancelled  # what is cancelled here is the author's own
 
     @property
     def seed(self) -> str:

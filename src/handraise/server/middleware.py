@@ -7,7 +7,6 @@ import contextvars
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from anyio.lowlevel import checkpoint_if_cancelled
 from mcp.server._otel import OpenTelemetryMiddleware
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.request_state import RequestStateBoundary
@@ -16,7 +15,7 @@ from handraise.conversation import TOKEN_PREFIX
 from handraise.conversation.rounds import Ready
 from handraise.errors import AnswerNotKept, HandraiseError, StoreError
 from handraise.revisions import Revision
-from handraise.server.calls import CURRENT, Context
+from handraise.server.calls import Context
 from handraise.server.endings import protocol_error
 from handraise.server.legacy import LegacyCall
 from handraise.server.modern import ModernCall
@@ -34,7 +33,7 @@ _NO_PARAMS: Mapping[str, Any] = {}
 
 
 class AskingMiddleware:
-    """Runs each handler so that it can ask: inline on the legacy revisions, in a task of its own on the modern one.
+    """Runs each handler so that it can ask, in a task of its own.
 
     It goes last, right around the handler, so that the author's own middleware sees every round. What it does in the
     place of the SDK's `boundary`, if that is next to it, costs nothing for a call that does not ask.
@@ -74,7 +73,7 @@ class AskingMiddleware:
     def _start(self, ctx: Context, call_next: CallNext, revision: Revision) -> Awaitable[HandlerResult]:
         """Begin a body, and give what comes of it first: a round, or the end of the call."""
         if revision is not Revision.JULY_2026:
-            return self._serve_legacy(LegacyCall(self._runtime, ctx, revision), call_next)
+            return LegacyCall(self._runtime, ctx, revision).start(call_next)
         # With the SDK's own telemetry around us and nobody else, the context is the body's once we have it.
         chain, params = self._chain, ctx.params
         alone = len(chain) == 2 and type(chain[0]) is OpenTelemetryMiddleware
@@ -82,31 +81,6 @@ class AskingMiddleware:
         if params is not None and "inputResponses" in params and params.get("requestState") is None:
             call.bring(params["inputResponses"])
         return call.start(call_next)
-
-    async def _serve_legacy(self, call: LegacyCall, call_next: CallNext) -> HandlerResult:
-        if self._runtime.recorder is not None:
-            call_next = self._runtime.recorder.observing(call, call_next)
-        before = CURRENT.set(call)
-        try:
-            result = await call_next(call.ctx)
-            return result if call.ending is None else call.returned(result)
-        except HandraiseError as error:
-            return call.raised(error)
-        except Exception as error:
-            if call.ending is None:
-                raise
-            return call.broke(error)
-        finally:
-            call.is_open = False
-            CURRENT.reset(before)
-            if call.prepared:
-                await call.withdraw_prepared()
-            if call.asked_ids:
-                await call.take_back()
-            if call.ending is not None:
-                call.forget_endings()
-                if call.is_cancelled:
-                    await checkpoint_if_cancelled()  # as its canceller expects, whatever the body made of it
 
     async def _resume(self, ctx: Context, call_next: CallNext, token: str) -> HandlerResult:
         """Take a retry to its body, and give what comes of it next."""

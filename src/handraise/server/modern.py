@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from mcp.server.auth.middleware.auth_context import auth_context_var
 from mcp.server.context import CallNext, HandlerResult
 
-from handraise.conversation import Binding, Body, Lot, RoundRecord
+from handraise.conversation import Binding, RoundRecord
 from handraise.conversation.digest import Written, digest, keyed_id
 from handraise.conversation.journal import Journal
 from handraise.errors import Ambiguous, HandraiseError
 from handraise.questions import Person
-from handraise.server.calls import CURRENT, Call, Context, Wire
+from handraise.server.calls import Call, Context, Wire
 from handraise.server.clocks import start_clocks, stop_clocks
 from handraise.server.person import person_of, principal_of
 from handraise.server.rebind import detach_round
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from handraise.server.recording import Recorder
 
 
-class ModernCall(Call, Body):
+class ModernCall(Call):
     """One request across all its rounds, on a body that can be suspended."""
 
     _bound: Binding | None = None
@@ -42,8 +42,7 @@ class ModernCall(Call, Body):
         arguments = (self.ctx.params or {}).get("arguments") or {}
         if type(arguments) is not dict or not _FIXED.issuperset(map(type, arguments.values())):
             self._pinned = Written(write_arguments(arguments))
-        context = contextvars.copy_context()
-        return self.run(self._work(call_next, context), context)
+        return super().start(call_next)
 
     def start_again(self, call_next: CallNext, record: RoundRecord) -> None:
         """Run the handler once more that a body which is gone was running."""
@@ -51,13 +50,7 @@ class ModernCall(Call, Body):
         self.conversation.seed = record.seed
         self.journal = self.conversation.journal = Journal(record.journal, record.pins)
         context = contextvars.copy_context()
-        self.begin(self._work(call_next, context), context)
-
-    def _work(self, call_next: CallNext, context: contextvars.Context) -> Awaitable[HandlerResult]:
-        if self.runtime.recorder is not None:
-            call_next = self.runtime.recorder.observing(self, call_next)
-        context.run(CURRENT.set, self)
-        return context.run(call_next, self.ctx)
+        self.begin(self.work(call_next, context), context)
 
     def bring(self, responses: object) -> None:
         """Take answers that came with the call, before anything was asked."""
@@ -65,10 +58,6 @@ class ModernCall(Call, Body):
             self.answered_before = parse_input_responses(responses)
         except HandraiseError as error:
             raise self.refusal(error) from error
-
-    @property
-    def lot(self) -> Lot:
-        return self.runtime.lot
 
     @property
     def binding(self) -> Binding:
@@ -116,13 +105,6 @@ class ModernCall(Call, Body):
         return self.conversation.identify()
 
     @property
-    def is_cancelled(self) -> bool:
-        return self._conversation is not None and self._conversation.is_left
-
-    def cancels(self, cancelled: asyncio.CancelledError) -> bool:
-        return self._conversation is not None and self._conversation.is_left_by(cancelled)
-
-    @property
     def goes_on_elsewhere(self) -> bool:
         return bool(self.recordings) and not self.conversation.id
 
@@ -148,7 +130,7 @@ class ModernCall(Call, Body):
         hold = min(self.runtime.options.hold, deadline - time.monotonic())
         stopped = stop_clocks()
         try:
-            return await self.conversation.beside(self.runtime.flows.wait(elicitation_id, self.person, hold))
+            return await self.runtime.flows.wait(elicitation_id, self.person, hold)
         finally:
             start_clocks(stopped)
 

@@ -82,7 +82,7 @@ class Recorder:
             observed.withdrawn()
             raise
         except HandraiseError as error:
-            if isinstance(error, Withdrawn) and call.is_cancelled:  # nothing can be waited for
+            if isinstance(error, Withdrawn) and call.is_left:  # nobody waits for it
                 observed.withdrawn()
             else:
                 with call.told_when_left():
@@ -199,7 +199,7 @@ class Recorder:
         return observed
 
     async def _used(self, call: Call, ended: Literal["result", "error", "stopped"]) -> None:
-        if call.is_cancelled:  # nothing can be waited for
+        if call.is_left:  # nobody waits for it
             self.ledger.record_soon(*self._uses(call, "cancelled"))
         elif records := self._uses(call, ended):
             await self.write(*records)

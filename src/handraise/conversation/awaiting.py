@@ -1,0 +1,59 @@
+"""Who waits for a task: its own awaiter, and through groups, gatherings and limits whoever waits for that one.
+
+asyncio keeps nothing of the kind, but calls somebody when a task is done, and who is called leads to who waits.
+
+Private names: `Future._callbacks`, `TaskGroup._on_completed_fut` (asyncio's and anyio's), `Queue._getters`. A test goes
+through everything that asyncio has to wait with, and fails when one of them moves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, TypeAlias
+
+Awaited: TypeAlias = asyncio.Future[Any]
+
+
+def who_wait_for(
+    task: asyncio.Task[Any], beyond: Callable[[asyncio.Task[Any]], Iterable[Awaited]] = lambda _task: ()
+) -> set[Awaited]:
+    """The task, and every task and future that goes on only when it is done.
+
+    `beyond` tells of a task who waits for it by other means than asyncio's.
+    """
+    found: set[Awaited] = {task}
+    ahead: list[Awaited] = [task]
+    while ahead:
+        awaited = ahead.pop()
+        for callback, _context in getattr(awaited, "_callbacks", None) or ():
+            ahead += _new(_behind(callback), found)
+        if isinstance(awaited, asyncio.Task):
+            ahead += _new(beyond(awaited), found)
+    return found
+
+
+def _new(waiting: Iterable[Awaited], found: set[Awaited]) -> list[Awaited]:
+    new = [each for each in waiting if each not in found]
+    found.update(new)
+    return new
+
+
+def _behind(callback: Any) -> Iterator[Awaited]:
+    """What is done, or goes on, by a callback: that of a task, of a group, of a closure or a partial of asyncio's."""
+    held: list[Any] = [getattr(callback, "__self__", None)]
+    if isinstance(callback, partial):
+        held += callback.args
+    for cell in getattr(callback, "__closure__", None) or ():
+        try:
+            held.append(cell.cell_contents)
+        except ValueError:  # it is empty
+            continue
+    for each in held:
+        if isinstance(each, asyncio.Future):
+            yield each
+        elif type(each).__name__ == "TaskGroup" and each._on_completed_fut is not None:
+            yield each._on_completed_fut
+        elif isinstance(each, asyncio.Queue):  # of `as_completed`
+            yield from vars(each)["_getters"]
