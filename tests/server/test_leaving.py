@@ -100,6 +100,7 @@ class Left:
                 await anyio.sleep_forever()
             finally:
                 self.seen.append("ended")
+            raise
 
     async def crashes(self) -> str:
         raise ValueError("no")

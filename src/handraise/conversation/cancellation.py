@@ -1,4 +1,4 @@
-"""What a task was cancelled by: its first cancellation says so, if anything does."""
+"""What a task was cancelled by: its cancellation says so, if anything does."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ LEFT = "handraise: nobody waits for it any more"
 def is_left_by(cancelled: asyncio.CancelledError) -> bool:
     """Whether a cancellation says that nobody waits any more for whoever is cancelled.
 
-    Others may have followed while a task was still tidying up after the first one.
+    Others may have come before it, or after it while a task was still tidying up.
     """
-    while isinstance(cancelled.__context__, asyncio.CancelledError):
-        cancelled = cancelled.__context__
-    return cancelled.args == (LEFT,)
+    error: BaseException | None = cancelled
+    while isinstance(error, asyncio.CancelledError):
+        if error.args == (LEFT,):
+            return True
+        error = error.__context__
+    return False

@@ -21,7 +21,7 @@ from handraise.conversation.digest import digest
 from handraise.conversation.eagerness import ready_in, run_now, running_in
 from handraise.conversation.journal import Journal
 from handraise.conversation.records import Binding, Entry, Json, Outcome, RoundRecord
-from handraise.conversation.rounds import TOKEN_PREFIX, Asked, Ready, Round
+from handraise.conversation.rounds import TOKEN_PREFIX, Asked, Ready, Round, Waiter
 from handraise.conversation.states import TRANSITIONS, State
 from handraise.errors import Expired, HandraiseError, StepNotKept, StoreError, UsageError, Withdrawn
 
@@ -311,8 +311,9 @@ class Conversation:
         if isinstance(error, asyncio.CancelledError):
             if error.args == (_FORGOTTEN,):
                 self._disown()
-            awaited = self.body is not None and self.current.waiters
-            error = self.body.refusal(Withdrawn()) if awaited else Withdrawn()
+            body, error = self.body, Withdrawn()
+            if body is not None and self.current.waiters:
+                error = body.refusal(error)
         await self.end(Outcome("error", self._lot.describe(error)), error)
 
     async def end(self, outcome: Outcome, error: BaseException | None = None) -> None:
@@ -332,10 +333,10 @@ class Conversation:
             logger.error("the end of a call could not be kept: %s", failure)
         finally:
             lot.live.pop(last.token, None)
-            last.finish(outcome, error)
             if self.body is not None:
                 lot.bodies.discard(self.body)
                 self.body = None
+            last.finish(outcome, error)
 
     def forget(self) -> None:
         """Let the body go, so that the next retry replays it."""
@@ -401,20 +402,14 @@ class Conversation:
     async def wait(self, round_: Round) -> Json:
         """Wait until the round goes on, and give its wire result. Raises what the body raised."""
         if round_.outcome is None:
-            waiter = asyncio.get_running_loop().create_future()
-            # Called before the caller goes on, so that what is told of its leaving is told first.
-            waiter.add_done_callback(partial(self._answered, round_))
+            waiter = Waiter(partial(self._abandoned, round_))
             round_.waiters += (waiter,)
             await waiter
         return round_.result()
 
-    def _answered(self, round_: Round, waiter: asyncio.Future[None]) -> None:
-        if waiter.cancelled():
-            round_.waiters = tuple(other for other in round_.waiters if other is not waiter)
-            self._abandoned(round_)
-
-    def _abandoned(self, round_: Round) -> None:
+    def _abandoned(self, round_: Round, waiter: Waiter) -> None:
         """The caller left. A body that used no answer yet ends with it; otherwise it lingers."""
+        round_.waiters = tuple(other for other in round_.waiters if other is not waiter)
         if round_.waiters or round_ is not self.current or self.state == "over":
             return
         if round_.number == 0:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from handraise.conversation.eagerness import ready_in, run_now, running_in
 from handraise.conversation.records import Json, Outcome
 
 TOKEN_PREFIX = "hr1."
@@ -30,6 +31,29 @@ class Terms:
     """How many questions may wait at once."""
     forget_bodies: bool = False
     """Let replayable bodies go at each question instead of keeping them suspended."""
+
+
+class Waiter(asyncio.Future[None]):
+    """What a request waits at. One that is cancelled there says so before anybody else hears of it."""
+
+    def __init__(self, left: Callable[[Waiter], object]) -> None:
+        super().__init__()
+        self._left = left
+        self._caller = running_in(self.get_loop())
+
+    def cancel(self, msg: object = None) -> bool:
+        """The caller does not wait any more."""
+        cancelled = super().cancel(msg)
+        if cancelled:
+            self._left(self)
+        return cancelled
+
+    def go_on(self, *, now: bool) -> None:
+        """Let the caller go on: now, if nothing is in its way, or at its turn."""
+        waiting = ready_in(self.get_loop())
+        self.set_result(None)
+        if now and self._caller is not None:
+            run_now(self._caller, waiting)
 
 
 class Asked:
@@ -96,15 +120,15 @@ class Round:
         """When they went there, of those which did not come back. A round that was taken then was taken by us."""
         self.outcome: Outcome | None = None
         self.error: BaseException | None = None
-        self.waiters: tuple[asyncio.Future[None], ...] = ()
+        self.waiters: tuple[Waiter, ...] = ()
 
     def finish(self, outcome: Outcome, error: BaseException | None = None) -> None:
-        """Say how the round went on, to everyone who waits."""
+        """Say how the round went on, to everyone who waits. Who gets the end of the call goes on at once."""
         self.outcome, self.error = outcome, error
         waiters, self.waiters = self.waiters, ()
         for waiter in waiters:
             if not waiter.done():
-                waiter.set_result(None)
+                waiter.go_on(now=outcome.kind == "result")
 
     def result(self) -> Json:
         """The wire result of the finished round. Raises what the body raised."""

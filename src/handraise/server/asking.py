@@ -293,7 +293,10 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
         call.was_told |= isinstance(error, Withdrawn)
         raise call.raisable(error) from error.__cause__
     finally:
-        call.leaves(asker)
+        if len(call.askers) == 1:
+            call.askers = ()
+        else:
+            call.leaves(asker)
 
 
 async def _given_before(call: Call, key: str, inquiry: Inquiry[Any]) -> Any:

@@ -71,6 +71,8 @@ class Call(Body):
     """What the request answers that has the body run again."""
     _endings: tuple[Ending, ...] = ()
     """The last ones: questions that were asked at once may all end the call, and one of them does."""
+    stop_clocks: Callable[[], Stopped] = staticmethod(stop_clocks)
+    """Lets the time limits around a question stand still that the running task is about to ask."""
     _steps: frozenset[str] = frozenset()
     _asked = 0
     _numbered = 0
@@ -215,10 +217,6 @@ class Call(Body):
 
     def who_wait_for(self, asker: asyncio.Task[Any]) -> set[Awaited]:
         return who_wait_for(asker)
-
-    def stop_clocks(self) -> Stopped:
-        """Let the time limits around a question stand still that the running task is about to ask."""
-        return stop_clocks()
 
     def tell_left(self) -> BaseException:
         """What a body gets that asks when nobody waits for it: once that nobody is there, and then its end."""

@@ -58,11 +58,12 @@ def stop_clocks() -> Stopped:
     asker = running_in(loop)
     if asker is None:
         return ()
-    around = awaiting.who_wait_for(asker, _in_whose_group_it_is)
-    now, stopped = loop.time(), _standing_around(around)
+    alone = asker not in _asyncio._task_states and not getattr(asker, "_callbacks", True)
+    around: set[Awaited] = {asker} if alone else awaiting.who_wait_for(asker, _in_whose_group_it_is)
+    now, stopped = loop.time(), _standing_around(around) if _standing else ()
     for limit in stopped:
         _standing[limit].questions += 1
-    for scope in _scopes_of(around):
+    for scope in () if alone else _scopes_of(around):
         if scope.deadline != math.inf:
             _standing[scope] = _Standing(scope.deadline - now)
             scope.deadline = math.inf
@@ -100,8 +101,6 @@ def start_clocks(stopped: Stopped) -> None:
 
 
 def _standing_around(around: set[Awaited]) -> Stopped:
-    if not _standing:
-        return ()
     limits = [*around, *_scopes_of(around)]
     for task in around:
         limits += _timeouts.get(task, ())

@@ -178,7 +178,8 @@ class SessionCall(LegacyCall):
     def can(self, mode: Mode) -> bool:
         return Call.can(self, mode)
 
-    def stop_clocks(self) -> Stopped:
+    @staticmethod
+    def stop_clocks() -> Stopped:
         return ()  # the limits around it are no tool's
 
     def meaning(self, cancelled: asyncio.CancelledError) -> BaseException:

@@ -42,7 +42,8 @@ class ModernCall(Call):
         arguments = (self.ctx.params or {}).get("arguments") or {}
         if type(arguments) is not dict or not _FIXED.issuperset(map(type, arguments.values())):
             self._pinned = Written(write_arguments(arguments))
-        return super().start(call_next)
+        context = contextvars.copy_context()
+        return self.run(self.work(call_next, context), context)
 
     def start_again(self, call_next: CallNext, record: RoundRecord) -> None:
         """Run the handler once more that a body which is gone was running."""
