@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -24,7 +23,6 @@ from tests.waiting import until
 from handraise import Accepted, Expired, Failed, Handraise, NotSupported, Stale, Withdrawn, ask
 from handraise.errors import StoreError, UsageError
 from handraise.revisions import Revision
-from handraise.server import clocks
 from handraise.server.runtime import RUNTIMES
 from handraise.stores import MemoryStore, SqliteStore
 from handraise.testing.made_up import a_round
@@ -313,79 +311,6 @@ async def test_an_error_as_an_answer_ends_the_wait_at_once(code: int, expected: 
         async with connect(server, revision, person) as client:
             with anyio.fail_after(30):
                 assert text_of(await client.call_tool("work")) == expected.__name__
-
-
-async def test_the_persons_time_is_kept_out_of_the_tools_own_time_limit(revision: Revision) -> None:
-    server = MCPServer("limits")
-    Handraise().install(server)
-
-    @server.tool()
-    async def work() -> str:
-        with anyio.fail_after(0.15):
-            await ask.text("Go?")
-            await anyio.sleep(0.01)
-        try:
-            with anyio.fail_after(0.05):
-                await anyio.sleep(5)
-        except TimeoutError:
-            return "limits work again"
-        return "no limit"
-
-    async def slow(_params: Any) -> types.ElicitResult:
-        await anyio.sleep(0.3)
-        return accept(answer="yes")
-
-    async with connect(server, revision, Person(slow)) as client:
-        assert text_of(await client.call_tool("work")) == "limits work again"
-
-
-@pytest.mark.parametrize("way", ["a task each", "all at once", "sent early"])
-async def test_the_persons_time_is_kept_out_of_the_limit_of_all_that_waits_for_them(
-    revision: Revision, way: str
-) -> None:
-    server = MCPServer("limits")
-    Handraise().install(server)
-
-    async def ask_one(number: int) -> None:
-        await ask.text(f"Question {number}?")
-
-    @server.tool()
-    async def work() -> str:
-        with anyio.fail_after(0.2) as limit:
-            if way == "a task each":
-                async with anyio.create_task_group() as tasks:
-                    for number in range(2):
-                        tasks.start_soon(ask_one, number)
-            elif way == "all at once":
-                await ask.all(one=ask.text("One?"), other=ask.text("Other?"))
-            else:
-                await ask.text("Go?").prepare()
-            await anyio.sleep(0.01)
-        assert limit.deadline != math.inf
-        try:
-            with anyio.fail_after(0.05):
-                await anyio.sleep(5)
-        except TimeoutError:
-            return "limits work again"
-        return "no limit"
-
-    async def slow(_params: Any) -> types.ElicitResult:
-        await anyio.sleep(0.4)
-        return accept(answer="yes")
-
-    person = Person(lambda _params: accept(answer="yes"), slow) if way != "sent early" else Person(slow)
-    async with connect(server, revision, person) as client:
-        assert text_of(await client.call_tool("work")) == "limits work again"
-    assert not clocks._standing
-
-
-async def test_a_limit_that_the_author_sets_while_a_question_is_open_is_kept() -> None:
-    with anyio.move_on_after(60) as limit:
-        stopped = clocks.stop_clocks()
-        limit.deadline = anyio.current_time() + 5
-        await anyio.wait_all_tasks_blocked()
-        clocks.start_clocks(stopped)
-        assert limit.deadline < anyio.current_time() + 6
 
 
 @pytest.mark.shows("O6")
