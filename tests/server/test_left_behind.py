@@ -30,7 +30,16 @@ class Bank:
         self.seen: list[str] = []
         self.people: list[Person] = []
         self.go_on = anyio.Event()
-        for tool in (self.plainly, self.shielded, self.returns, self.asks_on):
+        for tool in (
+            self.plainly,
+            self.shielded,
+            self.grouped,
+            self.gathered,
+            self.timed,
+            self.early,
+            self.returns,
+            self.asks_on,
+        ):
             self.server.tool()(tool)
 
     @property
@@ -56,6 +65,27 @@ class Bank:
         self.people.append(ask.person())
         return await asyncio.shield(asyncio.create_task(self._waits()))
 
+    async def grouped(self) -> str:
+        self.people.append(ask.person())
+        async with asyncio.TaskGroup() as group:
+            waiting = group.create_task(self._waits())
+        return waiting.result()
+
+    async def gathered(self) -> str:
+        self.people.append(ask.person())
+        return "".join(await asyncio.gather(self._waits()))
+
+    async def timed(self) -> str:
+        self.people.append(ask.person())
+        async with asyncio.timeout(30):
+            return await asyncio.wait_for(self._waits(), 30)
+
+    async def early(self) -> str:
+        self.people.append(ask.person())
+        link = ask.open("Go.", LINK, "link").prepare()
+        with self.noted():
+            return str(await link)
+
     async def _waits(self) -> str:
         with self.noted():
             return str(await ask.open("Go.", LINK, "link"))
@@ -78,8 +108,8 @@ class Bank:
 
 
 @pytest.mark.shows("O7", "L1")
-@pytest.mark.parametrize("tool", ["plainly", "shielded"])
-async def test_who_waits_for_a_link_where_nobody_can_be_cancelled_is_told_that_the_client_left(
+@pytest.mark.parametrize("tool", ["plainly", "shielded", "grouped", "gathered", "timed", "early"])
+async def test_who_waits_for_a_link_by_whatever_means_is_told_that_the_client_left(
     tool: str,
 ) -> None:
     """And a link that is finished after that has nothing done."""
@@ -96,8 +126,8 @@ async def test_who_waits_for_a_link_where_nobody_can_be_cancelled_is_told_that_t
 
 
 @pytest.mark.shows("O7", "C8")
-@pytest.mark.parametrize("tool", ["plainly", "shielded"])
-async def test_who_waits_for_a_link_where_nobody_can_be_cancelled_is_told_that_the_server_stops(
+@pytest.mark.parametrize("tool", ["plainly", "shielded", "grouped", "gathered", "timed", "early"])
+async def test_who_waits_for_a_link_by_whatever_means_is_told_that_the_server_stops(
     tool: str,
 ) -> None:
     bank = Bank()

@@ -47,7 +47,8 @@ class Handraise:
     - `max_reasks`: how often an answer that does not fit is asked for again.
     - `max_parked`: how many questions may wait at once.
     - `retry_window`: how long an outcome is kept for the same retry arriving again.
-    - `linger`: how long a body goes on after its caller left, once an answer was used.
+    - `linger`: how long a body goes on after its caller left, once an answer was used; and how long it may tidy up
+      after it heard of that at a question.
     - `keep_awake`: seconds between the progress notices of a waiting call on the legacy revisions.
     - `store`: where rounds and journals live: a path for an SQLite file, `postgresql://…` for several nodes, or any
       `Store`. HANDRAISE_STORE names one too. Memory by default.
