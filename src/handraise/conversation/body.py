@@ -76,6 +76,22 @@ class Body:
             self.task = task
         return self.conversation.begun()
 
+    def asks(self, asker: asyncio.Task[Any]) -> None:
+        """A task is at a question of it."""
+        self.askers += (asker,)
+
+    def has_asked(self, asker: asyncio.Task[Any]) -> None:
+        """It is there no more."""
+        if len(self.askers) == 1:
+            self.askers = ()
+        else:
+            at = self.askers.index(asker)
+            self.askers = self.askers[:at] + self.askers[at + 1 :]
+
+    def hears(self) -> None:
+        """Somebody hears at a question that nobody waits any more."""
+        self.was_told = True
+
     def leave(self) -> bool:
         """Tell the body at its question that nobody waits any more; False when it is at none."""
         self.is_left = True
@@ -91,6 +107,16 @@ class Body:
     def who_wait_for(self, asker: asyncio.Task[Any]) -> set[Awaited]:
         """A task that is at a question, and everybody who goes on only when it has ended."""
         return who_wait_for(asker)
+
+    def prepare(self, question: asyncio.Task[Any]) -> None:
+        """Take note of a question that is sent now and waited for later, if at all."""
+        self.prepared |= {question}
+        question.add_done_callback(self._forget)
+
+    def _forget(self, question: asyncio.Task[Any]) -> None:
+        self.prepared -= {question}
+        if not question.cancelled():
+            question.exception()  # whoever does not await it does not want to know
 
     async def stop_asking(self) -> None:
         """Its work is over: nobody waits for the questions that are still open."""

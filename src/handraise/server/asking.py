@@ -247,7 +247,7 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
         return await recorder.pose(pose, call, inquiry, manner, name)
     asker = running_in(asyncio.get_running_loop())
     assert asker is not None
-    call.askers += (asker,)
+    call.asks(asker)
     try:
         if not call.is_open:
             raise UsageError("the call that this question belongs to is over: ask before its handler returns")
@@ -293,10 +293,7 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
         call.was_told |= isinstance(error, Withdrawn)
         raise call.raisable(error) from error.__cause__
     finally:
-        if len(call.askers) == 1:
-            call.askers = ()
-        else:
-            call.leaves(asker)
+        call.has_asked(asker)
 
 
 async def _given_before(call: Call, key: str, inquiry: Inquiry[Any]) -> Any:

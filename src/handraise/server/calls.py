@@ -61,6 +61,8 @@ class Call(Body):
     # Most calls never ask: what only a question changes has its beginning here, for all of them.
     journal: Journal | None = None
     replayable: bool = False
+    ending: Exception | None = None
+    """The error that was raised to end the call, in case the framework hides it."""
     answered_before: Mapping[str, Any] = MappingProxyType({})
     """Answers that came with the call, before anything was asked."""
     answered: tuple[Trail, ...] = ()
@@ -224,7 +226,7 @@ class Call(Body):
 
     def withdrawn(self) -> HandraiseError:
         """What a body gets at a question when nobody waits for it any more."""
-        self.was_told = True
+        self.hears()
         return self.raisable(Withdrawn())
 
     def meaning(self, cancelled: asyncio.CancelledError) -> BaseException:
@@ -240,18 +242,13 @@ class Call(Body):
         """Be at a question: have whoever runs now told, as long as they are in here, when nobody waits any more."""
         asker = asyncio.current_task()
         assert asker is not None
-        self.askers += (asker,)
+        self.asks(asker)
         try:
             yield
         except asyncio.CancelledError as cancelled:
             raise self.meaning(cancelled) from cancelled.__cause__
         finally:
-            self.leaves(asker)
-
-    def leaves(self, asker: asyncio.Task[Any]) -> None:
-        """A task has what it was at a question for."""
-        at = self.askers.index(asker)
-        self.askers = self.askers[:at] + self.askers[at + 1 :]
+            self.has_asked(asker)
 
     def raisable(self, error: HandraiseError) -> HandraiseError:
         """An error as it has to be raised so that it leaves this call well, if the author lets it."""
@@ -276,16 +273,6 @@ class Call(Body):
             ending.task.add_done_callback(_need_not_be_seen)
         self.ending = error
         self._endings = (*self._endings[-_ENDINGS:], ending)
-
-    def prepare(self, question: asyncio.Task[Any]) -> None:
-        """Take note of a question that is sent now and waited for later, if at all."""
-        self.prepared |= {question}
-        question.add_done_callback(self._forget)
-
-    def _forget(self, question: asyncio.Task[Any]) -> None:
-        self.prepared -= {question}
-        if not question.cancelled():
-            question.exception()  # whoever does not await it does not want to know
 
     async def declare_replayable(self, name: str) -> None:
         """The function of this name may run again from the top. If it is the handler, so may the call."""

@@ -15,6 +15,7 @@ import anyio
 from tests.server.shop import Effects
 
 from handraise import Fallback, NoAnswer, NotSupported, Person, UrlQuestion, ask, complete, once, replayable
+from handraise.server.flows import _KNOWN
 
 Body = Callable[..., Awaitable[str]]
 
@@ -175,6 +176,11 @@ async def link(run: str) -> str:
         return repr(await ask.open("Allow access.", LINK, run, timeout=20))
 
 
+async def browsing(run: str) -> str:
+    """Whether a body waits for what is behind the link."""
+    return str(any(run in flows._waiting for flows in _KNOWN))
+
+
 async def files(run: str) -> str:
     """What cannot start before a link was finished."""
     PEOPLE[run] = ask.person()
@@ -224,6 +230,7 @@ BODIES: dict[str, Body] = {
         work,
         idle,
         link,
+        browsing,
         files,
         finish,
     )
