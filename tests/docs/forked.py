@@ -55,6 +55,7 @@ LOADED = (
     "handraise.server",
     "handraise.server.fastmcp",
     "handraise.stores",
+    "tests.server.kinds.prepared",
     "uvicorn",
 )
 _ASKS = """#!{python} -IS

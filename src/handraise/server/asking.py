@@ -290,7 +290,8 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
         # Some clients declare that they can be asked and then say otherwise; and a revision may lack a kind of field.
         if isinstance(error, NotSupported) and manner.fallback is not NO_FALLBACK:
             return Fallback(manner.fallback)
-        call.was_told |= isinstance(error, Withdrawn)
+        if isinstance(error, Withdrawn):
+            call.hears()
         raise call.raisable(error) from error.__cause__
     finally:
         call.has_asked(asker)

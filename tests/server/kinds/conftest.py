@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 from tests.server.conftest import Place
-from tests.server.kinds.servers import KINDS, target_of
+from tests.server.kinds.servers import KINDS, made, target_of
 from tests.server.kinds.ways import WAYS, Way
 from tests.server.peers import ROOT, http_server, text_of
 
@@ -37,12 +35,6 @@ class Kind(Place):
                 await anyio.sleep(0.01)
 
 
-@cache
-def in_this_process(kind: str) -> Any:
-    """One server of a kind for all: its tools take a while to make."""
-    return target_of(KINDS[kind]())
-
-
 @pytest.fixture(scope="session")
 def kinds_url(programs: Path) -> Iterator[str]:
     with http_server("tests.server.kinds.servers", programs) as url:
@@ -64,7 +56,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 def place(request: pytest.FixtureRequest, kind: str, revision: Revision) -> Kind:
     transport: str = request.param
     if transport == "memory":
-        return Kind(transport, revision, lambda: in_this_process(kind))
+        return Kind(transport, revision, lambda: target_of(made(kind)))
     if transport == "stdio":
         served = StdioServerParameters(
             command=str(request.getfixturevalue("programs") / "python"),

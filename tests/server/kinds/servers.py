@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -108,6 +109,12 @@ def _installed(server: S, options: dict[str, Any]) -> S:
 KINDS: dict[str, Callable[..., Any]] = {"mcpserver": mcpserver, "lowlevel": lowlevel, "fastmcp": fastmcp}
 
 
+@cache
+def made(kind: str) -> Any:
+    """One server of a kind for all in a process, and in those that are forked from it: tools take a while to make."""
+    return KINDS[kind]()
+
+
 def target_of(server: Any) -> Any:
     """What the SDK's client connects to."""
     return getattr(server, "_mcp_server", server)
@@ -152,7 +159,7 @@ def main(transport: str, which: str, log: str | None = None) -> None:
     if log is not None:
         LOGS.append(Effects(Path(log)))
     if transport == "stdio":
-        anyio.run(serve_stdio, KINDS[which]())
+        anyio.run(serve_stdio, made(which))
     else:
         uvicorn.run(all_over_http(), host="127.0.0.1", port=int(which), log_level="critical")
     for effects in LOGS:
@@ -160,4 +167,6 @@ def main(transport: str, which: str, log: str | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    from tests.server.kinds import servers  # where they may be made already
+
+    servers.main(*sys.argv[1:])

@@ -7,7 +7,8 @@ from typing import Any
 
 import mcp_types as types
 import pytest
-from tests.server.kinds.conftest import Kind, in_this_process
+from tests.server.kinds.conftest import Kind
+from tests.server.kinds.servers import made, target_of
 from tests.server.kinds.ways import WAYS, Ended
 from tests.server.peers import CANCEL, DECLINE, Person, accept, text_of
 from tests.server.wired import wired
@@ -115,7 +116,7 @@ async def test_progress_goes_to_the_request_that_is_live(place: Kind, kind: str)
 @pytest.mark.shows("X4")
 @pytest.mark.parametrize("revision", [Revision.JUNE_2025, Revision.NOVEMBER_2025], ids=str)
 async def test_a_legacy_call_that_is_dispatched_twice_asks_once(kind: str, revision: Revision) -> None:
-    async with wired(in_this_process(kind), revision) as wire:
+    async with wired(target_of(made(kind)), revision) as wire:
         for way in WAYS:
             for _ in range(2):
                 await wire.send(id=str(way), method=way.method, params=way.params("told", "twice"))
