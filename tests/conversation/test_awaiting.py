@@ -116,3 +116,22 @@ async def test_a_thread_that_waits_leads_to_whom_the_caller_knows() -> None:
     assert who_wait_for(task, lambda each: [me] if each is task else []) == {task, me}
     go_on.set()
     await asyncio.wrap_future(waiting)
+
+
+async def test_whatever_an_author_calls_a_task_group_is_no_reason_to_fail() -> None:
+    class TaskGroup:
+        """One of the author's own."""
+
+        __slots__ = ("done",)
+
+        def finished(self, _task: asyncio.Task[Any]) -> None:
+            self.done = True
+
+        def __getattr__(self, name: str) -> Any:
+            raise KeyError(name)
+
+    group = TaskGroup()
+    task = asyncio.create_task(asyncio.sleep(0))
+    task.add_done_callback(group.finished)
+    assert who_wait_for(task) == {task}
+    await task

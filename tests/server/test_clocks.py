@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -116,16 +117,7 @@ async def by_wait_for(work: Work) -> None:
     await asyncio.wait_for(work(), LIMIT)
 
 
-async def by_wait(work: Work) -> None:
-    task: asyncio.Future[Any] = asyncio.ensure_future(work())
-    done, _ = await asyncio.wait([task], timeout=LIMIT)
-    if not done:
-        task.cancel()
-        raise TimeoutError
-    await task
-
-
-LIMITS = (by_anyio, by_timeout, by_wait_for, by_wait)
+LIMITS = (by_anyio, by_timeout, by_wait_for)
 
 
 def make_server() -> MCPServer:
@@ -159,7 +151,6 @@ async def nothing_left() -> AsyncIterator[None]:
     yield
     gc.collect()
     assert not clocks._standing
-    assert not clocks._timeouts
 
 
 async def test_every_limit_stands_still_while_the_person_thinks_and_goes_on_after_that(
@@ -226,6 +217,81 @@ async def test_what_is_limited_beside_a_question_is_limited() -> None:
 
     async with connect(server, Revision.NOVEMBER_2025, Person(lambda _params: slow())) as client:
         assert text_of(await client.call_tool("work")) == "its time is up"
+
+
+async def test_who_looks_in_between_goes_on_looking() -> None:
+    """An author's own signs of life: `asyncio.wait` ends nothing when its time is over."""
+    server = Handraise().install(MCPServer("limits"))
+    signs = 0
+    enough = anyio.Event()
+
+    @server.tool()
+    async def work() -> str:
+        nonlocal signs
+        question = asyncio.create_task(directly())
+        while not (await asyncio.wait([question], timeout=0.01))[0]:
+            signs += 1
+            if signs == 3:
+                enough.set()
+        return "done"
+
+    async def waits() -> types.ElicitResult:
+        with anyio.fail_after(30):
+            await enough.wait()
+        return accept(answer="yes")
+
+    async with connect(server, Revision.NOVEMBER_2025, Person(lambda _params: waits())) as client:
+        assert text_of(await client.call_tool("work")) == "done"
+    assert signs >= 3
+
+
+@pytest.mark.parametrize("limit", [anyio.move_on_after, asyncio.timeout])
+async def test_a_limit_that_is_renewed_while_one_question_is_open_stands_still_for_the_next(
+    limit: Any,
+) -> None:
+    async with nothing_left(), _entered(limit(60)) as entered:
+        first = clocks.stop_clocks()
+        soon = anyio.current_time() + 5
+        _set(entered, soon)
+        second = clocks.stop_clocks()
+        assert _end_of(entered) > soon + 60
+        clocks.start_clocks(second)
+        assert _end_of(entered) > soon + 60
+        await asyncio.sleep(0)
+        clocks.start_clocks(first)
+        assert abs(_end_of(entered) - soon) < 1
+
+
+@pytest.mark.parametrize("limit", [anyio.move_on_after, asyncio.timeout])
+async def test_a_limit_that_the_author_takes_away_while_a_question_is_open_is_gone(limit: Any) -> None:
+    async with nothing_left(), _entered(limit(60)) as entered:
+        stopped = clocks.stop_clocks()
+        _set(entered, None)
+        await asyncio.sleep(0)
+        clocks.start_clocks(stopped)
+        assert _end_of(entered) == math.inf
+
+
+@asynccontextmanager
+async def _entered(limit: Any) -> AsyncIterator[Any]:
+    if isinstance(limit, asyncio.Timeout):
+        async with limit:
+            yield limit
+    else:
+        with limit:
+            yield limit
+
+
+def _set(limit: Any, end: float | None) -> None:
+    if isinstance(limit, asyncio.Timeout):
+        limit.reschedule(end)
+    else:
+        limit.deadline = math.inf if end is None else end
+
+
+def _end_of(limit: Any) -> float:
+    end = limit.when() if isinstance(limit, asyncio.Timeout) else limit.deadline
+    return math.inf if end is None else float(end)
 
 
 async def test_a_limit_that_the_author_sets_while_a_question_is_open_is_kept() -> None:

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
+from inspect import getattr_static
+from types import BuiltinMethodType, FunctionType, MethodType
 from typing import Any, TypeAlias
 
 Awaited: TypeAlias = asyncio.Future[Any]
@@ -42,18 +45,23 @@ def _new(waiting: Iterable[Awaited], found: set[Awaited]) -> list[Awaited]:
 
 def _behind(callback: Any) -> Iterator[Awaited]:
     """What is done, or goes on, by a callback: that of a task, of a group, of a closure or a partial of asyncio's."""
-    held: list[Any] = [getattr(callback, "__self__", None)]
-    if isinstance(callback, partial):
-        held += callback.args
-    for cell in getattr(callback, "__closure__", None) or ():
-        try:
-            held.append(cell.cell_contents)
-        except ValueError:  # it is empty
-            continue
-    for each in held:
+    for each in _held_by(callback):
         if isinstance(each, asyncio.Future):
             yield each
-        elif type(each).__name__ == "TaskGroup" and each._on_completed_fut is not None:
-            yield each._on_completed_fut
         elif isinstance(each, asyncio.Queue):  # of `as_completed`
             yield from vars(each)["_getters"]
+        else:
+            completed = getattr_static(each, "_on_completed_fut", None)  # which runs no code of an author's
+            if isinstance(completed, asyncio.Future):
+                yield completed
+
+
+def _held_by(callback: Any) -> Iterator[Any]:
+    if isinstance(callback, MethodType | BuiltinMethodType):
+        yield callback.__self__
+    elif isinstance(callback, partial):
+        yield from callback.args
+    elif isinstance(callback, FunctionType):
+        for cell in callback.__closure__ or ():
+            with suppress(ValueError):  # it is empty
+                yield cell.cell_contents

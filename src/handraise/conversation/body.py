@@ -100,9 +100,15 @@ class Body:
             return False
         for asker in askers:
             waiting = ready_in(asker.get_loop())
-            asker.cancel(LEFT)
+            if not asker.cancelling():  # it was told already, by the end of another one
+                asker.cancel(LEFT)
             run_now(asker, waiting)  # its client is told, too, before anything else is
         return True
+
+    @property
+    def is_shielded(self) -> bool:
+        """Whether it must not be cancelled where it is now."""
+        return False
 
     def who_wait_for(self, asker: asyncio.Task[Any]) -> set[Awaited]:
         """A task that is at a question, and everybody who goes on only when it has ended."""
@@ -123,7 +129,8 @@ class Body:
         for question in self.prepared:
             question.cancel()
         for asker in {*self.askers} - self.prepared:
-            asker.cancel(LEFT)
+            if not asker.cancelling():
+                asker.cancel(LEFT)
 
     def returned(self, result: Json) -> Json:
         """What becomes of what the work gave although its `ending` was raised. Raises what the request gets instead."""
@@ -167,7 +174,7 @@ class Body:
                 await self._conversation.fail(error)
             elif isinstance(error, asyncio.CancelledError):
                 raise self.refusal(Withdrawn()) from error
-            if self._conversation is None or not isinstance(error, Exception | asyncio.CancelledError):
+            if self._conversation is None or isinstance(error, SystemExit | KeyboardInterrupt):
                 raise
         else:
             if self._conversation is not None:

@@ -33,6 +33,8 @@ logger = logging.getLogger(__name__)
 _NO_PINS: dict[str, str] = {}
 _UNTIL = attrgetter("until")
 _FORGOTTEN = "handraise: let go at its question, to be replayed"
+_SOON = 0.05
+"""How often to look whether a body that is shielded still is."""
 _OVER = "the call is over; nobody waits for this question"
 _ELSEWHERE = "the question was answered, and the call goes on in another process"
 
@@ -424,15 +426,25 @@ class Conversation:
     def _leave(self, *, at_work: bool = True) -> None:
         """Nobody waits for the body any more. One that hears of it at a question has a while to tidy up.
 
-        One that does not is `at_work`, and cancelled.
+        So has one that somebody else cancels, as the end of an event loop does. Any other is `at_work`, and cancelled.
         """
-        if self.body is None:
+        if self.body is None or self.body.is_left:
             return
-        if self.body.leave():
-            self._tidying = self._lot.deadlines.add(self._lot.terms.linger, self._stop)
+        if self.body.leave() or (self._task is not None and self._task.cancelling()):
+            self._stop_in(self._lot.terms.linger)
         elif at_work:
             self._stop()
 
+    def _stop_in(self, seconds: float) -> None:
+        if self.body is not None:
+            self._tidying = self._lot.deadlines.add(seconds, self._stop)
+
     def _stop(self) -> None:
-        if self._task is not None:
+        """Cancel the body, as soon as nothing shields it, and again if it goes on all the same."""
+        if self.body is None or self._task is None:
+            return
+        if self.body.is_shielded:
+            self._stop_in(_SOON)
+        else:
             self._task.cancel(LEFT)
+            self._stop_in(max(self._lot.terms.linger, _SOON))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any
 
 from handraise.conversation.body import Body
@@ -309,10 +309,13 @@ class Lot:
         """Withdraw every question, let the bodies tidy up, then end them."""
         for body in list(self.bodies):
             body.conversation.withdraw()
-        await self._let_go(self.terms.grace)
-        for task in self._tasks():
-            task.cancel()
-        await self._let_go(self.terms.grace)
+        await self._let_go(self.bodies, self.terms.grace)
+        while any(body.is_shielded for body in self.bodies):
+            await self._let_go(self.bodies, _AGAIN)
+        for body in self.bodies:
+            if body.task is not None:
+                body.task.cancel()
+        await self._let_go(self.bodies, self.terms.grace)
         self.deadlines.clear()
         for chore in list(self._chores):
             chore.cancel()
@@ -323,11 +326,12 @@ class Lot:
         self._stirred = False
         await self._forget_what_is_over()
 
-    def _tasks(self) -> list[asyncio.Task[Json]]:
-        return [body.task for body in self.bodies if body.task is not None]
+    async def see_off(self) -> None:
+        """Let bodies tidy up that nobody waits for any more."""
+        await self._let_go([body for body in self.bodies if body.is_left], self.terms.grace)
 
-    async def _let_go(self, seconds: float) -> None:
-        if tasks := self._tasks():
+    async def _let_go(self, bodies: Iterable[Body], seconds: float) -> None:
+        if tasks := [body.task for body in bodies if body.task is not None]:
             await asyncio.wait(tasks, timeout=seconds)
 
 

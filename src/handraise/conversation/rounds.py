@@ -43,9 +43,11 @@ class Waiter(asyncio.Future[None]):
 
     def cancel(self, msg: object = None) -> bool:
         """The caller does not wait any more."""
-        cancelled = super().cancel(msg)
-        if cancelled:
+        cancelled, loop = super().cancel(msg), self.get_loop()
+        if cancelled and loop.is_running():
             self._left(self)
+        elif cancelled and not loop.is_closed():  # `asyncio.run` ends what is left, and lets it run once more
+            loop.call_soon(self._left, self)
         return cancelled
 
     def go_on(self, *, now: bool) -> None:

@@ -29,7 +29,7 @@ from handraise.errors import (
 )
 from handraise.questions import Person
 from handraise.revisions import Revision
-from handraise.server.clocks import Stopped, stop_clocks, who_wait_for
+from handraise.server.clocks import Stopped, is_shielded, stop_clocks, who_wait_for
 from handraise.server.declared import serves
 from handraise.server.endings import (
     Ending,
@@ -90,9 +90,8 @@ class Call(Body):
     def lot(self) -> Lot:
         return self.runtime.lot
 
-    def start(self, call_next: CallNext) -> Awaitable[HandlerResult]:
+    def start(self, call_next: CallNext, context: contextvars.Context) -> Awaitable[HandlerResult]:
         """Run the handler at once until it waits; what the request gets that began it."""
-        context = contextvars.copy_context()
         return self.run(self.work(call_next, context), context)
 
     def work(self, call_next: CallNext, context: contextvars.Context) -> Awaitable[HandlerResult]:
@@ -216,6 +215,10 @@ class Call(Body):
     def forget_endings(self) -> None:
         super().forget_endings()
         self._endings = ()
+
+    @property
+    def is_shielded(self) -> bool:
+        return self.task is not None and is_shielded(self.task)
 
     def who_wait_for(self, asker: asyncio.Task[Any]) -> set[Awaited]:
         return who_wait_for(asker)

@@ -1,10 +1,10 @@
 """Keeps the person's thinking time out of the time limits around a question.
 
 A tool that may take ten seconds may still ask a question that takes two minutes: the limits that its author (or
-FastMCP's `timeout=`) put around it stand still while the person thinks. They are cancel scopes of anyio, and
-`asyncio.timeout`, `asyncio.wait_for` and `asyncio.wait`, of the task that asks and of everybody who waits for it.
+FastMCP's `timeout=`) put around it stand still while the person thinks. They are cancel scopes of anyio,
+`asyncio.timeout` and `asyncio.wait_for`, of the task that asks and of everybody who waits for it.
 
-Private names: `BaseEventLoop._scheduled`, `Handle._callback`, `._args`, `._context`, `Timeout._task`,
+Private names: `BaseEventLoop._scheduled`, `Handle._callback`, `._args`, `Timeout._task`, `TaskGroup._parent_task`,
 `asyncio.tasks._release_waiter`; anyio's `_task_states`, `CancelScope._parent_scope`, `._host_task`. Tests hold every
 limit to what it says here; on an event loop that keeps its timers elsewhere asyncio's limits go on.
 """
@@ -16,6 +16,9 @@ import math
 from asyncio import tasks
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from types import MethodType
 from typing import Any, TypeAlias
 
 import anyio
@@ -26,30 +29,33 @@ from handraise.conversation.awaiting import Awaited
 from handraise.conversation.eagerness import running_in
 
 Limit: TypeAlias = anyio.CancelScope | asyncio.Timeout | Awaited
-"""A time limit: a cancel scope, a time-out, or what somebody waits for only so long."""
+"""A time limit: a cancel scope, a time-out, or what `asyncio.wait_for` waits at."""
 Stopped: TypeAlias = tuple[Limit, ...]
 """Time limits that stand still for a question."""
 
 
+@dataclass(slots=True)
 class _Standing:
-    """A time limit that stands still: what it has left, and for how many questions."""
+    """A time limit that stands still: what it has left, until when we have set it, and for how many questions."""
 
-    __slots__ = ("left", "questions")
-
-    def __init__(self, left: float) -> None:
-        self.left = left
-        self.questions = 1
+    left: float
+    until: float
+    questions: int = 0
 
 
 _standing: dict[Limit, _Standing] = {}
-_timeouts: dict[Awaited, tuple[asyncio.Timeout, ...]] = {}
-"""The time-outs of a task that stand still: no timer leads to them meanwhile."""
+_AGES = 1e9
 _release_waiter: Any = vars(tasks)["_release_waiter"]
 
 
 def who_wait_for(asker: asyncio.Task[Any]) -> set[Awaited]:
     """A task, and everybody who goes on only when it has ended, also by way of a worker thread that waits for it."""
     return awaiting.who_wait_for(asker, _whose_thread_waits)
+
+
+def is_shielded(task: asyncio.Task[Any]) -> bool:
+    """Whether anyio would not cancel a task where it is now: it is in a shield, or waits for a worker thread."""
+    return any(scope.shield for scope in _scopes_of({task}))
 
 
 def stop_clocks() -> Stopped:
@@ -60,23 +66,18 @@ def stop_clocks() -> Stopped:
         return ()
     alone = asker not in _asyncio._task_states and not getattr(asker, "_callbacks", True)
     around: set[Awaited] = {asker} if alone else awaiting.who_wait_for(asker, _in_whose_group_it_is)
-    now, stopped = loop.time(), _standing_around(around) if _standing else ()
+    stopped: Stopped = tuple(each for each in around if each in _standing) if _standing else ()
+    if not alone:
+        stopped += tuple(limit for limit in _scopes_of(around) if _stands(limit, limit.deadline, loop))
+    for timer in _timers_of(around, loop):
+        waiter = timer._args[0] if timer._args else None
+        timed: Limit = waiter or timer._callback.__self__
+        if _stands(timed, timer.when(), loop):
+            stopped += (timed,)
+            if waiter is not None:
+                timer.cancel()
     for limit in stopped:
         _standing[limit].questions += 1
-    for scope in () if alone else _scopes_of(around):
-        if scope.deadline != math.inf:
-            _standing[scope] = _Standing(scope.deadline - now)
-            scope.deadline = math.inf
-            stopped += (scope,)
-    for timer, limit in _timers_of(around, loop):
-        _standing[limit] = _Standing(timer.when() - now)
-        stopped += (limit,)
-        if isinstance(limit, asyncio.Timeout):
-            limit.reschedule(None)
-            task = _task_of(limit)
-            _timeouts[task] = (*_timeouts.get(task, ()), limit)
-        else:
-            timer.cancel()
     return stopped
 
 
@@ -92,19 +93,27 @@ def start_clocks(stopped: Stopped) -> None:
         if isinstance(limit, asyncio.Future):
             _release_at(end, limit)
         elif isinstance(limit, asyncio.Timeout):
-            _forget(limit)
-            if limit.when() is None:  # if not, the author has set another one meanwhile
+            if limit.when() == standing.until:  # if not, the author has set another one meanwhile
                 with suppress(RuntimeError):  # it is over
                     limit.reschedule(end)
-        elif limit.deadline == math.inf:
+        elif limit.deadline == standing.until:
             limit.deadline = end
 
 
-def _standing_around(around: set[Awaited]) -> Stopped:
-    limits = [*around, *_scopes_of(around)]
-    for task in around:
-        limits += _timeouts.get(task, ())
-    return tuple(limit for limit in limits if limit in _standing)
+def _stands(limit: Limit, end: float, loop: asyncio.AbstractEventLoop) -> bool:
+    """Whether a limit that ends then stands still from now on, for another question or already."""
+    if end == math.inf:
+        return False
+    standing = _standing.get(limit)
+    if standing is None or end != standing.until:  # the author may have set another one meanwhile
+        now = loop.time()
+        questions = 0 if standing is None else standing.questions
+        standing = _standing[limit] = _Standing(end - now, now + _AGES, questions)
+        if isinstance(limit, asyncio.Timeout):
+            limit.reschedule(standing.until)
+        elif not isinstance(limit, asyncio.Future):
+            limit.deadline = standing.until
+    return True
 
 
 def _scopes_of(around: set[Awaited]) -> dict[anyio.CancelScope, None]:
@@ -116,19 +125,26 @@ def _scopes_of(around: set[Awaited]) -> dict[anyio.CancelScope, None]:
     return found
 
 
-def _timers_of(
-    around: set[Awaited], loop: Any
-) -> list[tuple[asyncio.TimerHandle, asyncio.Timeout | Awaited]]:
+def _timers_of(around: set[Awaited], loop: Any) -> list[Any]:
     """The timers of asyncio's own limits that any of these tasks is in, or waits by."""
-    found: list[tuple[asyncio.TimerHandle, asyncio.Timeout | Awaited]] = []
+    found = []
     for timer in getattr(loop, "_scheduled", ()):
-        limit = getattr(timer._callback, "__self__", None)
-        if type(limit) is asyncio.Timeout:
-            if _task_of(limit) in around:
-                found.append((timer, limit))
-        elif timer._callback is _release_waiter and timer._args[0] in around:
-            found.append((timer, timer._args[0]))
+        callback = timer._callback
+        if type(callback) is MethodType:
+            limit = callback.__self__
+            if type(limit) is asyncio.Timeout and vars(limit)["_task"] in around:
+                found.append(timer)
+        elif callback is _release_waiter and _is_waited_for(timer._args[0], around):
+            found.append(timer)
     return found
+
+
+def _is_waited_for(waiter: Awaited, around: set[Awaited]) -> bool:
+    """Whether one of these waits there by `asyncio.wait_for`. Who uses `asyncio.wait` only looks in between."""
+    if waiter not in around:
+        return False
+    callbacks = [call for each in around for call, _context in getattr(each, "_callbacks", None) or ()]
+    return any(isinstance(call, partial) and waiter in call.args for call in callbacks)
 
 
 def _release_at(end: float, waiter: Awaited) -> None:
@@ -136,19 +152,6 @@ def _release_at(end: float, waiter: Awaited) -> None:
     if not waiter.done():
         timer = asyncio.get_running_loop().call_at(end, _release_waiter, waiter)
         waiter.add_done_callback(lambda _waiter: timer.cancel())
-
-
-def _task_of(timeout: asyncio.Timeout) -> Awaited:
-    return vars(timeout)["_task"]  # type: ignore[no-any-return]
-
-
-def _forget(timeout: asyncio.Timeout) -> None:
-    task = _task_of(timeout)
-    left = tuple(each for each in _timeouts[task] if each is not timeout)
-    if left:
-        _timeouts[task] = left
-    else:
-        del _timeouts[task]
 
 
 def _state_of(task: Awaited) -> _asyncio.TaskState | None:
@@ -168,8 +171,8 @@ def _in_whose_group_it_is(task: asyncio.Task[Any]) -> Iterator[Awaited]:
         if (host := getattr(scope, "_host_task", None)) is not None:
             yield host
     for callback, _context in getattr(task, "_callbacks", None) or ():
-        if isinstance(group := getattr(callback, "__self__", None), asyncio.TaskGroup):
-            yield vars(group)["_parent_task"]
+        if isinstance(callback, MethodType) and isinstance(callback.__self__, asyncio.TaskGroup):
+            yield vars(callback.__self__)["_parent_task"]
 
 
 def _whose_thread_waits(task: asyncio.Task[Any]) -> Iterator[Awaited]:

@@ -37,12 +37,11 @@ class ModernCall(Call):
     _replays: str | None = None
     _person: Person | None = None
 
-    def start(self, call_next: CallNext) -> Awaitable[HandlerResult]:
+    def start(self, call_next: CallNext, context: contextvars.Context) -> Awaitable[HandlerResult]:
         """Run the handler at once until it waits; what the request gets that began it."""
         arguments = (self.ctx.params or {}).get("arguments") or {}
         if type(arguments) is not dict or not _FIXED.issuperset(map(type, arguments.values())):
             self._pinned = Written(write_arguments(arguments))
-        context = contextvars.copy_context()
         return self.run(self.work(call_next, context), context)
 
     def start_again(self, call_next: CallNext, record: RoundRecord) -> None:

@@ -131,6 +131,7 @@ class Runtime:
             yield
         finally:
             with anyio.CancelScope(shield=True):
+                await self.lot.see_off()  # before what their connection has is closed
                 async with self._turning:
                     self._running -= 1
                     if self._running == 0:
