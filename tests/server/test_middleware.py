@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
@@ -66,7 +67,7 @@ async def test_a_handler_may_run_in_a_task(revision: Revision, middleware: Any, 
 async def test_a_handler_that_is_not_awaited_does_nothing(revision: Revision, tool: str) -> None:
     async def refused(ctx: Any, call_next: Any) -> Any:
         serving = call_next(ctx)
-        await anyio.sleep(0)  # whoever decides takes a moment
+        await anyio.lowlevel.checkpoint()  # whoever decides takes a moment
         if ctx.method == "tools/call":
             serving.close()
             raise MCPError(-32000, "not for you")
@@ -80,7 +81,8 @@ async def test_a_handler_that_is_not_awaited_does_nothing(revision: Revision, to
 
 
 @pytest.mark.parametrize("tool", ["asks", "works"])
-async def test_what_a_body_sets_is_seen_around_it(revision: Revision, tool: str) -> None:
+async def test_what_a_body_has_set_is_seen_around_it(revision: Revision, tool: str) -> None:
+    """Once it has ended: what a body that is suspended has set is its own."""
     seen: list[str] = []
 
     async def bound(ctx: Any, call_next: Any) -> Any:
@@ -93,5 +95,5 @@ async def test_what_a_body_sets_is_seen_around_it(revision: Revision, tool: str)
     office = Office(bound)
     async with connect(office.server, revision, Person(accept(answer="yes"))) as client:
         await client.call_tool(tool)
-    assert seen[0] == "the body's"
-    assert MINE.get() == "nothing"
+    parked = revision.modern and tool == "asks"
+    assert seen[0] == ("nothing" if parked else "the body's")

@@ -59,52 +59,58 @@ class AskingMiddleware:
             if ctx.method == "initialize":
                 self._runtime.begin(ctx.session)
             return call_next(ctx) if self._boundary is None else self._boundary(ctx, call_next)
-        if self._is_alone:
-            return self._serve(ctx, call_next, revision, contextvars.copy_context())
-        return self._serve_within(ctx, call_next, revision)
-
-    @property
-    def _is_alone(self) -> bool:
-        """Whether nothing is around us but the SDK's own telemetry, which awaits a handler as soon as it has it."""
         chain = self._chain
-        return len(chain) == 2 and type(chain[0]) is OpenTelemetryMiddleware
+        if (
+            len(chain) == 2 and type(chain[0]) is OpenTelemetryMiddleware
+        ):  # which awaits it as soon as it has it
+            return self._serve(ctx, call_next, revision, contextvars.copy_context(), alone=True)
+        return self._serve_within(ctx, call_next, revision)
 
     async def _serve_within(self, ctx: Context, call_next: CallNext, revision: Revision) -> HandlerResult:
         """Serve within middleware of the author's, which may await a handler later, in a task, or not at all.
 
-        What the body sets in context variables is there afterwards, as if it had run right here.
+        What a body has set in context variables is there when it has ended, as if it had run right here.
         """
         context = contextvars.copy_context()
         try:
-            return await self._serve(ctx, call_next, revision, context)  # type: ignore[no-any-return]
+            return await self._serve(ctx, call_next, revision, context, alone=False)  # type: ignore[no-any-return]
         finally:
-            for variable, value in context.items():
-                if variable is not CURRENT and variable.get(None) is not value:
-                    variable.set(value)
+            if CURRENT in context and not context[CURRENT].is_open:
+                for variable, value in context.items():
+                    if variable is not CURRENT and variable.get(None) is not value:
+                        variable.set(value)
 
     def _serve(
-        self, ctx: Context, call_next: CallNext, revision: Revision, within: contextvars.Context
+        self,
+        ctx: Context,
+        call_next: CallNext,
+        revision: Revision,
+        within: contextvars.Context,
+        *,
+        alone: bool,
     ) -> Any:
         state = (ctx.params or _NO_PARAMS).get("requestState")
         if state is not None:
             if revision is Revision.JULY_2026 and is_ours(state):
                 return self._resume(ctx, call_next, state)
             if self._boundary is not None:
-                return self._boundary(ctx, lambda opened: self._start(opened, call_next, revision, within))
-        first = self._start(ctx, call_next, revision, within)
+                return self._boundary(
+                    ctx, lambda opened: self._start(opened, call_next, revision, within, alone)
+                )
+        first = self._start(ctx, call_next, revision, within, alone)
         if self._boundary is None or revision is not Revision.JULY_2026 or _has_no_state(first):
             return first  # before 2026-07-28 no result has one
         return self._boundary.seal(ctx, first)
 
     def _start(
-        self, ctx: Context, call_next: CallNext, revision: Revision, within: contextvars.Context
+        self, ctx: Context, call_next: CallNext, revision: Revision, within: contextvars.Context, alone: bool
     ) -> Awaitable[HandlerResult]:
         """Begin a body, and give what comes of it first: a round, or the end of the call."""
         if revision is not Revision.JULY_2026:
             return LegacyCall(self._runtime, ctx, revision).start(call_next, within)
-        # Alone, the context is the body's once we have it.
+        # If we are alone with the SDK's own, the context is the body's once we have it.
         params = ctx.params
-        call = ModernCall(self._runtime, ctx if self._is_alone else private_copy(ctx), revision)
+        call = ModernCall(self._runtime, ctx if alone else private_copy(ctx), revision)
         if params is not None and "inputResponses" in params and params.get("requestState") is None:
             call.bring(params["inputResponses"])
         return call.start(call_next, within)
