@@ -153,6 +153,7 @@ async def nothing_left() -> AsyncIterator[None]:
     assert not clocks._standing
 
 
+@pytest.mark.slow
 async def test_every_limit_stands_still_while_the_person_thinks_and_goes_on_after_that(
     revision: Revision,
 ) -> None:
@@ -174,6 +175,7 @@ async def test_every_limit_stands_still_while_the_person_thinks_and_goes_on_afte
     assert {case for case, told in outcomes.items() if told != "answered, its time is up"} == set()
 
 
+@pytest.mark.slow
 async def test_the_limit_of_a_fastmcp_tool_stands_still(revision: Revision) -> None:
     server: FastMCP[Any] = Handraise().install(FastMCP("limits"))
 

@@ -41,7 +41,7 @@ def kinds_url(programs: Path) -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=["mcpserver", "lowlevel", pytest.param("fastmcp", marks=pytest.mark.slow)])
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -15,6 +15,7 @@ from handraise import UrlQuestion, ask
 from handraise.errors import Expired
 from handraise.revisions import Revision
 
+pytestmark = pytest.mark.slow  # FastMCP draws a traceback of every group
 by_every_way = pytest.mark.parametrize("way", WAYS, ids=str)
 
 
