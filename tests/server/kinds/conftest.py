@@ -9,7 +9,7 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 from tests.server.conftest import Place
-from tests.server.kinds.servers import KINDS, made, target_of
+from tests.server.kinds.servers import made, target_of
 from tests.server.kinds.ways import WAYS, Way
 from tests.server.peers import ROOT, http_server, text_of
 
