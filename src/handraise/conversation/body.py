@@ -82,11 +82,8 @@ class Body:
 
     def has_asked(self, asker: asyncio.Task[Any]) -> None:
         """It is there no more."""
-        if len(self.askers) == 1:
-            self.askers = ()
-        else:
-            at = self.askers.index(asker)
-            self.askers = self.askers[:at] + self.askers[at + 1 :]
+        at = self.askers.index(asker)
+        self.askers = self.askers[:at] + self.askers[at + 1 :]
 
     def hears(self) -> None:
         """Somebody hears at a question that nobody waits any more."""

@@ -247,7 +247,7 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
         return await recorder.pose(pose, call, inquiry, manner, name)
     asker = running_in(asyncio.get_running_loop())
     assert asker is not None
-    call.asks(asker)
+    call.askers += (asker,)
     try:
         if not call.is_open:
             raise UsageError("the call that this question belongs to is over: ask before its handler returns")
@@ -294,7 +294,10 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
             call.hears()
         raise call.raisable(error) from error.__cause__
     finally:
-        call.has_asked(asker)
+        if len(call.askers) == 1:
+            call.askers = ()
+        else:
+            call.has_asked(asker)
 
 
 async def _given_before(call: Call, key: str, inquiry: Inquiry[Any]) -> Any:

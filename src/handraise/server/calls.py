@@ -92,14 +92,10 @@ class Call(Body):
 
     def start(self, call_next: CallNext, context: contextvars.Context) -> Awaitable[HandlerResult]:
         """Run the handler at once until it waits; what the request gets that began it."""
-        return self.run(self.work(call_next, context), context)
-
-    def work(self, call_next: CallNext, context: contextvars.Context) -> Awaitable[HandlerResult]:
-        """The handler, about to run for this call."""
+        context.run(CURRENT.set, self)
         if self.runtime.recorder is not None:
             call_next = self.runtime.recorder.observing(self, call_next)
-        context.run(CURRENT.set, self)
-        return context.run(call_next, self.ctx)
+        return self.run(context.run(call_next, self.ctx), context)
 
     def returned(self, result: HandlerResult) -> HandlerResult:
         """What becomes of the handler's result: what ended the call instead, if the framework hid that in it."""

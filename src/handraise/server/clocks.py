@@ -69,12 +69,20 @@ def stop_clocks() -> Stopped:
     stopped: Stopped = tuple(each for each in around if each in _standing) if _standing else ()
     if not alone:
         stopped += tuple(limit for limit in _scopes_of(around) if _stands(limit, limit.deadline, loop))
-    for timer in _timers_of(around, loop):
-        waiter = timer._args[0] if timer._args else None
-        timed: Limit = waiter or timer._callback.__self__
+    timers: list[tuple[Any, Limit]] = []
+    for timer in getattr(
+        loop, "_scheduled", ()
+    ):  # right here: most questions have no limit of asyncio's around them
+        callback = timer._callback
+        if type(callback) is MethodType:
+            if type(callback.__self__) is asyncio.Timeout and vars(callback.__self__)["_task"] in around:
+                timers.append((timer, callback.__self__))
+        elif callback is _release_waiter and _is_waited_for(timer._args[0], around):
+            timers.append((timer, timer._args[0]))
+    for timer, timed in timers:
         if _stands(timed, timer.when(), loop):
             stopped += (timed,)
-            if waiter is not None:
+            if isinstance(timed, asyncio.Future):
                 timer.cancel()
     for limit in stopped:
         _standing[limit].questions += 1
@@ -122,20 +130,6 @@ def _scopes_of(around: set[Awaited]) -> dict[anyio.CancelScope, None]:
     for task in around:
         if (state := _state_of(task)) is not None:
             found.update(dict.fromkeys(_around(state.cancel_scope)))
-    return found
-
-
-def _timers_of(around: set[Awaited], loop: Any) -> list[Any]:
-    """The timers of asyncio's own limits that any of these tasks is in, or waits by."""
-    found = []
-    for timer in getattr(loop, "_scheduled", ()):
-        callback = timer._callback
-        if type(callback) is MethodType:
-            limit = callback.__self__
-            if type(limit) is asyncio.Timeout and vars(limit)["_task"] in around:
-                found.append(timer)
-        elif callback is _release_waiter and _is_waited_for(timer._args[0], around):
-            found.append(timer)
     return found
 
 

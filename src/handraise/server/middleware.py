@@ -59,21 +59,25 @@ class AskingMiddleware:
             if ctx.method == "initialize":
                 self._runtime.begin(ctx.session)
             return call_next(ctx) if self._boundary is None else self._boundary(ctx, call_next)
-        chain = self._chain
-        if (
-            len(chain) == 2 and type(chain[0]) is OpenTelemetryMiddleware
-        ):  # which awaits it as soon as it has it
-            return self._serve(ctx, call_next, revision, contextvars.copy_context(), alone=True)
-        return self._serve_within(ctx, call_next, revision)
+        chain, state = self._chain, (ctx.params or _NO_PARAMS).get("requestState")
+        if len(chain) != 2 or type(chain[0]) is not OpenTelemetryMiddleware:
+            return self._serve_within(ctx, call_next, revision, state)
+        # Alone with the SDK's own telemetry, which awaits a handler as soon as it has it.
+        if state is None:
+            return self._begin(ctx, call_next, revision, contextvars.copy_context(), alone=True)
+        return self._serve(ctx, call_next, revision, state, contextvars.copy_context(), alone=True)
 
-    async def _serve_within(self, ctx: Context, call_next: CallNext, revision: Revision) -> HandlerResult:
+    async def _serve_within(
+        self, ctx: Context, call_next: CallNext, revision: Revision, state: Any
+    ) -> HandlerResult:
         """Serve within middleware of the author's, which may await a handler later, in a task, or not at all.
 
         What a body has set in context variables is there when it has ended, as if it had run right here.
         """
         context = contextvars.copy_context()
         try:
-            return await self._serve(ctx, call_next, revision, context, alone=False)  # type: ignore[no-any-return]
+            result: HandlerResult = await self._serve(ctx, call_next, revision, state, context, alone=False)
+            return result
         finally:
             if CURRENT in context and not context[CURRENT].is_open:
                 for variable, value in context.items():
@@ -85,35 +89,41 @@ class AskingMiddleware:
         ctx: Context,
         call_next: CallNext,
         revision: Revision,
+        state: Any,
         within: contextvars.Context,
         *,
         alone: bool,
     ) -> Any:
-        state = (ctx.params or _NO_PARAMS).get("requestState")
-        if state is not None:
-            if revision is Revision.JULY_2026 and is_ours(state):
-                return self._resume(ctx, call_next, state)
-            if self._boundary is not None:
-                return self._boundary(
-                    ctx, lambda opened: self._start(opened, call_next, revision, within, alone)
-                )
-        first = self._start(ctx, call_next, revision, within, alone)
-        if self._boundary is None or revision is not Revision.JULY_2026 or _has_no_state(first):
-            return first  # before 2026-07-28 no result has one
-        return self._boundary.seal(ctx, first)
+        if state is not None and revision is Revision.JULY_2026 and is_ours(state):
+            return self._resume(ctx, call_next, state)
+        if state is None or self._boundary is None:
+            return self._begin(ctx, call_next, revision, within, alone=alone)
 
-    def _start(
-        self, ctx: Context, call_next: CallNext, revision: Revision, within: contextvars.Context, alone: bool
+        def begin(opened: Context) -> Any:
+            return self._begin(opened, call_next, revision, within, alone=alone, seals=False)
+
+        return self._boundary(ctx, begin)
+
+    def _begin(
+        self,
+        ctx: Context,
+        call_next: CallNext,
+        revision: Revision,
+        within: contextvars.Context,
+        *,
+        alone: bool,
+        seals: bool = True,
     ) -> Awaitable[HandlerResult]:
         """Begin a body, and give what comes of it first: a round, or the end of the call."""
         if revision is not Revision.JULY_2026:
             return LegacyCall(self._runtime, ctx, revision).start(call_next, within)
         # If we are alone with the SDK's own, the context is the body's once we have it.
-        params = ctx.params
         call = ModernCall(self._runtime, ctx if alone else private_copy(ctx), revision)
-        if params is not None and "inputResponses" in params and params.get("requestState") is None:
-            call.bring(params["inputResponses"])
-        return call.start(call_next, within)
+        call.take(ctx.params or _NO_PARAMS)
+        first = call.start(call_next, within)
+        if not seals or self._boundary is None or _has_no_state(first):
+            return first
+        return self._boundary.seal(ctx, first)
 
     async def _resume(self, ctx: Context, call_next: CallNext, token: str) -> HandlerResult:
         """Take a retry to its body, and give what comes of it next."""

@@ -5,20 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.auth.middleware.auth_context import auth_context_var
-from mcp.server.context import CallNext, HandlerResult
+from mcp.server.context import CallNext
 
 from handraise.conversation import Binding, RoundRecord
 from handraise.conversation.digest import Written, digest, keyed_id
 from handraise.conversation.journal import Journal
 from handraise.errors import Ambiguous, HandraiseError
 from handraise.questions import Person
-from handraise.server.calls import Call, Context, Wire
-from handraise.server.clocks import start_clocks, stop_clocks
+from handraise.server.calls import CURRENT, Call, Context, Wire
+from handraise.server.clocks import start_clocks
 from handraise.server.person import person_of, principal_of
 from handraise.server.rebind import detach_round
 from handraise.server.writing import write_arguments
@@ -37,12 +37,16 @@ class ModernCall(Call):
     _replays: str | None = None
     _person: Person | None = None
 
-    def start(self, call_next: CallNext, context: contextvars.Context) -> Awaitable[HandlerResult]:
-        """Run the handler at once until it waits; what the request gets that began it."""
-        arguments = (self.ctx.params or {}).get("arguments") or {}
+    def take(self, params: Mapping[str, Any]) -> None:
+        """Take what the call brings: its arguments as they are now, and answers, before anything was asked."""
+        arguments = params.get("arguments") or {}
         if type(arguments) is not dict or not _FIXED.issuperset(map(type, arguments.values())):
             self._pinned = Written(write_arguments(arguments))
-        return self.run(self.work(call_next, context), context)
+        if "inputResponses" in params and params.get("requestState") is None:
+            try:
+                self.answered_before = parse_input_responses(params["inputResponses"])
+            except HandraiseError as error:
+                raise self.refusal(error) from error
 
     def start_again(self, call_next: CallNext, record: RoundRecord) -> None:
         """Run the handler once more that a body which is gone was running."""
@@ -50,14 +54,10 @@ class ModernCall(Call):
         self.conversation.seed = record.seed
         self.journal = self.conversation.journal = Journal(record.journal, record.pins)
         context = contextvars.copy_context()
-        self.begin(self.work(call_next, context), context)
-
-    def bring(self, responses: object) -> None:
-        """Take answers that came with the call, before anything was asked."""
-        try:
-            self.answered_before = parse_input_responses(responses)
-        except HandraiseError as error:
-            raise self.refusal(error) from error
+        context.run(CURRENT.set, self)
+        if self.runtime.recorder is not None:
+            call_next = self.runtime.recorder.observing(self, call_next)
+        self.begin(context.run(call_next, self.ctx), context)
 
     @property
     def binding(self) -> Binding:
@@ -110,7 +110,7 @@ class ModernCall(Call):
 
     async def together(self, askings: Sequence[Awaitable[Any]]) -> list[Any]:
         """Tasks of their own: what they ask in the same breath goes out in one round."""
-        stopped = stop_clocks()  # the tasks are in none of the limits
+        stopped = self.stop_clocks()  # the tasks are in none of the limits
         tasks = [asyncio.ensure_future(asking) for asking in askings]
         try:
             return await asyncio.gather(*tasks)
@@ -128,7 +128,7 @@ class ModernCall(Call):
     async def completed(self, elicitation_id: str, deadline: float) -> bool:
         # Bounded: a client or a proxy gives up on a request that stays silent; then the question is shown again.
         hold = min(self.runtime.options.hold, deadline - time.monotonic())
-        stopped = stop_clocks()
+        stopped = self.stop_clocks()
         try:
             return await self.runtime.flows.wait(elicitation_id, self.person, hold)
         finally:
