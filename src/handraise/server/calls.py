@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 Context = ServerRequestContext[Any, Any]
 Wire = Mapping[str, Any]
+Begin = Callable[[Awaitable[HandlerResult], contextvars.Context], Any]
 
 _ENDINGS = 7
 
@@ -90,12 +91,14 @@ class Call(Body):
     def lot(self) -> Lot:
         return self.runtime.lot
 
-    def start(self, call_next: CallNext, context: contextvars.Context) -> Awaitable[HandlerResult]:
-        """Run the handler at once until it waits; what the request gets that began it."""
+    def start(
+        self, call_next: CallNext, context: contextvars.Context, begin: Begin | None = None
+    ) -> Awaitable[HandlerResult]:
+        """Run the handler, at once until it waits unless it is to `begin` otherwise; what its request gets."""
         context.run(CURRENT.set, self)
         if self.runtime.recorder is not None:
             call_next = self.runtime.recorder.observing(self, call_next)
-        return self.run(context.run(call_next, self.ctx), context)
+        return (begin or self.run)(context.run(call_next, self.ctx), context)
 
     def returned(self, result: HandlerResult) -> HandlerResult:
         """What becomes of the handler's result: what ended the call instead, if the framework hid that in it."""

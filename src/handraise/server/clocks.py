@@ -45,6 +45,7 @@ class _Standing:
 
 _standing: dict[Limit, _Standing] = {}
 _AGES = 1e9
+"""So many seconds nobody waits; what is set to that is ours."""
 _release_waiter: Any = vars(tasks)["_release_waiter"]
 
 
@@ -70,9 +71,7 @@ def stop_clocks() -> Stopped:
     if not alone:
         stopped += tuple(limit for limit in _scopes_of(around) if _stands(limit, limit.deadline, loop))
     timers: list[tuple[Any, Limit]] = []
-    for timer in getattr(
-        loop, "_scheduled", ()
-    ):  # right here: most questions have no limit of asyncio's around them
+    for timer in getattr(loop, "_scheduled", ()):
         callback = timer._callback
         if type(callback) is MethodType:
             if type(callback.__self__) is asyncio.Timeout and vars(callback.__self__)["_task"] in around:

@@ -17,7 +17,7 @@ from handraise.conversation.digest import Written, digest, keyed_id
 from handraise.conversation.journal import Journal
 from handraise.errors import Ambiguous, HandraiseError
 from handraise.questions import Person
-from handraise.server.calls import CURRENT, Call, Context, Wire
+from handraise.server.calls import Call, Context, Wire
 from handraise.server.clocks import start_clocks
 from handraise.server.person import person_of, principal_of
 from handraise.server.rebind import detach_round
@@ -53,11 +53,7 @@ class ModernCall(Call):
         self._bound, self._replays = record.binding, record.handler
         self.conversation.seed = record.seed
         self.journal = self.conversation.journal = Journal(record.journal, record.pins)
-        context = contextvars.copy_context()
-        context.run(CURRENT.set, self)
-        if self.runtime.recorder is not None:
-            call_next = self.runtime.recorder.observing(self, call_next)
-        self.begin(context.run(call_next, self.ctx), context)
+        self.start(call_next, contextvars.copy_context(), self.begin)
 
     @property
     def binding(self) -> Binding:
