@@ -125,7 +125,12 @@ def test_without_a_desk_the_server_is_told_that_nobody_can_be_asked(handraise: H
         ),
         (["call", "x", "--desk", "none", "--url", "http://127.0.0.1:1/mcp"], 3, "nobody listens there"),
         (["tools", "--", "true"], 3, "hung up before it answered"),
-        (["tools", "--", "echo", "hello\x1b[2J"], 3, "no message of the protocol: hello"),
+        (
+            # It is there until it was written to: a pipe that breaks before ends what the client reads, too.
+            ["tools", "--", "sh", "-c", "printf 'hello\\033[2J\\n'; read line"],
+            3,
+            "no message of the protocol: hello",
+        ),
     ],
 )
 def test_wrong_use_is_explained_in_a_sentence(
