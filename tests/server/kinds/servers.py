@@ -9,6 +9,7 @@ bodies did.
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -158,6 +159,7 @@ def all_over_http() -> Starlette:
 def main(transport: str, which: str, log: str | None = None) -> None:
     if log is not None:
         LOGS.append(Effects(Path(log)))
+    logging.disable(logging.CRITICAL)
     if transport == "stdio":
         anyio.run(serve_stdio, made(which))
     else:
