@@ -169,7 +169,7 @@ class Again:
 
     def __init__(self, parking: Parking, token: str, binding: Binding, answers: Mapping[str, Any]) -> None:
         self._parking = parking
-        self.token, self.binding, self.responses = token, binding, answers
+        self.token, self.binding, self.responses = token, binding, dict(answers)
         self.said = Written.of(answers)
 
     def rebind(self, conversation: Conversation) -> None:

@@ -252,25 +252,25 @@ async def test_a_limit_that_is_renewed_while_one_question_is_open_stands_still_f
     limit: Any,
 ) -> None:
     async with nothing_left(), _entered(limit(60)) as entered:
-        first = clocks.stop_clocks()
+        first = await _stopped()
         soon = anyio.current_time() + 5
         _set(entered, soon)
-        second = clocks.stop_clocks()
+        second = await _stopped()
         assert _end_of(entered) > soon + 60
-        clocks.start_clocks(second)
+        second.end()
         assert _end_of(entered) > soon + 60
         await asyncio.sleep(0)
-        clocks.start_clocks(first)
+        first.end()
         assert abs(_end_of(entered) - soon) < 1
 
 
 @pytest.mark.parametrize("limit", [anyio.move_on_after, asyncio.timeout])
 async def test_a_limit_that_the_author_takes_away_while_a_question_is_open_is_gone(limit: Any) -> None:
     async with nothing_left(), _entered(limit(60)) as entered:
-        stopped = clocks.stop_clocks()
+        pause = await _stopped()
         _set(entered, None)
         await asyncio.sleep(0)
-        clocks.start_clocks(stopped)
+        pause.end()
         assert _end_of(entered) == math.inf
 
 
@@ -300,12 +300,11 @@ async def test_a_limit_that_the_author_sets_while_a_question_is_open_is_kept() -
     soon = anyio.current_time() + 5
     with anyio.move_on_after(60) as limit:
         async with asyncio.timeout(60) as other:
-            stopped = clocks.stop_clocks()
-            await asyncio.sleep(0)
-            assert set(stopped) == {limit, other}
+            pause = await _stopped()
+            assert set(pause._limits) == {limit, other}
             limit.deadline = soon
             other.reschedule(soon)
-            clocks.start_clocks(stopped)
+            pause.end()
             assert (limit.deadline, other.when()) == (soon, soon)
 
 
@@ -313,19 +312,105 @@ async def test_a_limit_that_is_over_before_its_question_stays_over() -> None:
     async with nothing_left():
         with anyio.move_on_after(60):
             async with asyncio.timeout(60) as limit:
-                stopped = clocks.stop_clocks()
-                await asyncio.sleep(0)
-            clocks.start_clocks(stopped)
+                pause = await _stopped()
+            pause.end()
         assert not limit.expired()
 
 
 @pytest.mark.shows("C9")
 async def test_no_timer_is_left_of_what_was_waited_for_in_time() -> None:
     async def asks() -> None:
-        clocks.start_clocks(clocks.stop_clocks())
+        (await _stopped()).end()
 
-    loop: Any = asyncio.get_running_loop()
-    before = {timer for timer in loop._scheduled if not timer.cancelled()}
+    before = _timers()
     await asyncio.wait_for(asks(), 60)
     await asyncio.sleep(0)
-    assert {timer for timer in loop._scheduled if not timer.cancelled()} == before
+    assert _timers() == before
+
+
+async def test_a_question_that_is_answered_at_once_touches_no_limit() -> None:
+    async with nothing_left(), asyncio.timeout(60) as limit:
+        end, before = limit.when(), _timers()
+        pause = clocks.Clocks().stop()
+        pause.end()
+        await _until(lambda: _timers() == before)
+        assert limit.when() == end
+
+
+async def test_limits_have_what_they_had_left_when_the_question_was_asked() -> None:
+    async with nothing_left(), asyncio.timeout(60):
+        before = anyio.current_time()
+        pause = await _stopped()
+        asked, (limit,) = pause._since, pause._limits
+        assert before <= asked < anyio.current_time() - clocks._MOMENT / 2
+        left = clocks._standing[limit].left
+        pause.end()
+        assert isinstance(limit, asyncio.Timeout)
+        assert (limit.when() or 0) >= anyio.current_time() + left - 1
+        assert 59 < left <= 60
+
+
+async def test_timers_are_looked_through_once_for_all_questions_of_a_moment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = 0
+
+    class Counted(clocks._Timers):
+        def __init__(self, loop: Any) -> None:
+            nonlocal looks
+            looks += 1
+            super().__init__(loop)
+
+    monkeypatch.setattr(clocks, "_Timers", Counted)
+    kept = clocks.Clocks()
+    ended: list[float] = []
+
+    async def asks() -> None:
+        pause = kept.stop(asyncio.current_task())
+        await _until(lambda: pause._limits)
+        pause.end()
+
+    async def limited() -> None:
+        async with asyncio.timeout(60) as limit:
+            await asyncio.gather(*(asyncio.wait_for(asks(), 60) for _ in range(5)))
+            ended.append(limit.when() or math.inf)
+
+    async with nothing_left():
+        await asyncio.gather(*(limited() for _ in range(5)))
+    assert looks == 1
+    assert len(ended) == 5
+    assert max(ended) < anyio.current_time() + 61
+
+
+async def test_an_event_loop_that_was_stopped_in_that_moment_keeps_no_question_of_the_next_from_it() -> None:
+    kept = clocks.Clocks()
+
+    async def asks() -> None:
+        kept.stop()
+
+    await anyio.to_thread.run_sync(lambda: asyncio.run(asks()))
+    async with nothing_left(), asyncio.timeout(60):
+        pause = kept.stop()
+        await _until(lambda: pause._limits)
+        pause.end()
+
+
+async def _stopped() -> clocks.Pause:
+    """What is around whoever calls this stands still."""
+    pause = clocks.Clocks().stop()
+    await _until(lambda: pause._limits)
+    return pause
+
+
+async def _until(condition: Callable[[], object]) -> None:
+    """Without a limit of its own, which would stand still, too."""
+    for _ in range(10_000):
+        if condition():
+            return
+        await asyncio.sleep(0.002)
+    raise AssertionError("it never came")
+
+
+def _timers() -> set[asyncio.TimerHandle]:
+    loop: Any = asyncio.get_running_loop()
+    return {timer for timer in loop._scheduled if not timer.cancelled()}

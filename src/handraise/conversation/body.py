@@ -27,6 +27,8 @@ class Body:
 
     context: contextvars.Context | None = None
     task: asyncio.Task[Json] | None = None
+    loop: asyncio.AbstractEventLoop
+    """Where it runs. Python 3.11 asks the system for the process's number whenever it is asked which one that is."""
     is_open: bool = True
     """Whether its work still goes on."""
     ending: Exception | None = None
@@ -63,13 +65,13 @@ class Body:
 
     def begin(self, work: Awaitable[Json], context: contextvars.Context) -> None:
         """Run in a task of its own, from the next turn of the event loop on."""
-        self.context = context
-        self.task = asyncio.get_running_loop().create_task(self._run(work), name=_NAME, context=context)
+        self.context, self.loop = context, asyncio.get_running_loop()
+        self.task = self.loop.create_task(self._run(work), name=_NAME, context=context)
 
     def run(self, work: Awaitable[Json], context: contextvars.Context) -> Awaitable[Json]:
         """Run in a task of its own, at once until it waits for something; what the request gets that began it."""
-        self.context = context
-        task = begin_now(self._run(work), name=_NAME, context=context)
+        self.context, self.loop = context, asyncio.get_running_loop()
+        task = begin_now(self._run(work), loop=self.loop, name=_NAME, context=context)
         if not self.is_open and self._conversation is None:
             return task  # it is done, or about to be
         if not task.done():
@@ -150,7 +152,7 @@ class Body:
         self.ending = None
 
     async def _run(self, work: Awaitable[Json]) -> Json:
-        self.task = running_in(asyncio.get_running_loop())
+        self.task = running_in(self.loop)
         try:
             try:
                 result = await work

@@ -119,16 +119,16 @@ class Conversation:
             return known.value
         if self.state == "over" or key in self._open:
             raise self._refusal(key)
-        lot, loop = self._lot, asyncio.get_running_loop()
+        lot, body = self._lot, self.body
+        assert body is not None
+        loop = body.loop
         asked = self._open[key] = Asked(request, asyncio.Future(loop=loop), lot.store.now() + timeout)
-        deadline = lot.deadlines.add(timeout, self._expire, asked)
+        deadline = lot.deadlines.add(timeout, self._expire, asked, loop=loop)
         try:
             # While a round is out that somebody waits for, or on its way, a question waits for the next one.
             if not self._sending and (self.state != "asking" or not self._is_awaited()):
-                body = self.body
                 if (
                     lot.store.durable
-                    or body is None
                     or body.prepared
                     or journal is not None
                     or body.task is not running_in(loop)
@@ -284,7 +284,19 @@ class Conversation:
         outcome = Outcome("round", lot.wire(questions, after.token))
         try:
             if before.token:
-                await lot.store.settle(before.token, outcome, until=lot.expiry())
+                await self._go_on_from(before, outcome)
+        finally:  # whoever waits for it is told also when that fails
+            before.finish(outcome)
+        if self.body is not None:
+            self.body.paused()
+        if lot.terms.forget_bodies and self.handler is not None:
+            self._let_go()
+
+    async def _go_on_from(self, before: Round, outcome: Outcome) -> None:
+        """Keep how a round went on for a retry that comes again."""
+        lot = self._lot
+        try:
+            await lot.store.settle(before.token, outcome, until=lot.expiry())
         except StoreError as failure:  # the question is out all the same
             logger.error("how a round went on could not be kept; it is tried again: %s", failure)
             lot.settle_later(before.token, outcome)
@@ -293,12 +305,6 @@ class Conversation:
             raise
         else:
             lot.live.pop(before.token, None)
-        finally:  # whoever waits for it is told also when that fails
-            before.finish(outcome)
-        if self.body is not None:
-            self.body.paused()
-        if lot.terms.forget_bodies and self.handler is not None:
-            self._let_go()
 
     async def _write_missing(self, journal: Journal, written: tuple[Entry, ...]) -> None:
         """Steps of sibling tasks that ended while the round was written, with the journal as it was before."""
@@ -381,18 +387,20 @@ class Conversation:
 
     def take(self, answers: Mapping[str, Json]) -> None:
         """Hand the answers of a retry to the questions that were shown, and let the body run now if it can."""
-        self.state, self._leaving, self.current.taken = TRANSITIONS[self.state, "answer"], False, True
-        unanswered, waiting = len(self._open), ready_in(asyncio.get_running_loop())
+        body, current = self.body, self.current
+        assert body is not None
+        self.state, self._leaving, current.taken = TRANSITIONS[self.state, "answer"], False, True
+        unanswered, waiting = len(self._open), ready_in(body.loop)
         for key, answer in answers.items():
             # A question that came after one that was given up may have the same key: this is no answer to it.
             asked = self._open.get(key)
-            if asked is not None and self.current.shown.get(key) is asked.request and not asked.future.done():
+            if asked is not None and current.shown.get(key) is asked.request and not asked.future.done():
                 asked.future.set_result(answer)
                 unanswered -= 1
         if unanswered:
             self._send_rest()
-        if self.body is not None and self.body.task is not None:
-            run_now(self.body.task, waiting)
+        if body.task is not None:
+            run_now(body.task, waiting)
 
     def begun(self) -> Awaitable[Json]:
         """What the request gets that began the body. Raises what the body raised."""

@@ -38,17 +38,25 @@ class Deadlines:
         self._timer: asyncio.TimerHandle | None = None
         self._rings = math.inf
         """When the timer does."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """Where it does. One that was stopped with questions open will not ring for those of the next."""
 
     def __len__(self) -> int:
         return len(self._heap)
 
-    def add(self, seconds: float, call: Callable[[Unpack[Ts]], object], *about: *Ts) -> Deadline:
-        """Make a call when the seconds are over."""
-        loop = asyncio.get_running_loop()
+    def add(
+        self,
+        seconds: float,
+        call: Callable[[Unpack[Ts]], object],
+        *about: *Ts,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> Deadline:
+        """Make a call when the seconds are over. The `loop` is the one that runs."""
+        loop = loop or asyncio.get_running_loop()
         when = loop.time() + seconds + _SLACK
         deadline: Deadline = [when, next(self._numbers), call, about]
         heapq.heappush(self._heap, deadline)
-        if when < self._rings:
+        if when < self._rings or loop is not self._loop:
             self._set_timer(loop, when)
         return deadline
 
@@ -76,7 +84,7 @@ class Deadlines:
             self._timer.cancel()
         # In a context of its own: a timer keeps the one it was set in, and with it the call that was served there.
         self._timer = loop.call_at(when, self._ring, loop, context=contextvars.Context())
-        self._rings = when
+        self._rings, self._loop = when, loop
 
     def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
         self._timer, self._rings = None, math.inf

@@ -32,10 +32,10 @@ def ready_in(loop: Any) -> int:
 
 
 def begin_now(
-    work: Coroutine[Any, Any, T], *, name: str | None = None, context: Context | None = None
+    work: Coroutine[Any, Any, T], *, loop: Any = None, name: str | None = None, context: Context | None = None
 ) -> asyncio.Task[T]:
-    """Make a task and run it until it waits."""
-    loop: Any = asyncio.get_running_loop()
+    """Make a task and run it until it waits. The `loop` is the one that runs."""
+    loop = loop or asyncio.get_running_loop()
     ready: Any = getattr(loop, "_ready", ())
     if getattr(loop, "_task_factory", True) is None:
         task = asyncio.Task(work, loop=loop, name=name, context=context)
@@ -58,10 +58,11 @@ def _run_last(task: asyncio.Task[Any], loop: asyncio.AbstractEventLoop, ready: d
     step = ready[-1]
     if getattr(step._callback, "__self__", None) is not task:
         return
-    behind = []
-    while (last := ready.pop()) is not step:  # another thread was quick
-        behind.append(last)
-    ready.extend(reversed(behind))
+    if (last := ready.pop()) is not step:  # another thread was quick
+        behind = [last]
+        while (last := ready.pop()) is not step:
+            behind.append(last)
+        ready.extend(reversed(behind))
     running = running_in(loop)
     if running is not None:
         _leave_task(loop, running)

@@ -74,19 +74,15 @@ class Lot:
         is gone and may not run again, `Ambiguous` if it may have acted on an answer. Owner, deadline and single
         use are the store's to check.
         """
-        token, responses = retry.token, retry.responses
-        if not token.isascii() or len(token) > _LONGEST:
-            raise StateRefused("no token of ours")
+        token, answers = retry.token, retry.responses
         live = self.live.get(token)
         of: Conversation | RoundRecord
         if live is not None and live[0].state != "over":
             of, shown = live[0], live[1].shown
         else:  # it is gone, or its end is being written
             of, shown = await self._find_shown(token)
-        if shown.keys() == responses.keys():
-            answers = dict(responses)
-        else:
-            answers = {key: responses[key] for key in shown if key in responses}
+        if shown.keys() != answers.keys():
+            answers = {key: answers[key] for key in shown if key in answers}
         if shown and not answers:
             return await self._show_again(token, retry.binding)
         events, ours = retry.tell_taken(of, answers), None
@@ -105,20 +101,24 @@ class Lot:
                 return _reply(taken.outcome)
             if live is not None and not live[0].waits_at(live[1]):
                 break
-            here = live is not None and (taken.verdict == "first" or taken.since in live[1].tried)
-            since = taken.since if here else await self._claim(token, taken, ours)
-            if since is not None:
-                live = self.live.get(token)
+            since = taken.since
+            if live is None or (taken.verdict != "first" and since not in live[1].tried):
+                claimed = await self._claim(token, taken, ours)
+                if claimed is None:
+                    await self.store.changed(token)
+                    continue
+                since, live = claimed, self.live.get(token)
                 if live is None:
                     live = await self._revive(retry, since, used=taken.verdict != "first")
-                elif here or live[0].waits_at(live[1]):
-                    retry.rebind(live[0])
-                    if self.store.durable:
-                        self._hold(token, since)
-                    live[0].take(answers)
-                break
-            await self.store.changed(token)
-        return live[1].result() if live[1].outcome is not None else await live[0].wait(live[1])
+                    break
+                if not live[0].waits_at(live[1]):
+                    break
+            retry.rebind(live[0])
+            self._hold(token, since)
+            live[0].take(answers)
+            break
+        conversation, round_ = live
+        return round_.result() if round_.outcome is not None else await conversation.wait(round_)
 
     def _answered_elsewhere(self, token: str, brought: Brought | None) -> bool:
         """Another node took the answers to a round; whether its body is here."""
@@ -144,6 +144,8 @@ class Lot:
             self._hold(token, brought.since)
 
     async def _find(self, token: str) -> RoundRecord:
+        if not token.isascii() or len(token) > _LONGEST:
+            raise StateRefused("no token of ours")
         record = await self.store.find_round(token)
         if record is None:
             raise StateRefused("unknown token")

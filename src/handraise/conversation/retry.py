@@ -17,7 +17,7 @@ class Retry(Protocol):
     token: str
     """The `requestState` that it echoes."""
     binding: Binding
-    responses: Mapping[str, Json]
+    responses: dict[str, Json]
     """What it brings, by key; also what nobody asked for."""
     said: Written
     """Its responses: the same retry arriving again has the same ones."""

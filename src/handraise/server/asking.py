@@ -23,7 +23,6 @@ from handraise.errors import (
 )
 from handraise.questions import Fallback
 from handraise.server.calls import CURRENT, Call, current_call, withdraw
-from handraise.server.clocks import start_clocks
 from handraise.server.inquiries import Inquiry, Unusable, UrlInquiry
 from handraise.server.legacy import SessionCall
 from handraise.server.refusals import fitting
@@ -192,7 +191,7 @@ class Prepared(Generic[R]):
         return self._answer().__await__()
 
     async def _answer(self) -> R:
-        stopped = self._call.stop_clocks()  # it is asked in a task that has none of them
+        pause = self._call.clocks.stop()  # it is asked in a task that has none of them
         try:
             return await asyncio.shield(self._task)
         except asyncio.CancelledError:
@@ -205,7 +204,7 @@ class Prepared(Generic[R]):
             self._call.raisable(error)  # it ends the call here, if the author lets it
             raise
         finally:
-            start_clocks(stopped)
+            pause.end()
         raise self._call.raisable(Withdrawn())
 
     def __bool__(self) -> NoReturn:
@@ -245,7 +244,7 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
     recorder = call.runtime.recorder
     if recorder is not None and not recorder.observes(inquiry):
         return await recorder.pose(pose, call, inquiry, manner, name)
-    asker = running_in(asyncio.get_running_loop())
+    asker = running_in(call.loop)
     assert asker is not None
     call.askers += (asker,)
     try:
@@ -265,13 +264,12 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
         reasons: tuple[str, ...] = ()
         call.count()
         while True:
-            stopped = call.stop_clocks()
+            pause = call.clocks.stop(asker)
             try:
                 raw = await call.exchange(key, inquiry.request(call.revision, reasons), timeout)
                 call.refresh()
             finally:
-                if stopped:
-                    start_clocks(stopped)
+                pause.end()
             try:
                 result = await inquiry.read(raw, call)
             except WireError as error:

@@ -29,7 +29,7 @@ from handraise.errors import (
 )
 from handraise.questions import Person
 from handraise.revisions import Revision
-from handraise.server.clocks import Stopped, is_shielded, stop_clocks, who_wait_for
+from handraise.server.clocks import Clocks, is_shielded, who_wait_for
 from handraise.server.declared import serves
 from handraise.server.endings import (
     Ending,
@@ -74,8 +74,6 @@ class Call(Body):
     """What the request answers that has the body run again."""
     _endings: tuple[Ending, ...] = ()
     """The last ones: questions that were asked at once may all end the call, and one of them does."""
-    stop_clocks: Callable[[], Stopped] = staticmethod(stop_clocks)
-    """Lets the time limits around a question stand still that the running task is about to ask."""
     _steps: frozenset[str] = frozenset()
     _asked = 0
     _numbered = 0
@@ -90,6 +88,11 @@ class Call(Body):
     @property
     def lot(self) -> Lot:
         return self.runtime.lot
+
+    @property
+    def clocks(self) -> Clocks:
+        """What lets the time limits around a question stand still."""
+        return self.runtime.clocks
 
     def start(
         self, call_next: CallNext, context: contextvars.Context, begin: Begin | None = None
@@ -188,16 +191,12 @@ class Call(Body):
         declared = self.ctx.session.client_capabilities
         if declared is None:
             return False
-        if mode == "roots":
-            return declared.roots is not None
-        if mode == "sampling":
-            return declared.sampling is not None
         modes = declared.elicitation
-        if modes is None:
-            return False
+        if mode == "form":
+            return modes is not None and (modes.form is not None or modes.url is None)
         if mode == "url":
-            return modes.url is not None and self.revision.url_mode
-        return modes.form is not None or modes.url is None
+            return modes is not None and modes.url is not None and self.revision.url_mode
+        return (declared.roots if mode == "roots" else declared.sampling) is not None
 
     def require_mode(self, mode: Mode) -> None:
         """Raise `NotSupported` unless the client can be asked this."""

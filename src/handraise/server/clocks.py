@@ -4,6 +4,10 @@ A tool that may take ten seconds may still ask a question that takes two minutes
 FastMCP's `timeout=`) put around it stand still while the person thinks. They are cancel scopes of anyio,
 `asyncio.timeout` and `asyncio.wait_for`, of the task that asks and of everybody who waits for it.
 
+asyncio's are found by their timers, of which there may be thousands. So they are looked for a moment after a question
+was asked, which no person notices, once for all that were asked meanwhile; that moment is given back. Limits of how the
+question itself is waited for are none of these: they are no scopes around it, and none is an `asyncio.timeout`.
+
 Private names: `BaseEventLoop._scheduled`, `Handle._callback`, `._args`, `Timeout._task`, `TaskGroup._parent_task`,
 `asyncio.tasks._release_waiter`; anyio's `_task_states`, `CancelScope._parent_scope`, `._host_task`. Tests hold every
 limit to what it says here; on an event loop that keeps its timers elsewhere asyncio's limits go on.
@@ -12,6 +16,7 @@ limit to what it says here; on an event loop that keeps its timers elsewhere asy
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import math
 from asyncio import tasks
 from collections.abc import Iterator
@@ -26,12 +31,9 @@ from anyio._backends import _asyncio
 
 from handraise.conversation import awaiting
 from handraise.conversation.awaiting import Awaited
-from handraise.conversation.eagerness import running_in
 
 Limit: TypeAlias = anyio.CancelScope | asyncio.Timeout | Awaited
 """A time limit: a cancel scope, a time-out, or what `asyncio.wait_for` waits at."""
-Stopped: TypeAlias = tuple[Limit, ...]
-"""Time limits that stand still for a question."""
 
 
 @dataclass(slots=True)
@@ -44,6 +46,7 @@ class _Standing:
 
 
 _standing: dict[Limit, _Standing] = {}
+_MOMENT = 0.01
 _AGES = 1e9
 """So many seconds nobody waits; what is set to that is ours."""
 _release_waiter: Any = vars(tasks)["_release_waiter"]
@@ -59,68 +62,134 @@ def is_shielded(task: asyncio.Task[Any]) -> bool:
     return any(scope.shield for scope in _scopes_of({task}))
 
 
-def stop_clocks() -> Stopped:
-    """Let every time limit stand still that is around what the running task is about to wait for."""
-    loop = asyncio.get_running_loop()
-    asker = running_in(loop)
-    if asker is None:
-        return ()
-    alone = asker not in _asyncio._task_states and not getattr(asker, "_callbacks", True)
-    around: set[Awaited] = {asker} if alone else awaiting.who_wait_for(asker, _in_whose_group_it_is)
-    stopped: Stopped = tuple(each for each in around if each in _standing) if _standing else ()
-    if not alone:
-        stopped += tuple(limit for limit in _scopes_of(around) if _stands(limit, limit.deadline, loop))
-    timers: list[tuple[Any, Limit]] = []
-    for timer in getattr(loop, "_scheduled", ()):
-        callback = timer._callback
-        if type(callback) is MethodType:
-            if type(callback.__self__) is asyncio.Timeout and vars(callback.__self__)["_task"] in around:
-                timers.append((timer, callback.__self__))
-        elif callback is _release_waiter and _is_waited_for(timer._args[0], around):
-            timers.append((timer, timer._args[0]))
-    for timer, timed in timers:
-        if _stands(timed, timer.when(), loop):
-            stopped += (timed,)
-            if isinstance(timed, asyncio.Future):
-                timer.cancel()
-    for limit in stopped:
-        _standing[limit].questions += 1
-    return stopped
+class Pause:
+    """While a question is open: the time limits around it stand still."""
+
+    __slots__ = ("_asker", "_limits", "_scope", "_since")
+
+    def __init__(
+        self, asker: asyncio.Task[Any] | None, scope: anyio.CancelScope | None = None, since: float = 0.0
+    ) -> None:
+        self._asker = asker
+        """None when the question is not open any more."""
+        self._scope = scope
+        """Of anyio, which the question is in."""
+        self._since = since
+        self._limits: tuple[Limit, ...] = ()
+
+    def begin(self, timers: _Timers) -> None:
+        """Let every limit stand still that is around what whoever asks waits for, as it was when they asked."""
+        asker = self._asker
+        if asker is None:
+            return
+        around = awaiting.who_wait_for(asker, _in_whose_group_it_is)
+        found: list[Limit] = [each for each in around if each in _standing]
+        scopes = dict.fromkeys(_around(self._scope)) | _scopes_of(around - {asker})
+        found += (limit for limit in scopes if _stands(limit, limit.deadline, self._since))
+        found += (limit for limit in timers.around(around) if _stands(limit, limit.when(), self._since))
+        for timer, waiter in timers.waited_for_by(around):
+            _stands(waiter, timer.when(), self._since)
+            timer.cancel()
+            found.append(waiter)
+        for limit in found:
+            _standing[limit].questions += 1
+        self._limits = tuple(found)
+
+    def end(self) -> None:
+        """Let them go on, each with the time that it had left, when no other question is open there."""
+        self._asker = None
+        for limit in self._limits:
+            _goes_on(limit)
 
 
-def start_clocks(stopped: Stopped) -> None:
-    """Let them go on, each with the time that it had left, when no other question is open there."""
-    for limit in stopped:
-        standing = _standing[limit]
-        standing.questions -= 1
-        if standing.questions:
-            continue
-        del _standing[limit]
-        end = anyio.current_time() + standing.left
-        if isinstance(limit, asyncio.Future):
-            _release_at(end, limit)
-        elif isinstance(limit, asyncio.Timeout):
-            if limit.when() == standing.until:  # if not, the author has set another one meanwhile
-                with suppress(RuntimeError):  # it is over
-                    limit.reschedule(end)
-        elif limit.deadline == standing.until:
-            limit.deadline = end
+class Clocks:
+    """The questions of one server that were asked a moment ago."""
+
+    def __init__(self) -> None:
+        self._asked: list[Pause] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def stop(self, asker: asyncio.Task[Any] | None = None) -> Pause:
+        """Let the time limits stand still around a question that a task is about to ask: the one that runs."""
+        asker = asker or asyncio.current_task()
+        if asker is None:
+            return Pause(None)
+        loop, state = asker.get_loop(), _state_of(asker)
+        pause = Pause(asker, None if state is None else state.cancel_scope, loop.time())
+        if not self._asked or loop is not self._loop:
+            self._loop, self._asked = loop, []
+            loop.call_later(_MOMENT, self._look, context=contextvars.Context())
+        self._asked.append(pause)
+        return pause
+
+    def _look(self) -> None:
+        asked, self._asked = self._asked, []
+        timers = _Timers(self._loop)
+        for pause in asked:
+            pause.begin(timers)
 
 
-def _stands(limit: Limit, end: float, loop: asyncio.AbstractEventLoop) -> bool:
-    """Whether a limit that ends then stands still from now on, for another question or already."""
-    if end == math.inf:
+class NoClocks(Clocks):
+    """Where the limits around a question are no tool's."""
+
+    def stop(self, asker: asyncio.Task[Any] | None = None) -> Pause:
+        return Pause(None)
+
+
+class _Timers:
+    """The time limits of asyncio's in an event loop."""
+
+    def __init__(self, loop: Any) -> None:
+        self._timeouts: list[asyncio.Timeout] = []
+        self._waits: list[tuple[asyncio.TimerHandle, Awaited]] = []
+        for timer in getattr(loop, "_scheduled", ()):
+            callback = timer._callback
+            if callback is _release_waiter:
+                self._waits.append((timer, timer._args[0]))
+            elif type(callback) is MethodType and type(callback.__self__) is asyncio.Timeout:
+                self._timeouts.append(callback.__self__)
+
+    def around(self, waiting: set[Awaited]) -> Iterator[asyncio.Timeout]:
+        """Those of `asyncio.timeout` that one of these tasks is in."""
+        return (limit for limit in self._timeouts if vars(limit)["_task"] in waiting)
+
+    def waited_for_by(self, waiting: set[Awaited]) -> Iterator[tuple[asyncio.TimerHandle, Awaited]]:
+        """Where one of these waits by `asyncio.wait_for`, with what ends it. What stands still has ended its timer."""
+        for timer, waiter in self._waits:
+            if not timer.cancelled() and _is_waited_for(waiter, waiting):
+                yield timer, waiter
+
+
+def _stands(limit: Limit, end: float | None, since: float) -> bool:
+    """Whether a limit that ends then stands still since then, for another question or already."""
+    if end is None or end == math.inf:
         return False
     standing = _standing.get(limit)
     if standing is None or end != standing.until:  # the author may have set another one meanwhile
-        now = loop.time()
         questions = 0 if standing is None else standing.questions
-        standing = _standing[limit] = _Standing(end - now, now + _AGES, questions)
+        standing = _standing[limit] = _Standing(end - since, since + _AGES, questions)
         if isinstance(limit, asyncio.Timeout):
             limit.reschedule(standing.until)
         elif not isinstance(limit, asyncio.Future):
             limit.deadline = standing.until
     return True
+
+
+def _goes_on(limit: Limit) -> None:
+    standing = _standing[limit]
+    standing.questions -= 1
+    if standing.questions:
+        return
+    del _standing[limit]
+    end = anyio.current_time() + standing.left
+    if isinstance(limit, asyncio.Future):
+        _release_at(end, limit)
+    elif isinstance(limit, asyncio.Timeout):
+        if limit.when() == standing.until:  # if not, the author has set another one meanwhile
+            with suppress(RuntimeError):  # it is over
+                limit.reschedule(end)
+    elif limit.deadline == standing.until:
+        limit.deadline = end
 
 
 def _scopes_of(around: set[Awaited]) -> dict[anyio.CancelScope, None]:

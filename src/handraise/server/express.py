@@ -104,7 +104,7 @@ async def send_request(
             del under_way[request_id]
         return _result(answer.result(), request)
     waiter = dispatcher._pending[request_id] = _Waiter(answer, running_in(loop))
-    deadline = deadlines.add(timeout, waiter.send_nowait, _TIMED_OUT)
+    deadline = deadlines.add(timeout, waiter.send_nowait, _TIMED_OUT, loop=loop)
     try:
         message = JSONRPCRequest(jsonrpc="2.0", id=request_id, **request)
         metadata = ServerMessageMetadata(related_request_id=context._request_id)

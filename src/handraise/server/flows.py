@@ -91,7 +91,10 @@ class Flows:
         if notice is not None:
             self._notices.add(notice)
         try:
-            while not await self.is_complete(elicitation_id, person):
+            while True:
+                event.clear()
+                if await self.is_complete(elicitation_id, person):
+                    break
                 left = end - time.monotonic()
                 if left <= 0:
                     return False
@@ -187,8 +190,9 @@ async def complete(
 
 
 async def _set_within(event: asyncio.Event, seconds: float) -> None:
+    """Wait for an event, and set it when the time is over."""
+    timer = asyncio.get_running_loop().call_later(seconds, event.set)
     try:
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    except TimeoutError:
-        pass
+        await event.wait()
+    finally:
+        timer.cancel()

@@ -8,6 +8,7 @@ import secrets
 import time
 import weakref
 from collections.abc import Awaitable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from handraise.errors import Mode, UsageError
 from handraise.questions import Person
 from handraise.revisions import Revision
 from handraise.server.calls import Call, Context, Wire
-from handraise.server.clocks import Stopped, start_clocks
+from handraise.server.clocks import Clocks, NoClocks
 from handraise.server.express import send_request
 from handraise.server.notices import Notice
 from handraise.server.person import person_of, principal_of
@@ -116,7 +117,7 @@ class LegacyCall(Call):
                 asking.close()
 
     async def completed(self, elicitation_id: str, deadline: float) -> bool:
-        stopped = self.stop_clocks()
+        pause = self.clocks.stop()
         awake = self._keep_awake()
         notice = self._notice(elicitation_id, math.inf, {})  # as long as we wait
         try:
@@ -125,7 +126,7 @@ class LegacyCall(Call):
         finally:
             if awake is not None:
                 awake.cancel()
-            start_clocks(stopped)
+            pause.end()
 
     def new_elicitation_id(self, url: str) -> str:
         """Random, and the same in a duplicate of this call: that one's answer is to the question of this one."""
@@ -173,14 +174,16 @@ class SessionCall(LegacyCall):
             session=session, lifespan_context=None, protocol_version=session.protocol_version, method=""
         )
         super().__init__(runtime_for(session), ctx, revision)
+        with suppress(RuntimeError):  # told when it is asked
+            self.loop = asyncio.get_running_loop()
         self._seed = secrets.token_urlsafe(12)
 
     def can(self, mode: Mode) -> bool:
         return Call.can(self, mode)
 
-    @staticmethod
-    def stop_clocks() -> Stopped:
-        return ()  # the limits around it are no tool's
+    @property
+    def clocks(self) -> Clocks:
+        return _NO_CLOCKS
 
     def meaning(self, cancelled: asyncio.CancelledError) -> BaseException:
         return cancelled  # what is cancelled here is the author's own
@@ -193,6 +196,9 @@ class SessionCall(LegacyCall):
     def person(self) -> Person:
         session = session_id_of(self.ctx.session)
         return Person("", session, "anonymous") if session else local_person()
+
+
+_NO_CLOCKS = NoClocks()
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)

@@ -60,6 +60,8 @@ class AskingMiddleware:
                 self._runtime.begin(ctx.session)
             return call_next(ctx) if self._boundary is None else self._boundary(ctx, call_next)
         chain, state = self._chain, (ctx.params or _NO_PARAMS).get("requestState")
+        if state is not None and is_ours(state) and revision is Revision.JULY_2026:
+            return self._resume(ctx, call_next, state)
         if len(chain) != 2 or type(chain[0]) is not OpenTelemetryMiddleware:
             return self._serve_within(ctx, call_next, revision, state)
         # Alone with the SDK's own telemetry, which awaits a handler as soon as it has it.
@@ -94,8 +96,6 @@ class AskingMiddleware:
         *,
         alone: bool,
     ) -> Any:
-        if state is not None and revision is Revision.JULY_2026 and is_ours(state):
-            return self._resume(ctx, call_next, state)
         if state is None or self._boundary is None:
             return self._begin(ctx, call_next, revision, within, alone=alone)
 

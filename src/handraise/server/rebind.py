@@ -98,9 +98,7 @@ def attach_round(own: Context, live: Context, variables: contextvars.Context) ->
 
     Its own variables stay as they are, and so does a span of its own that is open.
     """
-    variables.run(auth_context_var.set, auth_context_var.get())
-    if not variables.run(get_current_span).is_recording():  # the span of a round ends with the round
-        variables.run(attach, get_current())
+    variables.run(_bring, auth_context_var.get(), get_current())
     own.request_id, own.meta, own.request = live.request_id, live.meta, live.request
     own.close_sse_stream = live.close_sse_stream
     own.close_standalone_sse_stream = live.close_standalone_sse_stream
@@ -111,6 +109,12 @@ def attach_round(own: Context, live: Context, variables: contextvars.Context) ->
     # and so is the end at which things are closed.
     session._connection.client_capabilities = now._connection.client_capabilities
     session._connection.exit_stack = now._connection.exit_stack
+
+
+def _bring(token: Any, trace: Any) -> None:
+    auth_context_var.set(token)
+    if not get_current_span().is_recording():  # the span of a round ends with the round
+        attach(trace)
 
 
 def detach_round(own: Context, *, crowded: bool) -> None:

@@ -31,7 +31,7 @@ class ModernRetry:
     def __init__(self, runtime: Runtime, ctx: Context, call_next: CallNext, token: str) -> None:
         self._runtime, self._ctx, self._call_next = runtime, ctx, call_next
         self.token = token
-        self.responses: Mapping[str, Any]
+        self.responses: dict[str, Any]
         self.responses, written = parse_retry((ctx.params or {}).get("inputResponses"), write=write_answers)
         self.said = Written(written)
         self.binding = binding_of(ctx, principal_of(ctx)[1], runtime.name)
