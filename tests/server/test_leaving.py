@@ -81,6 +81,18 @@ class Left:
         async with asyncio.timeout(30):
             return await self._noted(lambda: ask.text("Go?"))
 
+    async def was_cancelled_before(self) -> str:
+        """And went on, without telling asyncio so."""
+        running = asyncio.current_task()
+        assert running is not None
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(0)
+        return await self._noted(lambda: ask.text("Go?"))
+
+    async def waits_for_one_that_was(self) -> str:
+        return await asyncio.create_task(self.was_cancelled_before())
+
     def thread(self) -> str:
         try:
             return ask.sync(ask.text("Go?")).or_stop()
@@ -237,6 +249,8 @@ class Left:
         "timed",
         "waited",
         "limited",
+        "was_cancelled_before",
+        "waits_for_one_that_was",
     ],
 )
 async def test_a_client_that_leaves_withdraws_the_question_of_its_call(
@@ -245,7 +259,7 @@ async def test_a_client_that_leaves_withdraws_the_question_of_its_call(
     tool: str,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    left = Left()
+    left = Left(linger=600)  # nobody is told so late
     with caplog.at_level(logging.WARNING):
         async with wired(left.server, revision) as wire:
             await wire.call("call", tool)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from handraise.conversation.awaiting import Awaited, who_wait_for
@@ -37,6 +38,8 @@ class Body:
     """Its questions that are on their way without anybody waiting at them."""
     askers: tuple[asyncio.Task[Any], ...] = ()
     """The tasks that are at a question of it, each as often as it is."""
+    swallowed: Mapping[asyncio.Task[Any], int] = MappingProxyType({})
+    """How often tasks were cancelled that went on, without telling asyncio so, and asked."""
     is_left: bool = False
     """Whether nobody waits for it any more, or the server stops."""
     was_told: bool = False
@@ -81,6 +84,12 @@ class Body:
     def asks(self, asker: asyncio.Task[Any]) -> None:
         """A task is at a question of it."""
         self.askers += (asker,)
+        if (before := asker.cancelling()) or self.swallowed:
+            self.swallowed = {**self.swallowed, asker: before}
+
+    def is_cancelled(self, asker: asyncio.Task[Any]) -> bool:
+        """Whether a task was cancelled since it is at a question: it was told, by the end of another one."""
+        return asker.cancelling() > self.swallowed.get(asker, 0)
 
     def has_asked(self, asker: asyncio.Task[Any]) -> None:
         """It is there no more."""
@@ -99,7 +108,7 @@ class Body:
             return False
         for asker in askers:
             waiting = ready_in(asker.get_loop())
-            if not asker.cancelling():  # it was told already, by the end of another one
+            if not self.is_cancelled(asker):
                 asker.cancel(LEFT)
             run_now(asker, waiting)  # its client is told, too, before anything else is
         return True
@@ -128,7 +137,7 @@ class Body:
         for question in self.prepared:
             question.cancel()
         for asker in {*self.askers} - self.prepared:
-            if not asker.cancelling():
+            if not self.is_cancelled(asker):
                 asker.cancel(LEFT)
 
     def returned(self, result: Json) -> Json:

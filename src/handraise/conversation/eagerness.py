@@ -56,7 +56,8 @@ def run_now(task: asyncio.Task[Any], since: int) -> None:
 
 def _run_last(task: asyncio.Task[Any], loop: asyncio.AbstractEventLoop, ready: deque[Any]) -> None:
     step = ready[-1]
-    if getattr(step._callback, "__self__", None) is not task:
+    callback = step._callback
+    if getattr(callback, "__self__", None) is not task:
         return
     if (last := ready.pop()) is not step:  # another thread was quick
         behind = [last]
@@ -64,10 +65,11 @@ def _run_last(task: asyncio.Task[Any], loop: asyncio.AbstractEventLoop, ready: d
             behind.append(last)
         ready.extend(reversed(behind))
     running = running_in(loop)
-    if running is not None:
-        _leave_task(loop, running)
+    if running is None:
+        step._context.run(callback, *step._args)  # which tells nobody but the task of what it raises
+        return
+    _leave_task(loop, running)
     try:
-        step._context.run(step._callback, *step._args)  # which tells nobody but the task of what it raises
+        step._context.run(callback, *step._args)
     finally:
-        if running is not None:
-            _enter_task(loop, running)
+        _enter_task(loop, running)

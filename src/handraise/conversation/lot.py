@@ -158,14 +158,14 @@ class Lot:
     def _consume(
         self, retry: Retry, answers: dict[str, Json], events: Sequence[Record]
     ) -> Awaitable[Consumption]:
-        store, now = self.store, self.store.now()
-        live = self.live.get(retry.token) if store.durable else None
+        token, binding, store = retry.token, retry.binding, self.store
+        live, now = self.live.get(token) if store.durable else None, store.now()
         if live is not None and live[0].body is None:  # it has ended, and only how this round went on is here
             live = None
-        if live is not None and live[0].binding != retry.binding:
+        if live is not None and live[0].binding != binding:
             raise StateRefused("bound to another person or call")
         taking = store.consume(
-            retry.token, binding=retry.binding, answers=answers, said=retry.said, now=now, events=events
+            token, binding=binding, answers=answers, said=retry.said, now=now, events=events
         )
         return taking if live is None else self._take_here(live[1], now, taking)
 

@@ -246,7 +246,7 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
         return await recorder.pose(pose, call, inquiry, manner, name)
     asker = running_in(call.loop)
     assert asker is not None
-    call.askers += (asker,)
+    call.asks(asker)
     try:
         if not call.is_open:
             raise UsageError("the call that this question belongs to is over: ask before its handler returns")

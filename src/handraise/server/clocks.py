@@ -114,7 +114,7 @@ class Clocks:
         asker = asker or asyncio.current_task()
         if asker is None:
             return Pause(None)
-        loop, state = asker.get_loop(), _state_of(asker)
+        loop, state = asker.get_loop(), _asyncio._task_states.get(asker)
         pause = Pause(asker, None if state is None else state.cancel_scope, loop.time())
         if not self._asked or loop is not self._loop:
             self._loop, self._asked = loop, []

@@ -106,13 +106,12 @@ class FormInquiry(_Elicitation, Generic[T]):
         return self
 
     async def read(self, raw: Any, call: Call) -> Accepted[T] | Declined | Cancelled | Unusable:
-        answer = parse_answer(raw, "form", self.question.form)
-        if answer.action == "decline":
-            return Declined()
-        if answer.action == "cancel":
-            return Cancelled()
+        form = self.question.form
+        action, content = parse_answer(raw, "form", form)
+        if content is None:
+            return Declined() if action == "decline" else Cancelled()
         data: Any
-        data, problems = read_answer(self.question.form, answer.content)
+        data, problems = read_answer(form, content)
         if problems:
             return Unusable(tuple(f"{p.field}: {p.message}" if p.field else p.message for p in problems))
         if self.convert is not None:
