@@ -114,7 +114,8 @@ class Lot:
                 if not live[0].waits_at(live[1]):
                     break
             retry.rebind(live[0])
-            self._hold(token, since)
+            if self.store.durable:
+                self._hold(token, since)
             live[0].take(answers)
             break
         conversation, round_ = live
