@@ -46,7 +46,7 @@ class _Standing:
 
 
 _standing: dict[Limit, _Standing] = {}
-_MOMENT = 0.01
+_MOMENT = 0.05
 _AGES = 1e9
 """So many seconds nobody waits; what is set to that is ours."""
 _release_waiter: Any = vars(tasks)["_release_waiter"]
@@ -65,30 +65,27 @@ def is_shielded(task: asyncio.Task[Any]) -> bool:
 class Pause:
     """While a question is open: the time limits around it stand still."""
 
-    __slots__ = ("_asker", "_limits", "_scope", "_since")
+    __slots__ = ("_asker", "_limits", "_scope")
 
-    def __init__(
-        self, asker: asyncio.Task[Any] | None, scope: anyio.CancelScope | None = None, since: float = 0.0
-    ) -> None:
+    def __init__(self, asker: asyncio.Task[Any] | None, scope: anyio.CancelScope | None = None) -> None:
         self._asker = asker
         """None when the question is not open any more."""
         self._scope = scope
         """Of anyio, which the question is in."""
-        self._since = since
         self._limits: tuple[Limit, ...] = ()
 
-    def begin(self, timers: _Timers) -> None:
-        """Let every limit stand still that is around what whoever asks waits for, as it was when they asked."""
+    def begin(self, timers: _Timers, since: float) -> None:
+        """Let every limit stand still that is around what whoever asks waits for, with what it had left since then."""
         asker = self._asker
         if asker is None:
             return
         around = awaiting.who_wait_for(asker, _in_whose_group_it_is)
         found: list[Limit] = [each for each in around if each in _standing]
         scopes = dict.fromkeys(_around(self._scope)) | _scopes_of(around - {asker})
-        found += (limit for limit in scopes if _stands(limit, limit.deadline, self._since))
-        found += (limit for limit in timers.around(around) if _stands(limit, limit.when(), self._since))
+        found += (limit for limit in scopes if _stands(limit, limit.deadline, since))
+        found += (limit for limit in timers.around(around) if _stands(limit, limit.when(), since))
         for timer, waiter in timers.waited_for_by(around):
-            _stands(waiter, timer.when(), self._since)
+            _stands(waiter, timer.when(), since)
             timer.cancel()
             found.append(waiter)
         for limit in found:
@@ -107,6 +104,8 @@ class Clocks:
 
     def __init__(self) -> None:
         self._asked: list[Pause] = []
+        self._since = 0.0
+        """When the first of them was."""
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def stop(self, asker: asyncio.Task[Any] | None = None) -> Pause:
@@ -115,9 +114,9 @@ class Clocks:
         if asker is None:
             return Pause(None)
         loop, state = asker.get_loop(), _asyncio._task_states.get(asker)
-        pause = Pause(asker, None if state is None else state.cancel_scope, loop.time())
+        pause = Pause(asker, None if state is None else state.cancel_scope)
         if not self._asked or loop is not self._loop:
-            self._loop, self._asked = loop, []
+            self._loop, self._asked, self._since = loop, [], loop.time()
             loop.call_later(_MOMENT, self._look, context=contextvars.Context())
         self._asked.append(pause)
         return pause
@@ -126,7 +125,7 @@ class Clocks:
         asked, self._asked = self._asked, []
         timers = _Timers(self._loop)
         for pause in asked:
-            pause.begin(timers)
+            pause.begin(timers, self._since)
 
 
 class NoClocks(Clocks):

@@ -75,7 +75,13 @@ class _Waiter:
 
 
 async def send_request(
-    session: ServerSession, channel: Any, request_id: str, request: Wire, timeout: float, deadlines: Deadlines
+    session: ServerSession,
+    channel: Any,
+    request_id: str,
+    request: Wire,
+    timeout: float,
+    deadlines: Deadlines,
+    loop: asyncio.AbstractEventLoop,
 ) -> dict[str, Any]:
     """Send a request under an id of our own, or join it when a duplicate of the call has sent it already; its result.
 
@@ -87,7 +93,6 @@ async def send_request(
         return _result(await _joined(same, context, request_id), request)
     dispatcher: Any = getattr(context, "_dispatcher", None)
     known = type(context) is _JSONRPCDispatchContext and type(dispatcher) is JSONRPCDispatcher
-    loop = asyncio.get_running_loop()
     answer = under_way[request_id] = asyncio.Future(loop=loop)
     if (
         not known

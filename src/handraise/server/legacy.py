@@ -105,7 +105,7 @@ class LegacyCall(Call):
             key = keyed_id(self.runtime.id_key, self.seed, self._sent, key)
         session = self.ctx.session
         return send_request(
-            session, self._channel(session), key, request, timeout, self.runtime.lot.deadlines
+            session, self._channel(session), key, request, timeout, self.runtime.lot.deadlines, self.loop
         )
 
     async def together(self, askings: Sequence[Coroutine[Any, Any, Any]]) -> list[Any]:
