@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import math
+import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -335,6 +336,24 @@ async def test_a_question_that_is_answered_at_once_touches_no_limit() -> None:
         pause.end()
         await _until(lambda: _timers() == before)
         assert limit.when() == end
+
+
+@pytest.mark.shows("C9")
+async def test_a_question_that_is_over_keeps_nothing_of_whoever_asked() -> None:
+    kept = clocks.Clocks()
+
+    async def asks() -> None:
+        with anyio.move_on_after(60):
+            kept.stop().end()
+
+    asker = asyncio.create_task(asks())
+    await asker
+    gone = weakref.ref(asker)
+    del asker
+    await asyncio.sleep(0)
+    gc.collect()
+    assert kept._asked
+    assert gone() is None
 
 
 async def test_limits_have_what_they_had_left_when_the_question_was_asked() -> None:

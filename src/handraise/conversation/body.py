@@ -84,8 +84,11 @@ class Body:
     def asks(self, asker: asyncio.Task[Any]) -> None:
         """A task is at a question of it."""
         self.askers += (asker,)
-        if (before := asker.cancelling()) or self.swallowed:
-            self.swallowed = {**self.swallowed, asker: before}
+        self.was_cancelled(asker)
+
+    def was_cancelled(self, asker: asyncio.Task[Any]) -> None:
+        """Take note of what a task that asks has swallowed so far."""
+        self.swallowed = {**self.swallowed, asker: asker.cancelling()}
 
     def is_cancelled(self, asker: asyncio.Task[Any]) -> bool:
         """Whether a task was cancelled since it is at a question: it was told, by the end of another one."""

@@ -246,7 +246,9 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
         return await recorder.pose(pose, call, inquiry, manner, name)
     asker = running_in(call.loop)
     assert asker is not None
-    call.asks(asker)
+    call.askers += (asker,)
+    if asker.cancelling() or call.swallowed:
+        call.was_cancelled(asker)
     try:
         if not call.is_open:
             raise UsageError("the call that this question belongs to is over: ask before its handler returns")

@@ -94,7 +94,7 @@ class Pause:
 
     def end(self) -> None:
         """Let them go on, each with the time that it had left, when no other question is open there."""
-        self._asker = None
+        self._asker = self._scope = None  # it may wait to be looked at for a moment longer than its call
         for limit in self._limits:
             _goes_on(limit)
 
