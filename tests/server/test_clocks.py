@@ -345,6 +345,7 @@ async def test_a_question_that_is_over_keeps_nothing_of_whoever_asked() -> None:
     async def asks() -> None:
         with anyio.move_on_after(60):
             kept.stop().end()
+            await asyncio.sleep(0)
 
     asker = asyncio.create_task(asks())
     await asker

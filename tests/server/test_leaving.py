@@ -408,12 +408,11 @@ async def test_nothing_is_left_of_calls_that_were_cancelled(revision: Revision) 
         gc.collect()
         gc.disable()
         try:
-            before = _legacy_calls()
             await cancel_five(wire)
-            after = _legacy_calls()
+            # Not at once: an event loop keeps a timer that was cancelled, with its context, behind one that was not.
+            await until(lambda: not _legacy_calls())
         finally:
             gc.enable()
-    assert after <= before
 
 
 def _legacy_calls() -> int:

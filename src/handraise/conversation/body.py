@@ -84,7 +84,8 @@ class Body:
     def asks(self, asker: asyncio.Task[Any]) -> None:
         """A task is at a question of it."""
         self.askers += (asker,)
-        self.was_cancelled(asker)
+        if asker.cancelling() or self.swallowed:
+            self.was_cancelled(asker)
 
     def was_cancelled(self, asker: asyncio.Task[Any]) -> None:
         """Take note of what a task that asks has swallowed so far."""
