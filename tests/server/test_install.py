@@ -25,6 +25,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.request_state import RequestStateBoundary
 from mcp.server.runner import ServerRunner
 from mcp.server.session import ServerSession
+from mcp.shared import _otel
 from mcp.shared._context_streams import ContextSendStream
 from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher, _JSONRPCDispatchContext
@@ -35,8 +36,9 @@ from tests.server.rounds import accepted, by_hand
 from handraise import Accepted, Handraise, UrlQuestion, ask, replayable
 from handraise.errors import HandraiseError, SetupError, StoreError
 from handraise.revisions import Revision
-from handraise.server.middleware import AskingMiddleware, OwnBoundary
+from handraise.server.middleware import AskingMiddleware
 from handraise.server.rebind import channel_of, private_copy
+from handraise.server.stand_ins import OwnBoundary
 from handraise.stores import MemoryStore, SqliteStore
 
 
@@ -290,8 +292,8 @@ async def test_keys_that_open_nothing_of_what_waits_are_told_when_the_server_sta
 
 def test_the_private_names_of_the_sdk_that_we_touch_are_where_we_expect_them() -> None:
     """When this fails, the SDK has moved something: mend `server/rebind.py` (the body's view of its request),
-    `server/express.py` and `server/pipe.py` (the short way of a request) or `OwnBoundary`, then the version range in
-    pyproject.toml."""
+    `server/express.py` and `server/pipe.py` (the short way of a request) or `server/stand_ins.py`, then the version
+    range in pyproject.toml."""
     copied = inspect.getsource(private_copy)
     for name in vars(ServerSession(mock.Mock(), Connection.for_loop(mock.Mock()))):
         assert f"session.{name} = theirs.{name}" in copied
@@ -348,6 +350,7 @@ def test_the_private_names_of_the_sdk_that_we_touch_are_where_we_expect_them() -
     assert "private_fd" in stdio._StreamClaim.__dataclass_fields__
     assert "_state" in MemoryObjectSendStream.__dataclass_fields__
     assert "_TRACER_PROVIDER" in vars(trace)
+    assert "with _tracer.start_as_current_span(" in inspect.getsource(_otel.otel_span)
     assert _reads_of_context(OpenTelemetryMiddleware.__call__, after="await call_next(ctx)") == {"method"}
     assert _reads_of_context(ServerRunner._on_request, after="await call(ctx)") == set()
     assert "_lowlevel_server" in vars(MCPServer("x"))

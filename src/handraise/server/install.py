@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.server.request_state import RequestStateBoundary
 
 from handraise.conversation import Store, Terms
 from handraise.errors import SetupError
 from handraise.server.given import require_count, require_one_of, require_seconds, require_store, require_text
 from handraise.server.hosted_at import Hosting, mount_pages, require_public_url
-from handraise.server.middleware import AskingMiddleware, OwnBoundary
+from handraise.server.middleware import AskingMiddleware
 from handraise.server.registered import Registered
 from handraise.server.runtime import RUNTIMES, Options, Runtime
+from handraise.server.stand_ins import stand_in
 from handraise.stores import MemoryStore
 from handraise.stores.named import VARIABLE, named_store, require_place
 
@@ -139,9 +139,7 @@ class Handraise:
             from handraise.server.fastmcp import carry_request
 
             runtime.carriers.append(carry_request)
-        low.middleware[:] = [
-            OwnBoundary(m) if isinstance(m, RequestStateBoundary) else m for m in low.middleware
-        ]
+        low.middleware[:] = map(stand_in, low.middleware)
         asking = AskingMiddleware(runtime)
         low.middleware.append(asking)
         low.lifespan = _wrapped(low, asking, runtime)

@@ -5,13 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
-from mcp.server._otel import OpenTelemetryMiddleware
 from mcp.server.context import CallNext, HandlerResult
-from mcp.server.request_state import RequestStateBoundary
 
-from handraise.conversation import TOKEN_PREFIX
 from handraise.conversation.rounds import Ready
 from handraise.errors import AnswerNotKept, HandraiseError, StoreError
 from handraise.revisions import Revision
@@ -21,6 +18,7 @@ from handraise.server.legacy import LegacyCall
 from handraise.server.modern import ModernCall
 from handraise.server.rebind import private_copy
 from handraise.server.retries import ModernRetry
+from handraise.server.stand_ins import OwnBoundary, OwnTelemetry, is_ours
 
 if TYPE_CHECKING:
     from handraise.server.runtime import Runtime
@@ -62,9 +60,9 @@ class AskingMiddleware:
         chain, state = self._chain, (ctx.params or _NO_PARAMS).get("requestState")
         if state is not None and is_ours(state) and revision is Revision.JULY_2026:
             return self._resume(ctx, call_next, state)
-        if len(chain) != 2 or type(chain[0]) is not OpenTelemetryMiddleware:
+        if len(chain) != 2 or type(chain[0]) is not OwnTelemetry:
             return self._serve_within(ctx, call_next, revision, state)
-        # Alone with the SDK's own telemetry, which awaits a handler as soon as it has it.
+        # Alone with the SDK's telemetry, which awaits a handler as soon as it has it.
         if state is None:
             return self._begin(ctx, call_next, revision, contextvars.copy_context(), alone=True)
         return self._serve(ctx, call_next, revision, state, contextvars.copy_context(), alone=True)
@@ -136,30 +134,6 @@ class AskingMiddleware:
         return result
 
 
-class OwnBoundary(RequestStateBoundary):
-    """The SDK's boundary, which seals and opens everybody's requestState but ours.
-
-    Ours is a random token that means nothing outside the store: there is nothing in it to protect, and its
-    lifetime is the question's own.
-    """
-
-    def __init__(self, boundary: RequestStateBoundary) -> None:
-        super().__init__(boundary._security, default_audience=boundary._audience)
-
-    def __call__(self, ctx: Context, call_next: CallNext) -> Any:
-        state = None if ctx.params is None else ctx.params.get("requestState")
-        if state is not None and is_ours(state):
-            return call_next(ctx)
-        return super().__call__(ctx, call_next)
-
-    async def seal(self, ctx: Context, first: Awaitable[HandlerResult]) -> HandlerResult:
-        """What comes of a call that brought no state, with somebody else's state in it sealed."""
-        return self._seal_result(ctx, await first, None)
-
-    def _seal(self, ctx: Context, state: str, binding: Any = None) -> str:
-        return state if is_ours(state) else super()._seal(ctx, state, binding)
-
-
 def _has_no_state(first: Awaitable[HandlerResult]) -> bool:
     """Whether a call has come to a round of ours, or to its end with a result that has nobody's state in it."""
     if type(first) is asyncio.Task:
@@ -175,11 +149,6 @@ def _has_no_state(first: Awaitable[HandlerResult]) -> bool:
     if type(result) is not dict:
         return False
     return result.get("resultType") != "input_required" or is_ours(result.get("requestState"))
-
-
-def is_ours(state: object) -> TypeGuard[str]:
-    """Whether a requestState is one of ours."""
-    return isinstance(state, str) and state.startswith(TOKEN_PREFIX)
 
 
 Carrier = Callable[[contextvars.Context, Context], None]
