@@ -13,6 +13,12 @@ from mcp.server._otel import OpenTelemetryMiddleware
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.request_state import RequestStateBoundary
 from mcp.shared import _otel
+from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    LOG_LEVEL_META_KEY,
+    PROTOCOL_VERSION_META_KEY,
+)
 from opentelemetry import trace
 
 from handraise.conversation import TOKEN_PREFIX
@@ -29,18 +35,30 @@ def stand_in(middleware: Any) -> Any:
 class OwnTelemetry(OpenTelemetryMiddleware):
     """The SDK's telemetry, which steps aside where nobody traces: its span would be nobody's, and in no trace.
 
-    A request that says anything about itself may name a trace, which is handed on also by who records none.
+    A request may name a trace, by whatever names were agreed on, which is handed on also by who records none.
     """
 
     def __call__(self, ctx: Context, call_next: CallNext) -> Any:
         if (
-            not ctx.meta
-            and trace._TRACER_PROVIDER is None
+            trace._TRACER_PROVIDER is None
             and type(_otel._tracer) is trace.ProxyTracer
+            and (not ctx.meta or ctx.meta.keys() <= _NO_TRACE)
             and trace.get_current_span() is trace.INVALID_SPAN
         ):
             return call_next(ctx)
         return super().__call__(ctx, call_next)
+
+
+_NO_TRACE = frozenset(
+    {
+        CLIENT_CAPABILITIES_META_KEY,
+        CLIENT_INFO_META_KEY,
+        LOG_LEVEL_META_KEY,
+        PROTOCOL_VERSION_META_KEY,
+        "progress_token",
+    }
+)
+"""What a request says about itself by the protocol's own names."""
 
 
 class OwnBoundary(RequestStateBoundary):
