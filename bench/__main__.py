@@ -6,6 +6,7 @@ page about them is written. Quick, nothing is kept: it only shows that every par
 
 from __future__ import annotations
 
+import argparse
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -20,12 +21,15 @@ from bench.measure import Bench
 from bench.page import PAGE, write_page
 from bench.parts import PARTS
 
-QUICK: Final = "--quick"
+_ENDS: Final = """\
+status: 0 when every bar is met, 1 when one is missed, 2 when there is no such part, 3 when a part was stopped.
+Leave the machine alone meanwhile, and compare ratios: times depend on the machine."""
 
 
 def main(words: Sequence[str]) -> int:
     """Run the wanted parts; 1 when a bar was missed, 2 when there is no such part, 3 when a part was stopped."""
-    quick, wanted = QUICK in words, [word for word in words if word != QUICK]
+    asked = _read(words)
+    quick, wanted = asked.quick, asked.parts
     if unknown := [name for name in wanted if name not in PARTS]:
         print(f"no such part: {', '.join(unknown)}; there are: {', '.join(PARTS)}", file=sys.stderr)
         return 2
@@ -41,6 +45,29 @@ def main(words: Sequence[str]) -> int:
         write_page()
         print(f"\nwritten to {PAGE.relative_to(ROOT)}")
     return _told(measured)
+
+
+def _read(words: Sequence[str]) -> argparse.Namespace:
+    """What is wanted. Its help says what each part measures and how long that may take."""
+    listed = "\n".join(
+        f"  {name:8} {part.measures}; {part.minutes:g} minutes at most" for name, part in PARTS.items()
+    )
+    parser = argparse.ArgumentParser(
+        prog="python -m bench",
+        description="Measure Handraise side by side with what one would use otherwise.",
+        epilog=f"parts:\n{listed}\n\n{_ENDS}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "parts",
+        nargs="*",
+        metavar="PART",
+        help="what to measure; without any, all, and docs/benchmarks.md is written",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="only show that it runs to its end: one round, nothing is kept"
+    )
+    return parser.parse_args(words)
 
 
 def _told(measured: Sequence[Bench]) -> int:

@@ -63,6 +63,15 @@ def test_an_unknown_part_is_told_with_those_that_there_are(capsys: pytest.Captur
     assert capsys.readouterr().err == f"no such part: fly; there are: {', '.join(PARTS)}\n"
 
 
+def test_the_help_tells_what_there_is_and_what_the_status_means(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["--help"])
+    told = capsys.readouterr().out
+    assert left.value.code == 0
+    assert all(f"  {name}" in told and part.measures in told for name, part in PARTS.items())
+    assert "status: 0 when every bar is met" in told
+
+
 def test_a_quick_look_has_one_round_and_misses_no_bar() -> None:
     bench, turns = Bench("urls", quick=True), []
 
