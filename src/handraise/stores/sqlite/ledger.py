@@ -112,7 +112,8 @@ class SqliteLedger:
 
     async def rows_before(self, number: int | None, limit: int) -> list[Row]:
         query = (
-            "SELECT number, body FROM events WHERE ?1 IS NULL OR number < ?1 ORDER BY number DESC LIMIT ?2"
+            "SELECT number, body FROM events WHERE number < coalesce(?, 9223372036854775807)"
+            " ORDER BY number DESC LIMIT ?"
         )
         return await self._file.read(lambda db, _: [Row(*row) for row in db.execute(query, (number, limit))])
 

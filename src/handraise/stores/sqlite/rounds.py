@@ -140,7 +140,7 @@ def are_known(db: sqlite3.Connection, sealer: Sealer, now: float) -> bool:
 def pending(db: sqlite3.Connection, sealer: Sealer, person: str | None) -> list[RoundRecord]:
     found = db.execute(
         f"SELECT {rows.COLUMNS} FROM rounds"  # noqa: S608
-        " WHERE digest IS NULL AND until IS NULL AND (?1 IS NULL OR person = ?1) ORDER BY rowid",
+        " WHERE digest IS NULL AND until IS NULL AND person = coalesce(?, person) ORDER BY rowid",
         (person,),
     )
     return [rows.load_round(sealer, row) for row in found]
@@ -152,6 +152,6 @@ def unfinished(db: sqlite3.Connection) -> list[Unfinished]:
 
 
 def prune(db: sqlite3.Connection, now: float) -> int:
-    gone = db.execute("DELETE FROM rounds WHERE ?1 >= coalesce(until, deadline + ?2)", (now, rows.GRACE))
+    gone = db.execute("DELETE FROM rounds WHERE ? >= coalesce(until, deadline + ?)", (now, rows.GRACE))
     db.execute("DELETE FROM journal WHERE conversation NOT IN (SELECT conversation FROM rounds)")
     return gone.rowcount

@@ -39,7 +39,7 @@ class SqliteSecrets:
         return found[0] if found else None
 
     async def all(self, owner: str | None = None) -> list[SealedSecret]:
-        return await self._file.read(lambda db, _: _select(db, "?1 IS NULL OR owner = ?1", owner))
+        return await self._file.read(lambda db, _: _select(db, "owner = coalesce(?, owner)", owner))
 
     async def remove(self, owner: str, service: str) -> bool:
         gone = await self._file.write(
