@@ -90,7 +90,7 @@ def test_an_answer_is_checked_and_all_problems_are_listed() -> None:
 
 
 def test_lines_come_out_in_the_order_they_went_in_and_a_bad_one_stops_nothing() -> None:
-    lines = [GOOD_FORM, "{", BAD_FORM, "", '{"a": 1, "a": 2}', "[" * 5000, GOOD_FORM]
+    lines = [GOOD_FORM, "{", BAD_FORM, "", '{"a": 1, "a": 2}', "[" * 5000 + "]" * 5000, GOOD_FORM]
     result = check("form", "--jsonl", given="\n".join(lines) + "\n")
     reports = told(result)
     assert [report["verdict"] for report in reports] == ["allow", *["refuse"] * 5, "allow"]

@@ -9,6 +9,7 @@ import contextvars
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
+import anyio
 import pytest
 from tests.conversation.parking import (
     ALICE,
@@ -693,6 +694,7 @@ async def test_questions_that_nobody_waits_for_any_more_end_with_the_body(store:
 
     parking = Parking(body, store)
     first = await within(parking.call())
+    await anyio.wait_all_tasks_blocked()
     assert await within(parking.retry(first, {"name": "Ada"})) == "done"
     await within(asyncio.wait(tasks))
     await until(lambda: parking.is_empty)

@@ -48,6 +48,20 @@ def vouch(folder: Path) -> Vouched:
     return made
 
 
+_SIGNS = x509.KeyUsage(
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=True,
+    encipher_only=False,
+    decipher_only=False,
+)
+"""What an authority's key is for. From Python 3.13 on one has to say so."""
+
+
 def _certificate(
     name: str, by: tuple[x509.Certificate, ec.EllipticCurvePrivateKey] | None
 ) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
@@ -69,7 +83,9 @@ def _certificate(
             x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False
         )
     )
-    if by is not None:
+    if by is None:
+        made = made.add_extension(_SIGNS, critical=True)
+    else:
         names = [x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))]
         made = made.add_extension(x509.SubjectAlternativeName(names), critical=False)
     return made.sign(signer, hashes.SHA256()), key

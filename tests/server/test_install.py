@@ -283,6 +283,7 @@ async def test_keys_that_open_nothing_of_what_waits_are_told_when_the_server_sta
     with pytest.raises(SetupError, match="not among its keys"):
         async with started(new):
             raise AssertionError
+    assert not path.with_name("store.db-wal").exists(), "who could not start has let go of the file"
     retry = {"state": first["requestState"], "responses": accepted(first, answer="yes")}
     async with started(new, old) as rounds:
         assert (await rounds.call("stop", {}, **retry))["content"][0]["text"] == "yes"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import sqlite3
 import stat
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.waiting import until
 
 from handraise.conversation import Entry, Flow, Outcome
 from handraise.conversation.digest import Written, digest
@@ -295,6 +297,17 @@ async def test_what_was_written_is_there_when_the_file_is_opened_again(tmp_path:
     assert (again.verdict, again.outcome) == ("again", RESULT)
     assert await second.find_flow("e1") == Flow("e1", "alice", LONG_AFTER)
     await second.aclose()
+
+
+async def test_a_store_that_nobody_has_any_more_lets_go_of_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    store = SqliteStore(path)
+    await store.open_round(a_round())
+    log = path.with_name("store.db-wal")
+    assert log.exists()
+    del store
+    gc.collect()
+    await until(lambda: not log.exists())  # which SQLite does with the last connection
 
 
 async def test_a_store_that_was_closed_opens_again_when_it_is_used(store: SqliteStore) -> None:

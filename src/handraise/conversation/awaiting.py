@@ -2,8 +2,9 @@
 
 asyncio keeps nothing of the kind, but calls somebody when a task is done, and who is called leads to who waits.
 
-Private names: `Future._callbacks`, `TaskGroup._on_completed_fut` (asyncio's and anyio's), `Queue._getters`. A test goes
-through everything that asyncio has to wait with, and fails when one of them moves.
+Private names: `Future._callbacks`, `TaskGroup._on_completed_fut` (asyncio's and anyio's), `Queue._getters`,
+`_AsCompletedIterator._done`. A test goes through everything that asyncio has to wait with, and fails when one of them
+moves.
 """
 
 from __future__ import annotations
@@ -48,12 +49,14 @@ def _behind(callback: Any) -> Iterator[Awaited]:
     for each in _held_by(callback):
         if isinstance(each, asyncio.Future):
             yield each
-        elif isinstance(each, asyncio.Queue):  # of `as_completed`
-            yield from vars(each)["_getters"]
-        else:
-            completed = getattr_static(each, "_on_completed_fut", None)  # which runs no code of an author's
-            if isinstance(completed, asyncio.Future):
-                yield completed
+            continue
+        # Of `as_completed`, from Python 3.13 on in an object of its own. A static look runs no code of an author's.
+        done = each if isinstance(each, asyncio.Queue) else getattr_static(each, "_done", None)
+        completed = getattr_static(each, "_on_completed_fut", None)
+        if isinstance(done, asyncio.Queue):
+            yield from vars(done)["_getters"]
+        elif isinstance(completed, asyncio.Future):
+            yield completed
 
 
 def _held_by(callback: Any) -> Iterator[Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import weakref
 
+import anyio
+
 from handraise.conversation import Store
 
 _USED: weakref.WeakKeyDictionary[Store, int] = weakref.WeakKeyDictionary()
@@ -11,14 +13,14 @@ _USED: weakref.WeakKeyDictionary[Store, int] = weakref.WeakKeyDictionary()
 
 
 async def reach(store: Store, *, own: bool) -> None:
-    """Open a store for a server that starts. One that could not be opened is not used."""
+    """Open a store for a server that starts. One that cannot be used is let go of."""
     if own:
         _USED[store] = _USED.get(store, 0) + 1
     try:
         await store.open()
     except BaseException:
-        if own:
-            _USED[store] -= 1
+        with anyio.CancelScope(shield=True):
+            await let_go(store, own=own)
         raise
 
 

@@ -12,6 +12,7 @@ import os
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -34,7 +35,13 @@ _PATIENCE = 10.0
 
 
 class SqliteFile:
-    """Runs work on one SQLite file (WAL, synchronous FULL), private to its owner, opened when it is first used."""
+    """Runs work on one SQLite file (WAL, synchronous FULL), private to its owner, opened when it is first used.
+
+    It is let go of when that is said, or when nobody has this any more.
+    """
+
+    _let_go: weakref.finalize[[], SqliteFile]
+    """Closes the connection that is open, once."""
 
     def __init__(
         self,
@@ -68,7 +75,7 @@ class SqliteFile:
 
     async def aclose(self) -> None:
         """Let go of the file. It is opened again when it is used again."""
-        unit = _Unit(lambda db, _: db.close(), writes=False)
+        unit = _Unit(lambda _db, _: self._let_go(), writes=False)
 
         def close() -> None:
             if self._opened is not None:
@@ -113,7 +120,10 @@ class SqliteFile:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             make_private(self.path)
             sealer = Sealer(self._keys if self._keys is not None else [key_beside(self.path)])
-            self._opened = _connect(self.path, self._schemas), sealer
+            db = _connect(self.path, self._schemas)
+            self._opened = db, sealer
+            self._let_go = weakref.finalize(self, db.close)
+            self._let_go.atexit = False  # the worker may be at it still
         return self._opened
 
 
