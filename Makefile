@@ -16,6 +16,7 @@ help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 	@echo 'TESTS="tests/forms tests/urls" narrows test, check and docs to these tests,'
 	@echo 'PARTS="forms urls" narrows bench; with QUICK=1 it only shows that all runs.'
+	@echo 'PYTHON=python3.13 VENV=.venv-3.13 does any of it with another Python.'
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Handraise needs Python 3.11 or newer; call make PYTHON=/path/to/python3"; exit 2; }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import gc
 import json
+import re
 import sqlite3
 import stat
 import subprocess
@@ -23,6 +25,7 @@ from handraise.conversation import Entry, Flow, Outcome
 from handraise.conversation.digest import Written, digest
 from handraise.errors import SetupError, StoreError
 from handraise.stores import SqliteStore
+from handraise.stores import sqlite as sqlite_stores
 from handraise.testing.made_up import ALICE, ANSWERED, CHARGED, LONG_AFTER, NOW, a_round, consume
 
 KEYS = [b"k" * 32]
@@ -297,6 +300,18 @@ async def test_what_was_written_is_there_when_the_file_is_opened_again(tmp_path:
     assert (again.verdict, again.outcome) == ("again", RESULT)
     assert await second.find_flow("e1") == Flow("e1", "alice", LONG_AFTER)
     await second.aclose()
+
+
+def test_no_parameter_of_a_statement_has_a_number() -> None:
+    """Python 3.12 warns when a sequence is given for `?1`, and 3.14 refuses."""
+    statements = [
+        node.value
+        for file in Path(sqlite_stores.__path__[0]).glob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    assert any("?" in statement for statement in statements)
+    assert [statement for statement in statements if re.search(r"\?\d", statement)] == []
 
 
 async def test_a_store_that_nobody_has_any_more_lets_go_of_its_file(tmp_path: Path) -> None:
