@@ -42,7 +42,9 @@ def strangers() -> str:
     package = json.loads((STRANGERS / "package.json").read_text())
     met = {**package["dependencies"], **{name: version(name) for name in PYTHON_STRANGERS}}
     old = sorted(file.stem.removeprefix("mcp-") for file in (STRANGERS / "old_sdk").glob("mcp-*.txt"))
-    named = [*(f"{name} {its}" for name, its in met.items()), *(f"mcp {its}" for its in old), _chromium()]
+    uvloop = (STRANGERS / "uvloop.txt").read_text().strip().replace("==", " ")
+    named = [f"{name} {its}" for name, its in met.items()]
+    named += [*(f"mcp {its}" for its in old), uvloop, _chromium()]
     return "strangers: " + ", ".join(named)
 
 

@@ -36,6 +36,7 @@ def _installed() -> dict[Path, list[Path]]:
     return {
         ROOT / ".venv": [ROOT / "pyproject.toml", ROOT / "constraints.txt"],
         _STRANGERS / "node_modules": [_STRANGERS / "package.json"],
+        _STRANGERS / ".venv-uvloop": [_STRANGERS / "uvloop.txt"],
         **{old / f".venv-{file.stem.removeprefix('mcp-')}": [file] for file in old.glob("mcp-*.txt")},
     }
 
