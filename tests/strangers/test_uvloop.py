@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from functools import wraps
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +29,25 @@ LEGACY = pytest.mark.parametrize("revision", [r for r in REVISIONS if r.legacy],
 WITH_LINKS = pytest.mark.parametrize("revision", [r for r in REVISIONS if r.url_mode], ids=str)
 
 
-@pytest.fixture(scope="module")
-def anyio_backend() -> Iterator[tuple[str, dict[str, Any]]]:
+@pytest.fixture(scope="module", autouse=True)
+def uvloop_at_hand() -> Iterator[None]:
     assert INSTALLED.exists(), "uvloop is missing: make setup"
     sys.path.append(str(INSTALLED))
-    yield "asyncio", {"use_uvloop": True}
+    yield
     sys.path.remove(str(INSTALLED))
     for name in [name for name in sys.modules if name.partition(".")[0] == "uvloop"]:
         del sys.modules[name]
+
+
+def on_uvloop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Run a test there. The loop of other tests' fixtures, which they share, is another one."""
+
+    @wraps(test)
+    def run(revision: Revision) -> None:
+        with asyncio.Runner(loop_factory=import_module("uvloop").new_event_loop) as runner:
+            runner.run(test(revision))
+
+    return run
 
 
 class Desk:
@@ -84,6 +97,7 @@ class Desk:
 
 
 @REVISION
+@on_uvloop
 async def test_questions_are_asked_and_answered(revision: Revision) -> None:
     desk = Desk()
     said = [accept(answer=text) for text in ("Ada", "x", "1", "2")]
@@ -97,18 +111,21 @@ async def test_questions_are_asked_and_answered(revision: Revision) -> None:
 
 
 @REVISION
+@on_uvloop
 async def test_a_no_is_a_value(revision: Revision) -> None:
     async with connect(Desk().server, revision, Person(accept(answer="Ada"), DECLINE)) as client:
         assert text_of(await client.call_tool("transfers")) == "kept"
 
 
 @WITH_LINKS
+@on_uvloop
 async def test_a_link_is_finished(revision: Revision) -> None:
     async with connect(Desk().server, revision, Person(accept())) as client:
         assert text_of(await client.call_tool("opens")) == "accept"
 
 
 @REVISION
+@on_uvloop
 async def test_a_limit_of_anyio_stands_still(revision: Revision) -> None:
     async def person(_context: Any, _params: Any) -> Any:
         await anyio.sleep(0.6)
@@ -119,6 +136,7 @@ async def test_a_limit_of_anyio_stands_still(revision: Revision) -> None:
 
 
 @LEGACY
+@on_uvloop
 async def test_a_client_that_leaves_is_told_to_the_body(revision: Revision) -> None:
     desk, asked = Desk(), asyncio.Event()
 
