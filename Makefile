@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 NPM    := tests/strangers/node_modules/.ready
 PYTEST := $(BIN)/python -m pytest -n 4 --dist worksteal# four workers for two cores: half of their time is waiting
-UVLOOP := tests/strangers/.venv-uvloop/.ready
+UVLOOP := $(VENV)/uvloop/.ready
 OLD    := $(patsubst tests/strangers/old_sdk/mcp-%.txt,tests/strangers/old_sdk/.venv-%/.ready,$(wildcard tests/strangers/old_sdk/mcp-*.txt))
 
 unexport PYTHONDONTWRITEBYTECODE # where it is set, each of the hundreds of processes that tests start would compile all anew
@@ -86,4 +86,4 @@ docs: $(READY) ## write the pages made from code, run every snippet, build site/
 	@echo "site/index.html is the documentation"
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) tests/strangers/node_modules tests/strangers/.venv-* tests/strangers/old_sdk/.venv-* bench/out .mypy_cache .ruff_cache .pytest_cache .hypothesis dist site
+	rm -rf $(VENV) tests/strangers/node_modules tests/strangers/old_sdk/.venv-* bench/out .mypy_cache .ruff_cache .pytest_cache .hypothesis dist site

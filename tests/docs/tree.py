@@ -34,9 +34,8 @@ def _installed() -> dict[Path, list[Path]]:
     """Each folder that `make setup` fills, with the files that say what it has."""
     old = _STRANGERS / "old_sdk"
     return {
-        ROOT / ".venv": [ROOT / "pyproject.toml", ROOT / "constraints.txt"],
+        ROOT / ".venv": [ROOT / "pyproject.toml", ROOT / "constraints.txt", _STRANGERS / "uvloop.txt"],
         _STRANGERS / "node_modules": [_STRANGERS / "package.json"],
-        _STRANGERS / ".venv-uvloop": [_STRANGERS / "uvloop.txt"],
         **{old / f".venv-{file.stem.removeprefix('mcp-')}": [file] for file in old.glob("mcp-*.txt")},
     }
 

@@ -22,7 +22,7 @@ from handraise.revisions import Revision
 pytestmark = pytest.mark.stranger
 
 URL = "https://mcp.example.com/connect"
-INSTALLED = Path(__file__).parent / ".venv-uvloop"
+INSTALLED = Path(sys.prefix) / "uvloop"
 """Apart from all else: where it can be imported, uvicorn takes it."""
 REVISION = pytest.mark.parametrize("revision", REVISIONS, ids=str)
 LEGACY = pytest.mark.parametrize("revision", [r for r in REVISIONS if r.legacy], ids=str)
