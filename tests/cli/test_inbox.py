@@ -40,7 +40,9 @@ def test_a_person_answers_in_the_terminal_and_the_model_cannot(home: dict[str, s
         ticket = re.findall(r"ticket '([\w-]+)'", side.call("rename", title="plans"))[0]
         notice = "You are asked by my notes. Open the desk with: handraise inbox"
         assert (tmp_path / "notices").read_text() == notice
-        assert "does not open to what the client started" in side.shell(f'script -qec "{inbox}" /dev/null')
+        assert "does not open to a program that the client started" in side.shell(
+            f'script -qec "{inbox}" /dev/null'
+        )
 
         at_a_terminal([*HANDRAISE, "inbox", "--terminal"], home, [("Answer:", "\x04")])
         assert '"waiting": 1' in side.shell(

@@ -18,6 +18,7 @@ from tests.docs.shell import Shell, free_port
 from tests.docs.snippets import Block, blocks_run_by, commands, pages
 from tests.docs.stage import CLIENT, SERVER
 from tests.ledger.examples import ABOUT, a_trail
+from tests.login_shell import from_login_shell
 from tests.server.filling import SECRET, fill
 
 from handraise.ledger import Ledger
@@ -217,29 +218,19 @@ def test_the_inbox_opens_the_desk_and_the_call_goes_on(shell: Shell) -> None:
     [of_notes, of_tea] = [each for each in shown if "client.py" not in each[0]]
     assert of_notes[1].replace("notes", "tea") == of_tea[1]
     shell.add_files(PAGES["docs/tutorial.md"].files)
-    with subprocess.Popen(
-        f"exec {client}",
-        shell=True,
-        cwd=shell.folder,
-        env=shell.environment,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as waiting:
-        try:
-            wait_until(lambda: "tea" in shell.run("handraise pending").stdout)
-            with shell.at_a_terminal(of_tea[0]) as terminal:
-                assert terminal.end() == 0
-            assert terminal.shown == of_tea[1]
-            assert "http://127.0.0.1:" in (shell.folder / "opened").read_text()
-            with shell.at_a_terminal("handraise inbox --terminal") as terminal:
-                terminal.wait_for("Answer:")
-                terminal.type("2")
-                terminal.wait_for("Write send")
-                terminal.type("send")
-                assert terminal.end() == 0
-            assert waiting.communicate(timeout=20)[0] == ordered
-        finally:
-            waiting.terminate()
+    with from_login_shell(["sh", "-c", client], dict(shell.environment), shell.folder) as waiting:
+        wait_until(lambda: "tea" in shell.run("handraise pending").stdout)
+        with shell.at_a_terminal(of_tea[0]) as terminal:
+            assert terminal.end() == 0
+        assert terminal.shown == of_tea[1]
+        assert "http://127.0.0.1:" in Path((shell.folder / "opened").read_text()).read_text()
+        with shell.at_a_terminal("handraise inbox --terminal") as terminal:
+            terminal.wait_for("Answer:")
+            terminal.type("2")
+            terminal.wait_for("Write send")
+            terminal.type("send")
+            assert terminal.end() == 0
+        assert waiting.stdout.read() == ordered
 
 
 @contextmanager

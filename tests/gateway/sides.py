@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import select
-import subprocess
+import stat
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.gateway.test_stdio import HANDRAISE, ROOT
+from tests.login_shell import Started, from_login_shell
 
 from handraise.desks import ARMED_AFTER
 
@@ -21,7 +23,7 @@ from handraise.desks import ARMED_AFTER
 class Model:
     """The model's side; everything that it sees is kept."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    def __init__(self, process: Started) -> None:
         self._process = process
         self.saw = ""
 
@@ -32,8 +34,6 @@ class Model:
         return self._ask({"shell": words})
 
     def _ask(self, asked: object) -> str:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(asked) + "\n")
         self._process.stdin.flush()
         seen: str = json.loads(self._process.stdout.readline())
@@ -69,22 +69,9 @@ def model(home: dict[str, str], errors: Path, *options: str) -> Iterator[Model]:
     """A model whose client reaches the notes server through a gateway; its standard error goes to a file."""
     server = [sys.executable, "-m", "tests.gateway.notes", "stdio"]
     command = [*HANDRAISE, "gateway", "--name", "my notes", "--hold", "1", *options, "--", *server]
-    with (
-        errors.open("w") as log,
-        subprocess.Popen(
-            [sys.executable, "-m", "tests.gateway.model", *command],
-            cwd=ROOT,
-            env=home,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-        ) as process,
-    ):
-        yield Model(process)
-        assert process.stdin is not None
-        process.stdin.close()
-        process.wait(20)
+    client = [sys.executable, "-m", "tests.gateway.model", *command]
+    with from_login_shell(client, home, ROOT, errors) as started:
+        yield Model(started)
 
 
 def at_a_terminal(
@@ -112,6 +99,20 @@ def at_a_terminal(
     os.close(terminal)
     os.waitpid(child, 0)
     return shown
+
+
+def opened_file(folder: Path) -> Path:
+    """The private file with which the browser of a home was opened."""
+    file = Path((folder / "opened").read_text())
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    return file
+
+
+def link_in(folder: Path) -> str:
+    """The sign-in link to which that file leads the browser."""
+    found = re.search(r'href="([^"]+)"', opened_file(folder).read_text())
+    assert found is not None
+    return found[1]
 
 
 def _read(terminal: int) -> str:

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 from tests.gateway.test_stdio import HANDRAISE, ROOT
 from tests.gateway.visiting import answer, door, until, waiting
+from tests.login_shell import Started, from_login_shell
 from typer.testing import CliRunner
 
 from handraise.cli.app import app
@@ -42,11 +42,12 @@ def child_of(pid: int) -> int:
 class Host:
     """A client that cannot ask, and the gateway that it started."""
 
-    def __init__(self, process: subprocess.Popen[str], *, modern: bool) -> None:
+    def __init__(self, process: Started, *, modern: bool) -> None:
         self._process = process
         self._modern = modern
         self._id = 0
-        self.gateway = child_of(process.pid)
+        self._group = child_of(process.shell)
+        self.gateway = child_of(self._group)
 
     def begin(self) -> Host:
         if self._modern:
@@ -65,7 +66,6 @@ class Host:
         self._id += 1
         meta = {"_meta": ENVELOPE} if self._modern else {}
         self._send({"jsonrpc": "2.0", "id": self._id, "method": method, "params": {**params, **meta}})
-        assert self._process.stdout is not None
         while (said := json.loads(self._process.stdout.readline())).get("id") != self._id:
             pass
         return said
@@ -77,7 +77,7 @@ class Host:
 
     def terminate(self) -> None:
         """As a service manager does it: the gateway and the server that it started."""
-        os.killpg(self._process.pid, signal.SIGTERM)
+        os.killpg(self._group, signal.SIGTERM)
         self.wait()
 
     def interrupt(self) -> None:
@@ -87,15 +87,13 @@ class Host:
 
     def leave(self) -> None:
         """End its input."""
-        assert self._process.stdin is not None
         self._process.stdin.close()
         self.wait()
 
     def wait(self) -> int:
-        return self._process.wait(20)
+        return self._process.wait()
 
     def _send(self, message: Any) -> None:
-        assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(message) + "\n")
         self._process.stdin.flush()
 
@@ -127,23 +125,12 @@ class Place:
             "HANDRAISE_GATEWAY_HOLD": "0.2",
             "HANDRAISE_LEDGER": str(self._folder / "ledger.db"),
         }
-        with subprocess.Popen(
-            [sys.executable, "-c", HOST, *command],
-            cwd=ROOT,
-            env=around,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        ) as process:
+        with from_login_shell([sys.executable, "-c", HOST, *command], around, ROOT) as process:
             host = Host(process, modern=modern)
             bound = threading.Timer(60, os.kill, (host.gateway, signal.SIGKILL))
             bound.start()
             try:
                 yield host.begin()
-                assert process.stdin is not None
-                process.stdin.close()
-                process.wait(20)
             finally:
                 bound.cancel()
 

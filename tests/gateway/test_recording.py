@@ -16,6 +16,7 @@ from tests.server.peers import REVISIONS, Person, accept, text_of
 from tests.waiting import until
 
 from handraise.desks import Decision
+from handraise.desks.access import AccessCheck
 from handraise.desks.scripted import Line
 from handraise.gateway.desk.reception import open_asking
 from handraise.gateway.messages import Message, fault, request, response
@@ -154,7 +155,7 @@ async def test_a_yes_is_joined_to_how_the_call_ended(
 
 
 async def _opens_a_ledger() -> bool:
-    asking = await open_asking(Options(browser=False), shielded=False)
+    asking = await open_asking(Options(browser=False), AccessCheck())
     try:
         return asking._ledger is not None
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.desks.web.browsing import Person, open_browser
-from tests.gateway.sides import at_a_terminal, make_home, model
+from tests.gateway.sides import at_a_terminal, link_in, make_home, model, opened_file
 from tests.gateway.test_stdio import HANDRAISE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.stranger, pytest.mark.slow]
@@ -55,7 +56,9 @@ async def test_a_person_answers_at_the_desk_what_the_model_could_not(
         for request in ("sign in", "read", "decide"):
             knock = f"""{sys.executable} -c "{KNOCK}" '{{"do": "{request}"}}'"""
             assert "person at a terminal only" in side.shell(knock)
-        assert "does not open to what the client started" in side.shell(f'script -qec "{inbox}" /dev/null')
+        assert "does not open to a program that the client started" in side.shell(
+            f'script -qec "{inbox}" /dev/null'
+        )
         pending = side.shell(inbox.replace("inbox", "pending") + " --json")
         question = json.loads(pending)[0]["id"]
         answer = inbox.replace("inbox", f"answer {question}") + " --decline --credential-file /dev/stdin"
@@ -69,15 +72,20 @@ async def test_a_person_answers_at_the_desk_what_the_model_could_not(
         shown = at_a_terminal([*HANDRAISE, "inbox"], home)
         assert "Opened the desk where my notes asks you" in shown
         assert "sign-in/" not in shown
-        link = (tmp_path / "opened").read_text()  # the arguments of programs can be seen by everybody
+        assert (
+            "sign-in/" not in (tmp_path / "opened").read_text()
+        )  # everybody can see the arguments of programs
+        file, link = opened_file(tmp_path), link_in(tmp_path)
         refused = side.shell(f'{sys.executable} -c "{SIGN_IN}" {link}')
         assert refused.startswith("403")
-        assert "does not open to a program that your client started" in refused
+        assert "does not open to a program that the client started" in refused
         async with open_browser() as browser:
             person = Person(await browser.new_page())
-            await person.page.goto(link)
+            await person.page.goto(file.as_uri())
+            await person.page.wait_for_url(link)
             await person.press("main button")
             await person.page.locator("#inbox").wait_for()
+            assert file.name not in os.listdir(file.parent)
             code = await person.page.locator(".code").text_content(timeout=5_000)
             await person.open()
             await person.type("#f0", ANSWER)

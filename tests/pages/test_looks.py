@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 import anyio
 import pytest
 from playwright.async_api import Browser, Page, expect
+from tests.another_user import only_root
 from tests.desks.web.browsing import Person as AtKeyboard
 from tests.pages.house import ABOUT, ME, TOKEN, VALUE, House
-from tests.pages.root import only_root
 from tests.strangers.axe import require_accessible
 
 from handraise.forms import Form

@@ -13,6 +13,7 @@ from handraise.cli import (
     check_url,
     demo,
     design,
+    desk,
     doctor,
     gateway,
     gateway_doctor,
@@ -47,6 +48,7 @@ gateway.app.command(epilog=gateway_doctor.EXAMPLES)(gateway_doctor.doctor)
 gateway.app.command(epilog=gateway_install.EXAMPLES)(gateway_install.install)
 gateway.app.add_typer(gateway_people.app, name="people")
 app.add_typer(gateway.app, name="gateway")
+app.add_typer(desk.app, name="desk")
 app.command(epilog=inbox.EXAMPLES)(inbox.inbox)
 app.command(epilog=demo.EXAMPLES)(demo.demo)
 app.command(epilog=doctor.EXAMPLES)(doctor.doctor)

@@ -7,11 +7,14 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
 from handraise.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from handraise.gateway.desk.visiting import Visitor
 
 EXAMPLES = """Examples:
 
@@ -39,12 +42,15 @@ def inbox(
 ) -> None:
     """Open the desk of every gateway where a question waits for you. It opens in your browser, or else here.
 
-    It works at a terminal of your own only: what signs you in must not be seen by a model. The link goes to your
-    browser and is never printed; where no browser can be opened, you answer at this terminal.
+    Run it in a terminal that your client did not start: not in the terminal inside your editor, if the editor is the
+    client. The sign-in link goes to your browser in a private file and is never printed. Where no browser can be
+    opened, you answer in this terminal. Where the system does not tell which program is asking (macOS, Windows, a
+    hidden /proc), the desk wants your desk code: see `handraise desk code --help`.
     """
-    from handraise.gateway.desk.visiting import doors, knock
+    from handraise.gateway.desk.visiting import Visitor, doors
 
-    desks = [(door, seen) for door in doors() if (seen := knock(door, {"do": "look"})) is not None]
+    visitor = Visitor(_ask_code)
+    desks = [(door, seen) for door in doors() if (seen := visitor.knock(door, {"do": "look"})) is not None]
     if as_json:
         typer.echo(json.dumps([seen for _, seen in desks]))
         return
@@ -55,22 +61,25 @@ def inbox(
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise typer.BadParameter("this opens your desk, and needs you at a terminal")
-    opened = not terminal and all(_open(door, seen) for door, seen in wanted)
-    raise typer.Exit(0 if opened or _sit([door for door, _ in wanted], stays=stays) else 1)
+    opened = not terminal and all(_open(visitor, door, seen) for door, seen in wanted)
+    raise typer.Exit(0 if opened or _sit(visitor, [door for door, _ in wanted], stays=stays) else 1)
 
 
-def _open(door: Path, seen: dict[str, Any]) -> bool:
-    """Open a desk in the browser, with a link that signs it in once."""
+def _ask_code() -> str:
+    from getpass import getpass
+
+    return getpass("Your desk code: ")
+
+
+def _open(visitor: Visitor, door: Path, seen: dict[str, Any]) -> bool:
+    """Open a desk in the browser, with a private file that leads to its sign-in page."""
     from handraise.display import for_line
-    from handraise.gateway.desk.visiting import knock
-    from handraise.urls import inspect_url
-    from handraise.urls.open import Opened, open_url
+    from handraise.urls.open import Opened, open_file
 
-    link = (knock(door, {"do": "sign in"}) or {}).get("link")
-    if not isinstance(link, str):
+    file = (visitor.knock(door, {"do": "sign in"}) or {}).get("file")
+    if not isinstance(file, str):
         return False
-    result = open_url(inspect_url(link, transport="stdio", server_host=None))
-    if isinstance(result, Opened):
+    if isinstance(open_file(Path(file)), Opened):
         asking = for_line(", ".join(seen.get("servers") or ["no server"]))
         typer.echo(f"Opened the desk where {asking} asks you.", err=True)
         return True
@@ -78,15 +87,15 @@ def _open(door: Path, seen: dict[str, Any]) -> bool:
     return False
 
 
-def _sit(wanted: list[Path], *, stays: bool) -> bool:
+def _sit(visitor: Visitor, wanted: list[Path], *, stays: bool) -> bool:
     """Answer at this terminal until nothing waits any more, or for as long as it is open."""
     import asyncio
 
     from handraise.desks.distant import DistantQueue
     from handraise.display import for_line
-    from handraise.gateway.desk.visiting import doors, knock
+    from handraise.gateway.desk.visiting import doors
 
-    replies = [knock(door, {"do": "read", "known": []}) or {} for door in wanted]
+    replies = [visitor.knock(door, {"do": "read", "known": []}) or {} for door in wanted]
     if stays:
         typer.echo("Questions appear here. While there is none, Ctrl+C ends it.", err=True)
     elif not any("waiting" in reply for reply in replies):
@@ -94,7 +103,7 @@ def _sit(wanted: list[Path], *, stays: bool) -> bool:
         typer.echo(f"handraise: {for_line(why)}", err=True)
         return False
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve(DistantQueue(doors, knock), None if stays else _LINGER))
+        asyncio.run(_serve(DistantQueue(doors, visitor.knock), None if stays else _LINGER))
     return True
 
 

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from handraise.desks.access import AccessCheck
 from handraise.errors import HandraiseError
 from handraise.gateway.options import Options
 from handraise.gateway.parking.glance import glance_at
@@ -39,11 +40,11 @@ class Home:
         open_asking: Callable[[], Awaitable[Asking]] | None = None,
         *,
         guards: tuple[Rule, ...] | None = None,
-        shielded: bool = False,
+        access: AccessCheck | None = None,
     ) -> None:
         """`guards`: those of the user's own configuration unless they are given.
 
-        `shielded`: the client started us, and what it starts beside us is not let to our desk."""
+        `access` knows the clients, whose programs are kept away from our desk."""
         self.options = options
         self._guards = guards
         self.parked = ParkedCalls()
@@ -51,7 +52,7 @@ class Home:
         """Whether we are about to end: then no server is lost, and what is parked is left to the next process."""
         self.on_lost: Callable[[Any], None] = lambda relay: None
         self._may_wait = glance_at(options.store) if open_asking is None else lambda: True
-        self._open_asking = open_asking or (lambda: _open_asking(options, shielded))
+        self._open_asking = open_asking or (lambda: _open_asking(options, access or AccessCheck()))
         self._asking: Asking | None = None
         self._loading = asyncio.Lock()
 
@@ -138,12 +139,12 @@ def _own_guards() -> tuple[Rule, ...]:
     return rules_of(settings)
 
 
-async def _open_asking(options: Options, shielded: bool) -> Asking:
+async def _open_asking(options: Options, access: AccessCheck) -> Asking:
     import importlib
 
-    from handraise.gateway.desk.shield import keep_memory_private
+    from handraise.processes import keep_memory_private
 
     reception = await asyncio.to_thread(importlib.import_module, "handraise.gateway.desk.reception")
     keep_memory_private()
-    asking: Asking = await reception.open_asking(options, shielded=shielded)
+    asking: Asking = await reception.open_asking(options, access)
     return asking

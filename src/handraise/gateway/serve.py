@@ -8,6 +8,8 @@ import subprocess
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeAlias
 
+from handraise.desks.access import AccessCheck
+from handraise.errors import SetupError
 from handraise.gateway.bridges.eras import EraLink
 from handraise.gateway.ending import ending_on_signals
 from handraise.gateway.front import Front
@@ -35,7 +37,7 @@ async def serve_process(upstream: Upstream, process: subprocess.Popen[bytes], op
     """Stand between the client at our standard streams and a process."""
     link = ProcessLink(Source(upstream), process, on_noise=lambda line: port.writer.write(line))
     port = StdioPort(lambda message: front.from_client(message), lambda line: link.writer.write(line))
-    home, stopped = Home(options, shielded=True), asyncio.Event()
+    home, stopped = Home(options, access=_access_beside_client()), asyncio.Event()
     front = Front(EraLink(link), home, port)
 
     def stop(number: int) -> None:
@@ -59,7 +61,7 @@ async def serve_stdio(open_link: OpenLink, options: Options) -> int:
     """Stand between the client at our standard streams and a server that is no process of ours, or several."""
     from handraise.gateway.accounts.accounts import Accounts
 
-    home, stopped = Home(options, shielded=True), asyncio.Event()
+    home, stopped = Home(options, access=_access_beside_client()), asyncio.Event()
     accounts = Accounts(home)
     port = StdioPort(lambda message: front.from_client(message))
     front = Front(await open_link(accounts.of(None)), home, port)
@@ -78,15 +80,23 @@ async def serve_http(open_link: OpenLink, options: Options, host: str, port: int
     from handraise.gateway.accounts.accounts import Accounts
     from handraise.gateway.http.server import HttpGateway
     from handraise.gateway.http.serving import listen, serve_until_told
-    from handraise.gateway.shared.admission import Admission, loopback_hosts, require_loopback
+    from handraise.gateway.shared.admission import Admission, OwnUserOnly, loopback_hosts, require_loopback
+    from handraise.processes import can_tell
 
     require_loopback(host)
+    if not can_tell():
+        raise SetupError(
+            "this system does not tell which user a connection comes from, so a gateway over HTTP needs people: "
+            "make a file with `handraise gateway people add` and give it with --people, or use --issuer"
+        )
     listening = listen(host, port)
     hosts = loopback_hosts(listening.port)
-    home = Home(options)
+    access = AccessCheck()
+    home = Home(options, access=access)
     accounts = Accounts(home)
     gateway = HttpGateway(home, lambda person: open_link(accounts.of(person)))
-    admission = Admission(gateway, hosts=hosts, origins={f"http://{name}" for name in hosts})
+    origins = {f"http://{name}" for name in hosts}
+    admission = Admission(OwnUserOnly(gateway, access), hosts=hosts, origins=origins)
     try:
         await serve_until_told(admission, listening, home, ready)
     finally:
@@ -94,6 +104,12 @@ async def serve_http(open_link: OpenLink, options: Options, host: str, port: int
         await accounts.aclose()
         await home.aclose()
     return 0
+
+
+def _access_beside_client() -> AccessCheck:
+    access = AccessCheck()
+    access.add_parent()
+    return access
 
 
 async def _first(*events: asyncio.Event) -> None:

@@ -15,8 +15,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from handraise.pages.page import Sitting
-from handraise.pages.peers import Address, user_of_peer
 from handraise.pages.visits import Visit
+from handraise.processes import Address, tcp_peer
 from handraise.questions import Person
 from handraise.site.posted import Posted, first
 
@@ -25,6 +25,12 @@ Seen = Literal["them", "another", "nobody"]
 
 PeerUser = Callable[[Address, Address], int | None]
 SessionHook = Callable[[Request], Person | Awaitable[Person | None] | None]
+
+
+def user_of_peer(client: Address, server: Address) -> int | None:
+    """The user id behind a connection from `client` to `server`; None when the system does not tell."""
+    owner = tcp_peer(client, server)
+    return None if owner is None else owner.user
 
 
 class SignIn(Protocol):

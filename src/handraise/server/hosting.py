@@ -49,12 +49,12 @@ class PageHost:
     ) -> tuple[Visit, str]:
         """A page for the person of a call, and its link."""
         from handraise.pages.identity import new_code
-        from handraise.pages.peers import can_tell_peers
+        from handraise.processes import can_tell
 
         site, local = self._site_for(call.person)
         if _is_kept(page, call.person):
             await self.vault.require_key()
-        code = new_code() if local and not can_tell_peers() else None
+        code = new_code() if local and not can_tell() else None
         if not call.person.subject:  # nobody can be told from anybody: two callers never share a page
             key = secrets.token_urlsafe(16)
         about = self._about(call, why)

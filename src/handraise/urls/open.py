@@ -1,7 +1,7 @@
-"""Open a link in the person's browser, and never say so when it did not happen.
+"""Open a link or a page in the person's browser, and never say so when it did not happen.
 
-The only part of this package that touches the system. No shell is involved: the
-opener gets the link as one argument, and only in its normalised http(s) form.
+The only part of this package that touches the system. No shell is involved: the opener gets one argument, a link in its
+normalised http(s) form or the path of a file of ours.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal
 
@@ -74,13 +75,29 @@ def open_url(
     environment = os.environ if environment is None else environment
     if "SSH_CONNECTION" in environment or "SSH_TTY" in environment:
         return NotOpened("ssh", href)
+    return _open(href, environment, platform, patience)
+
+
+def open_file(
+    file: Path,
+    *,
+    environment: Mapping[str, str] | None = None,
+    platform: str = sys.platform,
+    patience: float = _PATIENCE,
+) -> Opened | NotOpened:
+    """Open a web page that we wrote to a file. The browser's arguments then say where it is, and not what is in it."""
+    environment = os.environ if environment is None else environment
+    return _open(str(file), environment, platform, patience)
+
+
+def _open(target: str, environment: Mapping[str, str], platform: str, patience: float) -> Opened | NotOpened:
     if platform == "win32":
-        return _start(href)
+        return _start(target)
     if platform == "darwin":
-        return _call("open", href, environment, patience)
+        return _call("open", target, environment, patience)
     if not (environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY")):
-        return NotOpened("no_display", href)
-    return _call("xdg-open", href, environment, patience)
+        return NotOpened("no_display", target)
+    return _call("xdg-open", target, environment, patience)
 
 
 def _start(href: str) -> Opened | NotOpened:

@@ -13,9 +13,11 @@ from urllib.parse import urlencode, urlsplit
 import httpx2 as httpx
 
 from handraise.desks import Decision, Queue, Waiting
+from handraise.desks.access import Access, AccessCheck
 from handraise.desks.counter import Code
 from handraise.desks.gate import PolicyGate
 from handraise.desks.web import WebDesk
+from handraise.processes import Address
 
 
 class Clock:
@@ -26,6 +28,13 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+class InThisProcess(AccessCheck):
+    """For a desk that is called in this process, without a connection: whoever calls it is this user."""
+
+    def of_connection(self, client: Address, server: Address) -> Access:
+        return "own"
 
 
 @dataclass
@@ -120,9 +129,8 @@ class Office:
 async def open_office(gate: PolicyGate | None = None, code: Code | None = None) -> AsyncIterator[Office]:
     clock = Clock()
     queue = Queue(clock=clock)
-    desk = WebDesk(
-        queue, port=7070, gate=gate, code=code, clock=clock
-    )  # not started: the visitor calls it in this process
+    # not started: the visitor calls it in this process, so that no connection tells whose it is
+    desk = WebDesk(queue, port=7070, gate=gate, code=code, clock=clock, access=InThisProcess())
     office = Office(queue, desk, clock, await Visitor(desk).sign_in())
     try:
         yield office

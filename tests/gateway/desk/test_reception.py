@@ -6,9 +6,10 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
-from tests.gateway.sides import make_home
+from tests.gateway.sides import link_in, make_home
 
 from handraise.desks import Queue
+from handraise.desks.access import AccessCheck
 from handraise.desks.gate import PolicyGate
 from handraise.gateway.asking import Asking
 from handraise.gateway.desk.reception import Reception, open_asking
@@ -29,7 +30,7 @@ async def reception(
         monkeypatch.delenv(name, raising=False)
     gate = PolicyGate(Policy(Settings()))
     asking = Asking(Queue(), gate, timeout=30)
-    yield lambda options: Reception(asking, gate, options)
+    yield lambda options: Reception(asking, gate, options, AccessCheck())
     await asking.aclose()
 
 
@@ -40,7 +41,7 @@ async def test_the_browser_opens_once_and_only_by_rule(
     assert not (tmp_path / "opened").exists()
     willing = reception(Options(browser=True))
     await willing.call_person("notes")
-    assert "/sign-in/" in (tmp_path / "opened").read_text()
+    assert "/sign-in/" in link_in(tmp_path)
     (tmp_path / "opened").unlink()
     await willing.call_person("notes")
     assert not (tmp_path / "opened").exists()
@@ -60,7 +61,7 @@ async def test_parked_calls_are_kept_in_the_store_that_was_chosen(
 ) -> None:
     for name, value in make_home(tmp_path).items():
         monkeypatch.setenv(name, value)
-    asking = await open_asking(Options(store=str(tmp_path / "chosen.db")), shielded=False)
+    asking = await open_asking(Options(store=str(tmp_path / "chosen.db")), AccessCheck())
     assert asking.keeper is not None
     assert await asking.keeper.find("no such ticket", "nobody") is None
     await asking.aclose()

@@ -29,10 +29,47 @@ PAUSE: Final = 10.0
 Verdict = Literal["right", "wrong", "wait"]
 
 
+def new_letters() -> str:
+    """The letters of a new code: forty bits."""
+    return "".join(secrets.choice(_LETTERS) for _ in range(_LENGTH))
+
+
+def written_in_groups(letters: str) -> str:
+    """A code as it is shown to a person."""
+    return f"{letters[:4]}-{letters[4:]}"
+
+
+def read_as_typed(code: str) -> bytes:
+    """The letters that a person meant, however they wrote them."""
+    return code.upper().translate(_READ_AS).encode("utf-8", "replace")
+
+
+class Throttle:
+    """Slows down guessing: after a few wrong tries, one try every ten seconds is looked at."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._wrong = 0
+        self._last = 0.0
+
+    def allows(self) -> bool:
+        """Whether a try may be looked at now. It counts as wrong until `note` says otherwise: tries may overlap."""
+        now = self._clock()
+        if self._wrong >= FREE_TRIES and now - self._last < PAUSE:
+            return False
+        self._wrong, self._last = self._wrong + 1, now
+        return True
+
+    def note(self, right: bool) -> bool:
+        """Take the result of a try, and give it back."""
+        if right:
+            self._wrong = 0
+        return right
+
+
 def prove(code: str, nonce: str, question_id: str, answer: dict[str, Any], anyway: bool) -> str:
     """Show that one knows the code, for this visit and this answer. Slow on purpose: a proof must not give it away."""
-    letters = code.upper().translate(_READ_AS).encode("utf-8", "replace")
-    key = hashlib.scrypt(letters, salt=nonce.encode(), n=2**14, r=8, p=1, dklen=32)
+    key = hashlib.scrypt(read_as_typed(code), salt=nonce.encode(), n=2**14, r=8, p=1, dklen=32)
     told = json.dumps([question_id, answer, anyway], sort_keys=True)
     return hmac.new(key, told.encode(), hashlib.sha256).hexdigest()
 
@@ -41,28 +78,22 @@ class Code:
     """One process's code. Its `repr` does not tell it, and nothing but `shown` does."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._letters = "".join(secrets.choice(_LETTERS) for _ in range(_LENGTH))
-        self._clock = clock
-        self._wrong = 0
-        self._last = 0.0
+        self._letters = new_letters()
+        self._throttle = Throttle(clock)
 
     def __repr__(self) -> str:
         return "Code(…)"
 
     def shown(self) -> str:
         """The code as a desk shows it to the person. Never printed, logged or given to a client."""
-        return f"{self._letters[:4]}-{self._letters[4:]}"
+        return written_in_groups(self._letters)
 
     async def check(
         self, proof: str, nonce: str, question_id: str, answer: dict[str, Any], anyway: bool
     ) -> Verdict:
         """Whether somebody knew the code. After a few wrong tries, most are not even looked at."""
-        now = self._clock()
-        if self._wrong >= FREE_TRIES and now - self._last < PAUSE:
+        if not self._throttle.allows():
             return "wait"
-        self._wrong, self._last = self._wrong + 1, now  # wrong until it is right: several at once count each
         right = await asyncio.to_thread(prove, self._letters, nonce, question_id, answer, anyway)
-        if not hmac.compare_digest(proof.encode("utf-8", "replace"), right.encode()):
-            return "wrong"
-        self._wrong = 0
-        return "right"
+        is_right = hmac.compare_digest(proof.encode("utf-8", "replace"), right.encode())
+        return "right" if self._throttle.note(is_right) else "wrong"

@@ -9,7 +9,6 @@ import logging
 import os
 import secrets
 import socket
-import struct
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +18,7 @@ from handraise.desks.counter.code import Code
 from handraise.desks.counter.place import SOCKET, counter_directory, new_entry, require_private
 from handraise.desks.counter.requests import Message, Requests
 from handraise.desks.queue import Queue
+from handraise.processes import unix_peer
 from handraise.questions import Person
 
 logger = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ class Counter:
         assert visitor is not None
         self._visitors.add(visitor)
         try:
-            if len(self._visitors) <= _MOST_VISITORS and is_same_user(writer.get_extra_info("socket")):
+            if len(self._visitors) <= _MOST_VISITORS and self._is_same_user(writer.get_extra_info("socket")):
                 await self._serve(reader, writer)
         except (OSError, TimeoutError, ValueError):
             pass  # gone, too slow, or no JSON: nothing was decided
@@ -87,6 +87,11 @@ class Counter:
         finally:
             self._visitors.discard(visitor)
             writer.close()
+
+    def _is_same_user(self, visitor: socket.socket) -> bool:
+        """Whether the visitor runs as this user. On a port the token shows it; elsewhere the private directory does."""
+        peer = unix_peer(visitor)
+        return peer is None or peer.user == os.getuid()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonce = secrets.token_hex(16)
@@ -111,15 +116,6 @@ _STRANGER: Message = {"error": "stranger", "sentence": "This counter is another 
 
 def _line(message: Message) -> bytes:
     return json.dumps(message).encode() + b"\n"
-
-
-def is_same_user(visiting: socket.socket) -> bool:
-    """Whether the other end runs as this user, where the system tells. Elsewhere the directory keeps others out."""
-    if visiting.family != getattr(socket, "AF_UNIX", None) or not hasattr(socket, "SO_PEERCRED"):
-        return True
-    size = struct.calcsize("3i")
-    _, uid, _ = struct.unpack("3i", visiting.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
-    return bool(uid == os.getuid())
 
 
 def _write_private(path: Path, text: str) -> None:

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
+from typing import Final
 
+from handraise.desks.access import AccessCheck
 from handraise.desks.counter import Code
+from handraise.desks.desk_code import DeskCodeCheck
 from handraise.desks.gate import PolicyGate
 from handraise.desks.past import Earlier
 from handraise.desks.queue import Queue
 from handraise.desks.web.sessions import Sessions
-from handraise.desks.web.site import MaySignIn, Site
+from handraise.desks.web.site import Site
 from handraise.questions import Person
 from handraise.site.gate import Gate
 from handraise.site.listener import Listener
+
+_LEADS_TO: Final = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url={link}"><title>Handraise</title>
+<p><a href="{link}">Open your desk</a></p></html>
+"""
 
 
 class WebDesk:
@@ -38,12 +50,14 @@ class WebDesk:
         code: Code | None = None,
         earlier: Earlier | None = None,
         now: Callable[[], float] = time.time,
-        may_sign_in: MaySignIn | None = None,
+        access: AccessCheck | None = None,
+        desk_code: DeskCodeCheck | None = None,
     ) -> None:
         """`port` 0 takes a free one. `clock` measures, `now` tells the time of day.
 
         With a `gate` the desk has a page for servers and rules; with a `code` it says how to answer from a terminal;
-        with `earlier` its history goes back to before this run. `may_sign_in` has the last word on who signs in.
+        with `earlier` its history goes back to before this run. `access` knows which programs of this computer are
+        kept out; without one, those of other users. `desk_code` lets a person in where the system does not tell.
         """
         self._listener = Listener("The web desk", host, port)
         self._sessions = Sessions(clock)
@@ -55,8 +69,10 @@ class WebDesk:
             earlier=earlier,
             clock=clock,
             now=now,
-            may_sign_in=may_sign_in,
+            access=access or AccessCheck(),
+            desk_code=desk_code or DeskCodeCheck(),
         )
+
         self.app = Gate(self._site.app, lambda: self.hosts)
         """The ASGI application, as it is served."""
 
@@ -72,7 +88,22 @@ class WebDesk:
 
     def sign_in_url(self, person: Person | None = None) -> str:
         """A link that signs one browser in, once, within ten minutes. With `person`, to their questions only."""
-        return f"{self._listener.base_url}/sign-in/{self._sessions.invite(person)}"
+        return self._sign_in_link(self._sessions.invite(person))
+
+    def sign_in_file(self, directory: Path) -> Path:
+        """A private file in a directory that leads one browser to its sign-in page.
+
+        A browser is opened with it, and not with the link: everybody can see the arguments of a program.
+        """
+        ticket = self._sessions.invite(None)
+        file = directory / f"handraise-desk-{secrets.token_hex(8)}.html"
+        with os.fdopen(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as stream:
+            stream.write(_LEADS_TO.format(link=self._sign_in_link(ticket)))
+        self._sessions.keep_file(ticket, file)
+        return file
+
+    def _sign_in_link(self, ticket: str) -> str:
+        return f"{self._listener.base_url}/sign-in/{ticket}"
 
     async def start(self) -> None:
         """Listen. Returns when the desk can be reached."""
@@ -82,6 +113,7 @@ class WebDesk:
     async def stop(self) -> None:
         """Stop listening and end what is open. The questions stay in the queue."""
         self._site.close()
+        self._sessions.withdraw_tickets()
         await self._listener.stop()
 
     async def __aenter__(self) -> WebDesk:

@@ -11,6 +11,7 @@ import hmac
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from handraise.questions import Person
 
@@ -29,20 +30,40 @@ class Session:
     until: float
 
 
+@dataclass(slots=True)
+class _Ticket:
+    """A link that was given out and not used yet."""
+
+    person: Person | None
+    until: float
+    file: Path | None = None
+    """The file that leads a browser to it, removed with it."""
+
+
 class Sessions:
     """The links that were given out and the browsers that came with one. Only in memory."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._tickets: dict[str, tuple[Person | None, float]] = {}
+        self._tickets: dict[str, _Ticket] = {}
         self._sessions: dict[str, Session] = {}
 
     def invite(self, person: Person | None) -> str:
         """A ticket that signs one browser in, once, within ten minutes."""
         self._forget()
         ticket = secrets.token_urlsafe(32)
-        self._tickets[_key(ticket)] = (person, self._clock() + TICKET_LIFE)
+        self._tickets[_key(ticket)] = _Ticket(person, self._clock() + TICKET_LIFE)
         return ticket
+
+    def keep_file(self, ticket: str, file: Path) -> None:
+        """Remove a file when its ticket is used or has run out."""
+        self._tickets[_key(ticket)].file = file
+
+    def withdraw_tickets(self) -> None:
+        """Nobody signs in any more with a link that was given out."""
+        for ticket in self._tickets.values():
+            _remove_file(ticket)
+        self._tickets.clear()
 
     def is_open(self, ticket: str) -> bool:
         """Whether the ticket would sign somebody in now. Asking does not use it up."""
@@ -55,11 +76,12 @@ class Sessions:
         invited = self._tickets.pop(_key(ticket), None)
         if invited is None:
             return None
+        _remove_file(invited)
         session = Session(
             cookie=secrets.token_urlsafe(32),
             place=secrets.token_urlsafe(16),
             csrf=secrets.token_urlsafe(32),
-            person=invited[0],
+            person=invited.person,
             until=self._clock() + SESSION_LIFE,
         )
         self._sessions[_key(session.cookie)] = session
@@ -85,8 +107,16 @@ class Sessions:
 
     def _forget(self) -> None:
         now = self._clock()
-        self._tickets = {key: ticket for key, ticket in self._tickets.items() if ticket[1] > now}
+        for key, ticket in list(self._tickets.items()):
+            if ticket.until <= now:
+                _remove_file(ticket)
+                del self._tickets[key]
         self._sessions = {key: session for key, session in self._sessions.items() if session.until > now}
+
+
+def _remove_file(ticket: _Ticket) -> None:
+    if ticket.file is not None:
+        ticket.file.unlink(missing_ok=True)
 
 
 def _key(secret: str) -> str:

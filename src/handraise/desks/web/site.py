@@ -8,12 +8,16 @@ from collections.abc import Callable, Iterable
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from handraise.desks.access import REFUSALS, Access, AccessCheck
 from handraise.desks.batch import batches
 from handraise.desks.counter import Code
+from handraise.desks.desk_code import DeskCodeCheck
 from handraise.desks.gate import PolicyGate
 from handraise.desks.past import Earlier
 from handraise.desks.queue import Queue
@@ -30,14 +34,14 @@ from handraise.desks.web.servers import Servers
 from handraise.desks.web.sessions import Session, Sessions
 from handraise.desks.web.sheets import Sheets
 from handraise.errors import HandraiseError
-from handraise.site.posted import read_posted
+from handraise.site.posted import first, read_posted
 from handraise.site.rendering import StaticFiles
 
-MaySignIn = Callable[[tuple[str, int], tuple[str, int]], bool]
-"""Whether whoever is at the first end of a connection may sign in at the second one."""
-_STRANGER = (
-    "This desk does not open to a program that your client started. Use a browser of your own, or run "
-    "`handraise inbox --terminal` in a terminal of your own."
+_ACCESS = "handraise.access"
+"""The member of a request's scope that holds what is known of the program at its other end."""
+_CODE_FIRST = (
+    "This system does not tell which program is asking, so the desk opens with your desk code, and you have none yet. "
+    "Run `handraise desk code` in a terminal of your own, then load this page again."
 )
 
 
@@ -54,10 +58,13 @@ class Site:
         earlier: Earlier | None = None,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
-        may_sign_in: MaySignIn | None = None,
+        access: AccessCheck | None = None,
+        desk_code: DeskCodeCheck | None = None,
     ) -> None:
+        """`access` keeps out the wrong programs of this computer; None for a desk that is reached from elsewhere."""
         self._queue = queue
-        self._may_sign_in = may_sign_in
+        self._access = access
+        self._desk_code = desk_code
         self._sessions = sessions
         self._now = now
         self._code = code
@@ -85,6 +92,7 @@ class Site:
                 *BatchAnswering(queue, self._reception, sheets, together).routes,
             ],
             exception_handlers={HTTPException: self._refused},
+            middleware=[] if access is None else [Middleware(_LocalPrograms, access, self._no_access)],
         )
         self.app.router.redirect_slashes = False
 
@@ -106,16 +114,16 @@ class Site:
         """A page with one button. Looking at the link, as previews do, does not use it up."""
         if not self._sessions.is_open(request.path_params["ticket"]):
             return self._used_up()
-        return self._pages.render("sign_in.html")
+        return await self._ask_to_sign_in(request)
 
     async def _sign_in(self, request: Request) -> Response:
-        await read_posted(request)
-        if self._may_sign_in is not None:
-            ends = (tuple(request.scope["client"]), tuple(request.scope["server"]))
-            if not await asyncio.to_thread(self._may_sign_in, *ends):
-                return self._pages.render(
-                    "note.html", 403, heading="You cannot sign in from here", text=_STRANGER
-                )
+        posted = await read_posted(request)
+        if self._needs_code(request):
+            if not self._sessions.is_open(request.path_params["ticket"]):
+                return self._used_up()
+            typed = first(posted, "code")
+            if not typed or not await asyncio.to_thread(self._accepts_code, typed):
+                return await self._ask_to_sign_in(request, wrong=bool(typed))
         session = self._sessions.admit(request.path_params["ticket"])
         if session is None:
             return self._used_up()
@@ -124,6 +132,27 @@ class Site:
             cookie_name(request), session.cookie, path="/", secure=True, httponly=True, samesite="strict"
         )
         return response
+
+    async def _ask_to_sign_in(self, request: Request, *, wrong: bool = False) -> Response:
+        needs_code = self._needs_code(request)
+        if needs_code and not await asyncio.to_thread(self._has_code):
+            return self._pages.render("note.html", 403, heading="Make your desk code first", text=_CODE_FIRST)
+        status = 403 if wrong else 200
+        return self._pages.render("sign_in.html", status, needs_code=needs_code, wrong=wrong)
+
+    def _needs_code(self, request: Request) -> bool:
+        return self._access is not None and request.scope.get(_ACCESS) != "own"
+
+    def _has_code(self) -> bool:
+        return self._desk_code is not None and self._desk_code.load() is not None
+
+    def _accepts_code(self, typed: str) -> bool:
+        return self._desk_code is not None and self._desk_code.accepts(typed)
+
+    def _no_access(self, access: Access) -> Response:
+        return self._pages.render(
+            "note.html", 403, heading="You cannot use this desk from here", text=REFUSALS[access]
+        )
 
     def _used_up(self) -> Response:
         text = "This sign-in link was used already or has run out. Each works once, for ten minutes."
@@ -200,6 +229,23 @@ class Site:
         return self._pages.render(
             "note.html", error.status_code, session=session, count=None, heading=heading, text=error.detail
         )
+
+
+class _LocalPrograms:
+    """Looks at the program behind each request, and lets none in that is another user's or the client's."""
+
+    def __init__(self, app: ASGIApp, access: AccessCheck, refuse: Callable[[Access], Response]) -> None:
+        self._app = app
+        self._access = access
+        self._refuse = refuse
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        ends = scope.get("client"), scope.get("server")
+        known: Access = "unknown"
+        if ends[0] is not None and ends[1] is not None:
+            known = await asyncio.to_thread(self._access.of_connection, tuple(ends[0]), tuple(ends[1]))
+        app = self._refuse(known) if known in ("another_user", "client") else self._app
+        await app({**scope, _ACCESS: known}, receive, send)
 
 
 _HEADINGS = {403: "Please sign in", 404: "Nothing here", 413: "Too much", 405: "Not possible"}

@@ -15,9 +15,9 @@ from handraise.pages import Brand, ThisComputer, Visit, Visits
 from handraise.pages.identity import Seen, new_code, same_person
 from handraise.pages.loopback import Loopback
 from handraise.pages.page import Sitting
-from handraise.pages.peers import can_tell_peers
 from handraise.pages.site import Site
 from handraise.pages.visits import Settle
+from handraise.processes import can_tell
 from handraise.site.posted import Posted
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class LocalPages:
         return self._loopback.listener.base_url
 
     def code(self) -> str | None:
-        return None if can_tell_peers() else new_code()
+        return None if can_tell() else new_code()
 
     async def aclose(self) -> None:
         await self._loopback.close()

@@ -1,8 +1,8 @@
-"""The door to a gateway's desk: a private socket at which `handraise inbox` gets a sign-in link, or answers.
+"""The private socket of a gateway's desk. There `handraise inbox` gets a sign-in page, or answers questions.
 
-The attack: a model with a shell runs as the same user, and calls `handraise inbox` as well as the person can. So the
-door looks at who knocks, where the system tells. It opens to a program at a terminal; and, where a client started the
-gateway, to none that the client started, too, as it does the model's shell.
+The attack: a model with a shell runs as the same user and can call `handraise inbox` as well as the person can. So the
+socket looks at the process that connects, see `handraise.desks.access`. Where the system does not tell, a visitor
+proves the desk code once and gets a pass for its further requests.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import logging
 import os
 import secrets
 import socket
-import struct
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -21,11 +20,11 @@ from types import TracebackType
 from typing import Any, Final
 
 from handraise.desks import Queue
+from handraise.desks.access import REFUSALS, Access, AccessCheck
 from handraise.desks.counter.place import counter_directory, require_private
-from handraise.desks.counter.serving import is_same_user
+from handraise.desks.desk_code import DeskCodeCheck
 from handraise.desks.distant import reply_to
-from handraise.gateway.desk.ancestry import has_terminal
-from handraise.gateway.desk.shield import Shield
+from handraise.errors import SetupError
 
 logger = logging.getLogger(__name__)
 
@@ -33,26 +32,27 @@ DOOR: Final = ".desk"
 _PATIENCE: Final = 10.0
 _LONGEST_LINE: Final = 1024 * 1024
 UNKNOWN: Final = {"refused": "The desk does not know this request."}
-NO_TERMINAL: Final = "This desk opens to a person at a terminal only."
-OWN_CHILD: Final = (
-    "This desk does not open to what the client started. Run `handraise inbox` in a terminal of your own."
-)
+WRONG_CODE: Final = "That is not your desk code. After five wrong ones, wait ten seconds before each try."
 
 
 class Door:
-    """Serves one gateway's sign-in links."""
+    """Serves one gateway's desk to commands of its person."""
 
     def __init__(
         self,
         queue: Queue,
-        sign_in_url: Callable[[], Awaitable[str]],
+        sign_in_file: Callable[[], Awaitable[Path]],
         *,
-        shield: Shield,
+        access: AccessCheck,
+        code: DeskCodeCheck | None = None,
         directory: Path | None = None,
     ) -> None:
+        """`sign_in_file` makes a private file that leads a browser to the desk."""
         self._queue = queue
-        self._sign_in_url = sign_in_url
-        self._shield = shield
+        self._sign_in_file = sign_in_file
+        self._access = access
+        self._code = code or DeskCodeCheck()
+        self._passes: set[str] = set()
         self._directory = directory or counter_directory(os.environ)
         self._entry = self._directory / f"{os.getpid()}-{secrets.token_hex(4)}{DOOR}"
         self._server: asyncio.Server | None = None
@@ -80,43 +80,58 @@ class Door:
                 writer.write(json.dumps(reply).encode() + b"\n")
                 await writer.drain()
         except (OSError, TimeoutError, ValueError):
-            pass  # gone, too slow, or no JSON
+            pass  # the visitor left, was too slow, or sent no JSON
         except Exception:
-            logger.exception("the door failed")
+            logger.exception("the desk's socket failed")
         finally:
             writer.close()
 
     async def _reply(self, asked: object, visitor: socket.socket) -> dict[str, Any]:
-        waiting = self._queue.waiting()
-        servers = sorted({each.origin.name for each in waiting})
+        access = await asyncio.to_thread(self._access.of_unix_socket, visitor)
+        if not isinstance(asked, dict):
+            return dict(UNKNOWN)
         match asked:
-            case {"do": "look"} if is_same_user(visitor):
-                return {"waiting": len(waiting), "servers": servers}
-            case {"do": "sign in"} if is_same_user(visitor):
-                refusal = self._refusal(visitor)
-                return {"refused": refusal} if refusal else {"link": await self._sign_in_url()}
-            case {"do": str()} if is_same_user(visitor):
-                refusal = self._refusal(visitor)
-                return {"refused": refusal} if refusal else _known(reply_to(self._queue, asked))
+            case {"do": str()} if access == "another_user":
+                return {"refused": REFUSALS[access]}
+            case {"do": "look"}:
+                waiting = self._queue.waiting()
+                return {"waiting": len(waiting), "servers": sorted({each.origin.name for each in waiting})}
+            case {"do": "prove", "challenge": str(challenge), "signature": str(signature)}:
+                return await asyncio.to_thread(self._pass_for, challenge, signature)
+            case {"do": "sign in"}:
+                # An unknown visitor gets the page too: it asks every unknown browser for the desk code.
+                refusal = None if access == "unknown" else self._refusal(access, asked)
+                return refusal or {"file": str(await self._sign_in_file())}
+            case {"do": str()}:
+                return self._refusal(access, asked) or reply_to(self._queue, asked) or dict(UNKNOWN)
             case _:
-                return _known(None)
+                return dict(UNKNOWN)
 
-    def _refusal(self, visitor: socket.socket) -> str | None:
-        pid = _pid(visitor)
-        if pid is None:
-            return None  # the system does not tell; the directory keeps other users out
-        if not has_terminal(pid):
-            return NO_TERMINAL
-        return OWN_CHILD if self._shield.keeps_out(pid) else None
+    def _refusal(self, access: Access, asked: dict[str, Any]) -> dict[str, Any] | None:
+        """Why a visitor may not read or decide; None when they may."""
+        if access == "own":
+            return None
+        if access != "unknown":
+            return {"refused": REFUSALS[access]}
+        given = asked.get("pass")
+        if isinstance(given, str) and given in self._passes:
+            return None
+        try:
+            code = self._code.load()
+        except SetupError as error:
+            return {"refused": str(error)}
+        if code is None:
+            return {"refused": REFUSALS["unknown"]}
+        return {"refused": REFUSALS["unknown"], "prove": self._code.challenge(), "salt": code.salt}
 
-
-def _known(reply: dict[str, Any] | None) -> dict[str, Any]:
-    return dict(UNKNOWN) if reply is None else reply
-
-
-def _pid(visitor: socket.socket) -> int | None:
-    if not hasattr(socket, "SO_PEERCRED"):
-        return None
-    raw = visitor.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    pid: int = struct.unpack("3i", raw)[0]
-    return pid
+    def _pass_for(self, challenge: str, signature: str) -> dict[str, Any]:
+        """A pass for a visitor who proved the desk code for this very socket."""
+        try:
+            right = self._code.accepts_proof(bytes.fromhex(signature), challenge, self._entry.name)
+        except (SetupError, ValueError):
+            right = False
+        if not right:
+            return {"refused": WRONG_CODE}
+        made = secrets.token_urlsafe(32)
+        self._passes.add(made)
+        return {"pass": made}

@@ -1,24 +1,25 @@
-"""The user's own desk, opened when the first question comes, and the door through which they come to it."""
+"""The user's own desk, opened when the first question comes, and the socket through which they come to it."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from handraise.desks.access import AccessCheck
 from handraise.desks.counter import Code, Counter
+from handraise.desks.counter.place import counter_directory, require_private
 from handraise.desks.gate import PolicyGate
 from handraise.errors import SetupError
 from handraise.gateway.asking import Asking
 from handraise.gateway.desk.door import Door
 from handraise.gateway.desk.notify import notify
-from handraise.gateway.desk.shield import Shield
 from handraise.gateway.opening import open_lasting
 from handraise.gateway.options import Options
 from handraise.policy import load_policy
-from handraise.urls import inspect_url
-from handraise.urls.open import open_url
+from handraise.urls.open import open_file
 
 if TYPE_CHECKING:
     from handraise.desks.web import WebDesk
@@ -27,27 +28,21 @@ logger = logging.getLogger(__name__)
 
 
 class Reception:
-    """Our desk: the web desk, opened when somebody is asked at it, and the door through which its person comes."""
+    """Our desk: the web desk, opened when somebody is asked at it, and the socket through which its person comes."""
 
-    def __init__(
-        self,
-        asking: Asking,
-        gate: PolicyGate,
-        options: Options,
-        shield: Shield | None = None,
-    ) -> None:
+    def __init__(self, asking: Asking, gate: PolicyGate, options: Options, access: AccessCheck) -> None:
         self._asking = asking
         self._gate = gate
         self._options = options
-        self._shield = shield or Shield(None)
+        self._access = access
         self._opening = asyncio.Lock()
         self._desk: WebDesk | None = None
         self._invited = False
         self.code = Code()
         """What answering from a terminal needs; the web desk shows it."""
 
-    async def sign_in_url(self) -> str:
-        """A link that signs one browser in, once. Never printed, logged or sent to a client."""
+    async def sign_in_file(self) -> Path:
+        """A private file that leads one browser to the desk, once."""
         from handraise.desks.web import WebDesk
 
         async with self._opening:
@@ -57,10 +52,10 @@ class Reception:
                     gate=self._gate,
                     code=self.code,
                     earlier=self._asking.earlier,
-                    may_sign_in=self._shield.lets_sign_in,
+                    access=self._access,
                 )
                 self._desk = await self._asking.open(desk)
-        return self._desk.sign_in_url()
+        return self._desk.sign_in_file(_place_for_browsers())
 
     async def call_person(self, server: str) -> None:
         """A question waits: tell the person, as far as they want to be told. The model hears nothing of it."""
@@ -68,23 +63,30 @@ class Reception:
             await asyncio.to_thread(notify, server)
         if self._options.browser and not self._invited:
             self._invited = True
-            link = inspect_url(await self.sign_in_url(), transport="stdio", server_host=None)
-            await asyncio.to_thread(open_url, link)
+            await asyncio.to_thread(open_file, await self.sign_in_file())
 
 
-async def open_asking(options: Options, *, shielded: bool) -> Asking:
-    """What decides about questions, with the user's own policy, ledger and desks.
+def _place_for_browsers() -> Path:
+    """A directory where the person's browser can read a file that nobody else can.
 
-    `shielded`: nobody comes in who was started by the program that started us, as a model's shell is.
+    A browser in a snap reads nothing in hidden directories, but what lies openly in the person's home.
     """
+    if Path("/snap").is_dir():
+        return Path.home()
+    directory = counter_directory(os.environ)
+    require_private(directory)
+    return directory
+
+
+async def open_asking(options: Options, access: AccessCheck) -> Asking:
+    """What decides about questions, with the user's own policy, ledger and desks. `access` guards the desks."""
     gate = PolicyGate(load_policy())
     asking = await open_lasting(gate, options)
-    shield = Shield(os.getppid() if shielded else None)
-    reception = Reception(asking, gate, options, shield)
+    reception = Reception(asking, gate, options, access)
     asking.call_person = reception.call_person
     try:
         await asking.open(Counter(asking.queue, reception.code))
-        await asking.open(Door(asking.queue, reception.sign_in_url, shield=shield))
+        await asking.open(Door(asking.queue, reception.sign_in_file, access=access))
     except (SetupError, OSError) as error:  # a socket's path may be too long for the system
         logger.warning("questions cannot be answered from a terminal here: %s", error)
     return asking

@@ -6,10 +6,12 @@ another place (audience), and the confused deputy: a person's token is taken off
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Collection
 from typing import Final
 
+from handraise.desks.access import AccessCheck
 from handraise.errors import SetupError
 from handraise.gateway.http.exchange import Receive, Scope, Send, reply
 from handraise.gateway.http.server import PERSON
@@ -95,6 +97,36 @@ class Admission:
         headers = [(b"www-authenticate", told.encode()), (b"content-type", b"text/plain")]
         await send({"type": "http.response.start", "status": 401, "headers": headers})
         await send({"type": "http.response.body", "body": b"Come with a token of yours for this gateway.\n"})
+
+
+class OwnUserOnly:
+    """For a gateway that tells nobody apart: serves programs of this user only, and keeps them away from the desk.
+
+    The attack: a loopback port is open to every user of the computer. And a client's shell must not answer what the
+    client asks, so the family of each client that connects is refused at the desk.
+    """
+
+    def __init__(self, app: Application, access: AccessCheck) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if await asyncio.to_thread(self._is_own, scope):
+            await self._app(scope, receive, send)
+        else:
+            await reply(send, 403, _NOT_THIS_USER, b"text/plain")
+
+    def _is_own(self, scope: Scope) -> bool:
+        client, server = scope.get("client"), scope.get("server")
+        if client is None or server is None:
+            return False
+        return self._access.add_client_at(tuple(client), tuple(server))
+
+
+_NOT_THIS_USER: Final = (
+    b"This gateway serves programs of the user who started it. "
+    b"To serve others, start it with --people or --issuer.\n"
+)
 
 
 def loopback_hosts(port: int) -> frozenset[str]:

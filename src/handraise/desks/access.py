@@ -1,0 +1,222 @@
+"""Which programs of this computer may reach a desk.
+
+The attack: a model has a shell. Its programs run as the person's own user, see the arguments of every program, and can
+make a terminal of their own. Other users of the computer see those arguments too. So a desk looks at the process at the
+other end of each connection:
+
+- A process of another user is refused.
+- A process of the client's family is refused. The family is every descendant of the client's topmost process: the
+  one just below the login shell, terminal, desktop or service manager. A sibling shell, a launcher or a helper that the
+  client started belongs to it. Where the client has a control group of its own, so does every process in that group,
+  which finds processes that detached themselves from their parents.
+- Where the system does not tell, the person proves who they are: with the desk code or a passkey.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal
+
+from handraise.processes import (
+    Address,
+    Process,
+    ancestors,
+    can_tell,
+    holders_of,
+    read_process,
+    tcp_peer,
+    unix_peer,
+)
+
+Access = Literal["own", "another_user", "client", "no_terminal", "unknown"]
+"""What is known of a program that comes to a desk. Only `own` gets in as it is; `unknown` has to prove more."""
+
+REFUSALS: Final[Mapping[Access, str]] = MappingProxyType(
+    {
+        "another_user": "This desk belongs to another user of this computer.",
+        "client": (
+            "This desk does not open to a program that the client started. Open a terminal that the client did not "
+            "start (not the one inside your editor) and run `handraise inbox` there, or answer in a browser that "
+            "you started yourself."
+        ),
+        "no_terminal": "This desk opens to a person at a terminal only. Run `handraise inbox` in a terminal.",
+        "unknown": (
+            "This system does not tell which program is asking, so the desk opens with your desk code. Make one with "
+            "`handraise desk code` in a terminal of your own."
+        ),
+    }
+)
+
+_MOST_REMEMBERED: Final = 1000
+
+_SHELL_NAMES: Final = "ash bash csh dash elvish fish ksh mksh nu pwsh sh tcsh xonsh yash zsh"
+_SHELLS: Final = frozenset(_SHELL_NAMES.split())
+_OPTIONS_WITH_A_VALUE: Final = frozenset(
+    {"--init-file", "--rcfile", "--init-command", "-C", "-o", "+o", "-O", "+O"}
+)
+
+_SERVICES: Final = """
+init systemd launchd runit runsv s6-supervise s6-svscan supervisord dbus-daemon dbus-broker-lau crond cron atd login
+agetty sshd sshd-session dropbear mosh-server gdm-session-wor gdm-x-session gdm-wayland-ses lightdm sddm sddm-helper
+greetd ly-dm
+"""
+_DESKTOPS: Final = """
+gnome-shell gnome-session-b gnome-session-i gnome-session-s plasmashell plasma_session startplasma-way startplasma-x11
+kwin_wayland kwin_x11 ksmserver krunner kded5 kded6 xfce4-session xfce4-panel xfdesktop cinnamon cinnamon-sessio
+cinnamon-launch mate-session mate-panel lxsession lxpanel lxqt-session lxqt-panel lxqt-runner budgie-panel
+cosmic-session cosmic-comp cosmic-panel sway i3 Hyprland niri river labwc wayfire weston openbox fluxbox icewm awesome
+bspwm dwm qtile xmonad herbstluftwm rofi wofi fuzzel xinit startx
+"""
+_TERMINALS: Final = """
+screen SCREEN zellij dtach abduco gnome-terminal- kgx ptyxis ptyxis-agent konsole yakuake xfce4-terminal xterm urxvt
+urxvtd st alacritty kitty wezterm-gui wezterm-mux-ser foot footclient ghostty tilix terminator lxterminal qterminal
+mate-terminal cosmic-term
+"""
+_STARTERS: Final = frozenset((_SERVICES + _DESKTOPS + _TERMINALS).split()) | {"tmux: server"}
+"""Programs that start other programs for the person. None of them is a client or a part of one.
+
+A starter that is missing here makes the family larger, so that more is refused, never less.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A client and everything that it started."""
+
+    top: tuple[int, int]
+    """The key of its topmost process."""
+    group: str | None
+    """Its control group, if it shares it with nobody else."""
+
+    def has(self, lineage: tuple[Process, ...]) -> bool:
+        """Whether the first process of a lineage belongs to this family."""
+        if any(process.key == self.top for process in lineage):
+            return True
+        if self.group is None or lineage[0].group is None:
+            return False
+        return lineage[0].group == self.group or lineage[0].group.startswith(f"{self.group}/")
+
+
+def family_of(client: int) -> Family | None:
+    """The family of a client; None when the system hides a part of it, or the client is not known to be one."""
+    lineage = ancestors(client)
+    if lineage is None or _starts_others(lineage[0]):
+        return None
+    for process, above in zip(lineage, (*lineage[1:], None), strict=True):
+        if above is None or _starts_others(above) or _is_login_shell(above):
+            return Family(process.key, _own_group(process, above))
+    return None
+
+
+class AccessCheck:
+    """Decides which programs of this computer reach one desk."""
+
+    def __init__(self) -> None:
+        self._tells = can_tell()
+        self._families: set[Family] = set()
+        self._user = os.getuid() if hasattr(os, "getuid") else None
+        self._seen: dict[int, Access] = {}
+        self._met: set[int] = set()
+
+    def add_parent(self) -> None:
+        """Keep out the client that started this process, and its family. Call it first: a launcher may end soon.
+
+        A person who starts this process in their login shell is no client. Then only what we start is kept out.
+        """
+        parent = read_process(os.getppid())
+        self.add_client(os.getpid() if parent is not None and _is_login_shell(parent) else os.getppid())
+
+    def add_client(self, pid: int) -> None:
+        """Keep out a client and its family. Where it is not known, nobody gets in without a proof."""
+        family = family_of(pid)
+        if family is None:
+            self._tells = False
+        else:
+            self._families.add(family)
+        self._seen.clear()
+
+    def add_client_at(self, client: Address, server: Address) -> bool:
+        """Keep out the clients that hold a connection to us. False when it may be another user's."""
+        owner = tcp_peer(client, server) if self._tells else None
+        if owner is None or owner.user != self._user:
+            return False
+        if owner.inode not in self._met:
+            families = [family_of(pid) for pid in holders_of(owner.inode)]
+            if not families or None in families:
+                return False
+            self._families.update(family for family in families if family is not None)
+            self._seen.clear()
+            self._met = {owner.inode} | (self._met if len(self._met) < _MOST_REMEMBERED else set())
+        return True
+
+    def of_unix_socket(self, connection: socket.socket) -> Access:
+        """What is known of the program at the other end of a Unix socket."""
+        peer = unix_peer(connection)
+        if peer is None:
+            return "unknown"  # the socket's private directory keeps other users out
+        if peer.user != self._user:
+            return "another_user"
+        process = read_process(peer.pid) if self._tells else None
+        if process is None:
+            return "unknown"
+        return self.of_process(peer.pid) if process.has_terminal else "no_terminal"
+
+    def of_connection(self, client: Address, server: Address) -> Access:
+        """What is known of the program that connected from `client` to `server`, two addresses of this computer."""
+        owner = tcp_peer(client, server)
+        if owner is None:
+            return "unknown"
+        if owner.user != self._user:
+            return "another_user"
+        if owner.inode not in self._seen:
+            if len(self._seen) >= _MOST_REMEMBERED:
+                self._seen.clear()
+            self._seen[owner.inode] = self._of_holders(holders_of(owner.inode))
+        return self._seen[owner.inode]
+
+    def _of_holders(self, holders: frozenset[int]) -> Access:
+        """Of all that hold a socket the least trusted one counts. A socket that nobody is seen to hold is unknown."""
+        found = {self.of_process(pid) for pid in holders}
+        if "client" in found:
+            return "client"
+        return "own" if found == {"own"} else "unknown"
+
+    def of_process(self, pid: int) -> Access:
+        """What is known of a process."""
+        lineage = ancestors(pid) if self._tells else None
+        if lineage is None:
+            return "unknown"
+        return "client" if any(family.has(lineage) for family in self._families) else "own"
+
+
+def _starts_others(process: Process) -> bool:
+    return process.pid == 1 or process.name in _STARTERS
+
+
+def _is_login_shell(process: Process) -> bool:
+    """Whether a process is a shell at which a person types: it leads the session of a terminal and runs no script."""
+    if process.name not in _SHELLS or not process.has_terminal or process.session != process.pid:
+        return False
+    given = iter(process.arguments[1:])
+    for argument in given:
+        if argument in _OPTIONS_WITH_A_VALUE:
+            next(given, None)
+        elif not argument.startswith(("-", "+")) or _has_command(argument):
+            return False
+    return True
+
+
+def _has_command(argument: str) -> bool:
+    """Whether an option of a shell says that a command follows, as `-c` and `-lc` do."""
+    return argument.startswith("--command") or (argument[:2] != "--" and "c" in argument.lower())
+
+
+def _own_group(top: Process, above: Process | None) -> str | None:
+    """The control group of a client that has one of its own. In a container all processes share one."""
+    if above is None or above.group is None or top.group in (None, "/", above.group):
+        return None
+    return top.group
