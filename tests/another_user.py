@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import encodings.idna  # noqa: F401 - the other user may not read Python's own files
 import json
 import os
 from collections.abc import Callable

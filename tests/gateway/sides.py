@@ -65,10 +65,14 @@ def make_home(folder: Path) -> dict[str, str]:
 
 
 @contextmanager
-def model(home: dict[str, str], errors: Path, *options: str) -> Iterator[Model]:
-    """A model whose client reaches the notes server through a gateway; its standard error goes to a file."""
+def model(home: dict[str, str], errors: Path, *options: str, launcher: Sequence[str] = ()) -> Iterator[Model]:
+    """A model whose client reaches the notes server through a gateway; its standard error goes to a file.
+
+    `launcher` is a program between the client and the gateway.
+    """
     server = [sys.executable, "-m", "tests.gateway.notes", "stdio"]
-    command = [*HANDRAISE, "gateway", "--name", "my notes", "--hold", "1", *options, "--", *server]
+    gateway = [*HANDRAISE, "gateway", "--name", "my notes", "--hold", "1", *options, "--", *server]
+    command = [*launcher, *gateway]
     client = [sys.executable, "-m", "tests.gateway.model", *command]
     with from_login_shell(client, home, ROOT, errors) as started:
         yield Model(started)

@@ -51,6 +51,11 @@ def sentence(text: str) -> Markup:
     return escape(text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else "."))
 
 
+def with_commands(text: str) -> Markup:
+    """Our own words, with commands that stand in backticks set as code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped
+
+
 class _Compiled(BytecodeCache):
     """Templates that were compiled: once in a process, however many sites it serves."""
 
@@ -78,7 +83,9 @@ def environment(*packages: str, static: str) -> Environment:
         lstrip_blocks=True,
         bytecode_cache=_COMPILED,
     )
-    made.filters.update(line=line, excerpt=excerpt, whole=whole, sentence=sentence)
+    made.filters.update(
+        line=line, excerpt=excerpt, whole=whole, sentence=sentence, with_commands=with_commands
+    )
     made.globals["static"] = static
     return made
 

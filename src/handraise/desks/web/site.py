@@ -39,10 +39,6 @@ from handraise.site.rendering import StaticFiles
 
 _ACCESS = "handraise.access"
 """The member of a request's scope that holds what is known of the program at its other end."""
-_CODE_FIRST = (
-    "This system does not tell which program is asking, so the desk opens with your desk code, and you have none yet. "
-    "Run `handraise desk code` in a terminal of your own, then load this page again."
-)
 
 
 class Site:
@@ -134,11 +130,11 @@ class Site:
         return response
 
     async def _ask_to_sign_in(self, request: Request, *, wrong: bool = False) -> Response:
-        needs_code = self._needs_code(request)
-        if needs_code and not await asyncio.to_thread(self._has_code):
-            return self._pages.render("note.html", 403, heading="Make your desk code first", text=_CODE_FIRST)
-        status = 403 if wrong else 200
-        return self._pages.render("sign_in.html", status, needs_code=needs_code, wrong=wrong)
+        if not self._needs_code(request):
+            return self._pages.render("sign_in.html", way="plain", wrong=False)
+        if not await asyncio.to_thread(self._has_code):
+            return self._pages.render("sign_in.html", 403, way="no code", wrong=False)
+        return self._pages.render("sign_in.html", 403 if wrong else 200, way="code", wrong=wrong)
 
     def _needs_code(self, request: Request) -> bool:
         return self._access is not None and request.scope.get(_ACCESS) != "own"
@@ -150,9 +146,8 @@ class Site:
         return self._desk_code is not None and self._desk_code.accepts(typed)
 
     def _no_access(self, access: Access) -> Response:
-        return self._pages.render(
-            "note.html", 403, heading="You cannot use this desk from here", text=REFUSALS[access]
-        )
+        heading = "You cannot use this desk from here"
+        return self._pages.render("note.html", 403, heading=heading, text=REFUSALS[access], refused=True)
 
     def _used_up(self) -> Response:
         text = "This sign-in link was used already or has run out. Each works once, for ten minutes."

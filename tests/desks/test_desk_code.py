@@ -1,0 +1,149 @@
+"""The desk code opens a desk where the system does not tell which program is asking."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from tests.desks.web.visitor import Visitor
+from tests.gateway.sides import at_a_terminal
+from tests.gateway.test_stdio import HANDRAISE
+from typer.testing import CliRunner
+
+from handraise.cli.app import app
+from handraise.desks import Queue
+from handraise.desks.access import Access, AccessCheck
+from handraise.desks.counter.code import FREE_TRIES, PAUSE
+from handraise.desks.desk_code import DeskCode, DeskCodeCheck, new_desk_code, prove_desk_code
+from handraise.desks.web import WebDesk
+from handraise.errors import SetupError
+from handraise.processes import Address
+
+pytestmark = pytest.mark.shows("W9")
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "handraise" / "desk-code.json"
+
+
+def load(file: Path) -> DeskCode:
+    found = DeskCode.load(file)
+    assert found is not None
+    return found
+
+
+def test_the_file_is_private_and_does_not_hold_the_code(file: Path) -> None:
+    code = new_desk_code(file)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert code.replace("-", "") not in file.read_text()
+    assert load(file).is_it(code.lower().replace("-", " "))  # however a person writes it
+    assert not load(file).is_it(new_desk_code(file.with_name("another")))
+
+
+def test_a_file_that_others_can_read_or_that_is_broken_is_refused_with_what_to_do(file: Path) -> None:
+    new_desk_code(file)
+    file.chmod(0o644)
+    with pytest.raises(SetupError, match="chmod 600"):
+        DeskCode.load(file)
+    file.chmod(0o600)
+    file.write_text("{}")
+    with pytest.raises(SetupError, match="handraise desk code"):
+        DeskCode.load(file)
+
+
+def test_a_proof_is_good_for_one_desk_and_one_time(file: Path) -> None:
+    code = new_desk_code(file)
+    check = DeskCodeCheck(file)
+    challenge = check.challenge()
+    signature = prove_desk_code(code, load(file).salt, challenge, "1.desk")
+    assert not check.accepts_proof(signature, "another challenge", "1.desk")
+    assert check.accepts_proof(signature, challenge, "1.desk")
+    assert not check.accepts_proof(signature, challenge, "1.desk")
+    relayed = (
+        check.challenge()
+    )  # a program that pretends to be a desk passes on the challenge of the real one
+    signature = prove_desk_code(code, load(file).salt, relayed, "pretender.desk")
+    assert not check.accepts_proof(signature, relayed, "1.desk")
+
+
+def test_guessing_is_slowed_down(file: Path) -> None:
+    code, clock = new_desk_code(file), Clock()
+    check = DeskCodeCheck(file, clock)
+    assert not any(check.accepts("0000-0000") for _ in range(FREE_TRIES))
+    assert not check.accepts(code)
+    clock.now += PAUSE
+    assert check.accepts(code)
+
+
+class Unknown(AccessCheck):
+    """A system that does not tell whose a connection is."""
+
+    def of_connection(self, client: Address, server: Address) -> Access:
+        return "unknown"
+
+
+@pytest.mark.anyio
+async def test_the_sign_in_page_asks_for_the_code_and_lets_nobody_in_without_it(file: Path) -> None:
+    desk = WebDesk(Queue(), port=7070, access=Unknown(), desk_code=DeskCodeCheck(file))
+    path = urlsplit(desk.sign_in_url()).path
+    visitor = Visitor(desk)
+    assert (await visitor.get(path)).status_code == 403
+    assert "Make your desk code first" in visitor.page
+    code = new_desk_code(file)
+    assert (await visitor.get(path)).status_code == 200
+    assert "Your desk code" in visitor.page
+    assert (await visitor.post(path)).status_code == 200
+    assert (await visitor.post(path, {"code": "0000-0000"})).status_code == 403
+    assert "That is not your desk code" in visitor.page
+    assert (await visitor.post(path, {"code": code})).status_code == 303
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("known", ["client", "another_user"])
+async def test_a_program_that_is_known_as_a_wrong_one_gets_no_page_at_all(file: Path, known: Access) -> None:
+    code = new_desk_code(file)
+
+    class Known(AccessCheck):
+        def of_connection(self, client: Address, server: Address) -> Access:
+            return known
+
+    desk = WebDesk(Queue(), port=7070, access=Known(), desk_code=DeskCodeCheck(file))
+    visitor = Visitor(desk)
+    path = urlsplit(desk.sign_in_url()).path
+    assert (await visitor.post(path, {"code": code})).status_code == 403
+    for page in (path, "/static/handraise.css", "/anything/"):
+        assert (await visitor.get(page)).status_code == 403
+
+
+def test_the_command_shows_the_code_at_the_terminal_and_changes_it_for_its_owner_only(tmp_path: Path) -> None:
+    environment = {**os.environ, "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
+    command = [*HANDRAISE, "desk", "code"]
+    first = at_a_terminal(command, environment).partition("Your desk code: ")[2][:9]
+    kept = load(tmp_path / "handraise/desk-code.json")
+    assert kept.is_it(first)
+    asked = "Your desk code until now:"
+    assert "Nothing was changed" in at_a_terminal(command, environment, [(asked, "0000-0000")])
+    assert load(tmp_path / "handraise/desk-code.json") == kept
+    second = at_a_terminal(command, environment, [(asked, first)]).partition("Your desk code: ")[2][:9]
+    assert load(tmp_path / "handraise/desk-code.json").is_it(second)
+
+
+def test_the_command_writes_no_code_where_a_program_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("handraise.desks.parked.TERMINAL", str(tmp_path / "no terminal" / "tty"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    done = CliRunner().invoke(app, ["desk", "code"])
+    assert (done.exit_code, "there is no terminal" in done.output) == (2, True)
+    assert not (tmp_path / "handraise/desk-code.json").exists()
