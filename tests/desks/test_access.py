@@ -16,7 +16,7 @@ from tests.another_user import NOBODY, as_another_user, only_root
 from tests.gateway.test_stdio import ROOT
 from tests.login_shell import from_login_shell
 
-from handraise.desks.access import Access, AccessCheck, Family, family_of
+from handraise.desks.access import Access, AccessCheck, Family, family_of, find_family
 from handraise.processes import Address, Process
 
 pytestmark = pytest.mark.shows("W9")
@@ -87,15 +87,54 @@ def test_a_client_that_is_gone_or_was_never_known_lets_nobody_in_without_a_proof
             assert access.of_connection(*ends) == "unknown"
 
 
-def test_a_control_group_of_its_own_finds_programs_that_detached_themselves() -> None:
-    def process(pid: int, group: str) -> Process:
-        return Process(pid, 100, 1, pid, False, "python", ("python",), group)
+def lineage(*names: str) -> tuple[Process, ...]:
+    """Made-up processes, each the child of the next one. `bash*` is a login shell; `name@group` is in a group."""
+    found = []
+    for place, described in enumerate(names):
+        name, _, group = described.partition("@")
+        words = tuple(name.strip("*").split(" "))
+        pid = len(names) - place + (0 if names[-1][:4] in ("syst", "init") else 100)
+        leads = name.endswith("*")
+        terminal_of = pid if leads else 0
+        found.append(Process(pid, 7, pid - 1, terminal_of, leads, words[0], words, f"/{group}"))
+    return tuple(found)
 
-    detached = (process(9, "/app/editor.scope/helper"), process(1, "/"))
-    assert Family((5, 100), "/app/editor.scope").has(detached)
-    assert not Family((5, 100), "/app/editor.sc").has(detached)
-    assert not Family((5, 100), None).has(detached)
-    assert not Family((5, 99), None).has((process(5, "/"), process(1, "/")))  # the same pid, another process
+
+@pytest.mark.parametrize(
+    ("names", "top", "group"),
+    [
+        (["claude", "bash*", "gnome-terminal-", "systemd", "systemd"], "claude", None),
+        (["sh", "node", "claude", "zsh*", "konsole", "systemd"], "claude", None),
+        (["sh", "exthost", "code@a", "gnome-shell@b", "systemd"], "code@a", "/a"),
+        (["sh", "exthost", "code@a", "bash*@a", "kitty", "systemd"], "code@a", None),
+        (["claude", "bash*", "ptyhost", "code", "gnome-shell", "systemd"], "claude", None),
+        (["claude*", "kitty", "sway", "systemd"], "claude*", None),
+        (["node", "bash -c run*", "claude", "bash*", "sshd", "systemd"], "claude", None),
+        (["node", "bash run.sh*", "claude", "fish --init-command x*", "sshd", "systemd"], "claude", None),
+        (["node", "unknown-desktop", "Xorg", "init"], "Xorg", None),
+        (["python", "pytest", "harness@own", "init@root"], "harness@own", "/own"),
+        (["python", "entered"], "entered", None),
+    ],
+)
+def test_the_topmost_process_is_found_below_what_starts_programs_for_the_person(
+    names: list[str], top: str, group: str | None
+) -> None:
+    processes = lineage(*names)
+    family = find_family(processes)
+    assert family == Family(processes[names.index(top)].key, group)
+
+
+def test_a_client_that_starts_programs_for_the_person_is_no_client() -> None:
+    for name in ("systemd", "screen", "gnome-shell"):
+        assert find_family(lineage(name, "systemd")) is None
+
+
+def test_a_control_group_of_its_own_finds_programs_that_detached_themselves() -> None:
+    detached = lineage("python@app/editor.scope/helper", "systemd")
+    assert Family((5, 7), "/app/editor.scope").has(detached)
+    assert not Family((5, 7), "/app/editor.sc").has(detached)
+    assert not Family((5, 7), None).has(detached)
+    assert not Family((2, 8), None).has(detached)  # the same pid, another process
 
 
 def test_a_connection_of_our_own_is_known_and_one_without_an_owner_is_not() -> None:

@@ -18,6 +18,7 @@ import os
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, Literal
 
@@ -104,12 +105,19 @@ class Family:
 def family_of(client: int) -> Family | None:
     """The family of a client; None when the system hides a part of it, or the client is not known to be one."""
     lineage = ancestors(client)
-    if lineage is None or _starts_others(lineage[0]):
+    return None if lineage is None else find_family(lineage)
+
+
+def find_family(lineage: tuple[Process, ...]) -> Family | None:
+    """The family of the first process of a lineage; None when that process starts others for the person."""
+    if _starts_others(lineage[0]):
         return None
-    for process, above in zip(lineage, (*lineage[1:], None), strict=True):
-        if above is None or _starts_others(above) or _is_login_shell(above):
+    for process, above in pairwise(lineage):
+        if _starts_others(above) or _is_login_shell(above):
             return Family(process.key, _own_group(process, above))
-    return None
+    return Family(
+        lineage[-1].key, None
+    )  # nothing is above it, as in a container that was entered from outside
 
 
 class AccessCheck:
@@ -215,8 +223,6 @@ def _has_command(argument: str) -> bool:
     return argument.startswith("--command") or (argument[:2] != "--" and "c" in argument.lower())
 
 
-def _own_group(top: Process, above: Process | None) -> str | None:
+def _own_group(top: Process, above: Process) -> str | None:
     """The control group of a client that has one of its own. In a container all processes share one."""
-    if above is None or above.group is None or top.group in (None, "/", above.group):
-        return None
-    return top.group
+    return None if above.group is None or top.group in ("/", above.group) else top.group
