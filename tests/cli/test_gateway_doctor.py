@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from tests.gateway.clients.samples import GOOSE
 from typer.testing import CliRunner
 
 from handraise.cli.app import app
+from handraise.desks.desk_code import desk_code_file, new_desk_code
 
 LEGACY = """
 import json, sys
@@ -154,3 +156,17 @@ def test_nothing_is_started_without_probing(home: Path) -> None:
     configured(home, {"x": {"command": "touch", "args": [str(trace)]}})
     run("--no-probe")
     assert not trace.exists()
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_it_says_how_the_desk_knows_its_person(
+    home: Path, monkeypatch: pytest.MonkeyPatch, made: bool
+) -> None:
+    told = CliRunner().invoke(app, ["gateway", "doctor", "--no-probe"]).output
+    assert "to none that a client started" in told
+    monkeypatch.setattr("handraise.processes.can_tell", lambda: False)
+    if made:
+        new_desk_code(desk_code_file(os.environ))
+    told = CliRunner().invoke(app, ["gateway", "doctor", "--no-probe"]).output
+    assert "opens with your desk code." in told.replace("\n", " ")
+    assert ("handraise desk code" in told) is not made

@@ -41,7 +41,7 @@ def doctor(
     environment, your file or the default says so. Servers are started as the client would start them, for ten seconds
     at most, and those of 2026-07-28 once more to see whether they speak a revision before it, too; no tool is called.
     """
-    from handraise.cli.gateway_findings import as_text, own_options
+    from handraise.cli.gateway_findings import as_text, own_desk, own_options
     from handraise.gateway.clients.table import CLIENTS
 
     if client is not None and client not in CLIENTS:
@@ -54,7 +54,7 @@ def doctor(
             if client in (None, name)
             for told in _examine_all(known, probe)
         ]
-    report = {"options": options, "clients": found}
+    report = {"options": options, "desk": own_desk(), "clients": found}
     typer.echo(json.dumps(report, indent=2, ensure_ascii=False) if as_json else as_text(report))
 
 

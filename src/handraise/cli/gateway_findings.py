@@ -26,10 +26,26 @@ def own_options() -> dict[str, dict[str, Any]]:
     return {name: {"value": value, "by": by} for name, (value, by) in chosen.items()}
 
 
+def own_desk() -> dict[str, bool]:
+    """How the desk knows its person: whether the system tells which program connects, else by the desk code."""
+    from handraise.desks.desk_code import desk_code_file
+    from handraise.processes import can_tell
+
+    return {"process_facts": can_tell(), "desk_code": desk_code_file(os.environ).is_file()}
+
+
+def _desk(desk: Mapping[str, bool]) -> str:
+    if desk["process_facts"]:
+        return "Your desk opens to your own programs, and to none that a client started."
+    made = "You made one." if desk["desk_code"] else "Make it now: handraise desk code"
+    return f"This system does not tell which program asks, so your desk opens with your desk code. {made}"
+
+
 def as_text(report: Mapping[str, Any]) -> str:
     """The whole report."""
     lines = ["A gateway that is started now, without flags of its own:"]
     lines += [line for name, told in report["options"].items() for line in _option(name, told)]
+    lines += ["", *_wrapped(_desk(report["desk"]), 0)]
     if not report["clients"]:
         lines += ["", "No client that we know is configured here."]
     for client in report["clients"]:

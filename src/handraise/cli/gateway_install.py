@@ -128,7 +128,16 @@ def _install(
     typer.echo(
         f"Done. The file as it was: {_line(str(backup))}\nRestart {client.title} to have it take effect."
     )
+    _advise_desk_code()
     return 0
+
+
+def _advise_desk_code() -> None:
+    from handraise.cli.gateway_findings import own_desk
+
+    desk = own_desk()
+    if not desk["process_facts"] and not desk["desk_code"]:
+        typer.echo("Then make your desk code, which your desk opens with on this system: handraise desk code")
 
 
 def _show(planned: Plan) -> None:
