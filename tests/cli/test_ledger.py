@@ -68,7 +68,7 @@ def test_show_is_a_table_of_eighty_columns_with_the_newest_last(path: Path) -> N
     [
         (["--server", "notes"], [1, 2, 3, 4]),
         (["--person", "bob"], [5]),
-        (["--person", "token:https://login.example:ada"], [1, 2, 3, 4]),
+        (["--person", '["token","https://login.example","ada"]'], [1, 2, 3, 4]),
         (["--tool", "delete_note", "--kind", "asked"], [1, 3]),
         (["--action", "accept"], [2, 4]),
         (["--action", "decline"], []),

@@ -59,7 +59,7 @@ def test_list_says_what_is_kept_and_never_what_it_is(store: Path) -> None:
     keep(store, ANN, BOB)
     shown = run("list")
     assert shown.exit_code == 0
-    assert "github  token:https://id.example:ann  since" in shown.stdout
+    assert 'github  ["token","https://id.example","ann"]  since' in shown.stdout
     assert VALUE not in shown.stdout
     (only,) = json.loads(run("list", "--owner", BOB.key, "--json").stdout)
     assert (only["service"], only["owner"]) == ("github", BOB.key)

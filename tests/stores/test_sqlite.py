@@ -572,3 +572,23 @@ async def test_what_was_written_is_there_after_kill_9(tmp_path: Path) -> None:
 def _start(code: str, *args: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-W", "error", "-c", textwrap.dedent(code), *args]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.shows("S6")
+@pytest.mark.parametrize(
+    "change", ["completed = 1", "deadline = deadline + 60", "person = 'eve'", "elicitation_id = 'e2'"]
+)
+async def test_a_link_is_not_finished_prolonged_or_given_away_by_who_writes_to_the_file(
+    tmp_path: Path, change: str
+) -> None:
+    """Somebody without the key could otherwise say that a payment was made."""
+    store = SqliteStore(tmp_path / "store.db", keys=KEYS)
+    await store.open_flow(Flow("e1", "alice", LONG_AFTER))
+    await store._file.write(lambda db, _: db.execute(f"UPDATE flows SET {change}"))
+    changed = "e2" if "e2" in change else "e1"
+    with pytest.raises(StoreError, match="changed"):
+        await store.find_flow(changed)
+    for person in ("alice", "eve"):
+        with pytest.raises(StoreError, match="changed"):
+            await store.complete_flow(changed, person=person, now=NOW)
+    await store.aclose()

@@ -51,8 +51,7 @@ def erase(
                 lambda number, event: (
                     number in record
                     if record
-                    else event.about.principal is not None
-                    and is_person(event.about.principal.key, person or "")
+                    else event.about.principal is not None and is_person(event.about.principal, person or "")
                 ),
             )
         typer.echo(f"{events} events; {contents} contents erased.")

@@ -48,8 +48,8 @@ _FORGET_EXAMPLES = """Examples:
 
 \b
   handraise vault forget github --store notes.db
-  handraise vault forget github --owner token:https://id.example:ann \\
-      --store notes.db
+  handraise vault forget github --store notes.db \\
+      --owner '["token","https://id.example","ann"]'
 """
 _ROTATE_EXAMPLES = """Examples:
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from handraise.vault.records import SealedSecret, SecretTable
 
-ANN, BOB = "token:https://issuer:ann", "token:https://issuer:bob"
+ANN, BOB = '["token","https://issuer","ann"]', '["token","https://issuer","bob"]'
 HERS = SealedSecret("row 1", ANN, "github", b"\x00wrapped\xff", b"\x00sealed\xff", 1_700_000_000.25, None)
 HIS = HERS._replace(row="row 2", owner=BOB, until=1_700_003_600.5)
 

@@ -6,10 +6,10 @@ from typing import NamedTuple, Protocol
 
 
 class SealedSecret(NamedTuple):
-    """One row: nothing in it can be read without the vault's key, or used for another owner, service or row."""
+    """One row. Its contents need the vault's key, and every other column is authenticated with them."""
 
     row: str
-    """Random; part of what is authenticated."""
+    """Random."""
     owner: str
     """The person's key."""
     service: str

@@ -51,9 +51,8 @@ class Vault:
         ring = await self._loaded()  # anew: another process may have rotated the keys
         row, now = secrets.token_hex(16), self._clock()
         plain = json.dumps(dict(contents), separators=(",", ":")).encode()
-        wrapped, sealed = ring.seal(row, person.key, service, plain)
         until = None if seconds is None else now + seconds
-        await self._table.put(SealedSecret(row, person.key, service, wrapped, sealed, now, until))
+        await self._table.put(ring.seal(SealedSecret(row, person.key, service, b"", b"", now, until), plain))
 
     async def find(self, owner: Person | str, service: str) -> dict[str, Any] | None:
         """What somebody has for a service; None when there is nothing, or it has expired."""
