@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.another_user import as_another, careless_umask, shared_directory
 from tests.ledger.examples import ABOUT, DELETE, a_trail, an_event, fill
 from typer.testing import CliRunner, Result
 
@@ -160,6 +161,21 @@ def test_an_export_that_fails_leaves_the_file_as_it_was(path: Path, tmp_path: Pa
     assert handraise("export", "--until", "1h", "-o", "/dev/null").exit_code == 2
 
 
+@pytest.mark.shows("S6")
+@pytest.mark.parametrize("command", ["export", "report"])
+def test_another_user_can_read_neither_an_export_nor_a_report(path: Path, command: str) -> None:
+    with careless_umask(), shared_directory() as shared:
+        out, theirs = shared / "out", shared / "theirs"
+        assert as_another("sh", "-c", f"umask 0; : > {theirs}; ln -s {theirs} {out}").returncode == 0
+        assert handraise(command, "-o", str(out)).exit_code == 0
+        assert "ada" in out.read_text()
+        assert as_another("cat", str(out)).stdout == b""
+        assert theirs.read_text() == ""
+        out.chmod(0o644)
+        assert handraise(command, "-o", str(out)).exit_code == 0
+        assert as_another("cat", str(out)).stdout == b""
+
+
 def test_a_servers_words_become_no_formula_in_a_spreadsheet(path: Path) -> None:
     async def write() -> None:
         ledger = Ledger.at(path)
@@ -170,6 +186,33 @@ def test_a_servers_words_become_no_formula_in_a_spreadsheet(path: Path) -> None:
     asyncio.run(write())
     row = list(csv.DictReader(io.StringIO(handraise("export", "--format", "csv").output)))[-1]
     assert (row["server"], row["server_claims"]) == ("'=cmd|calc", "'+1")
+
+
+def written(path: Path) -> bytes:
+    """Everything that the ledger has on the disk."""
+    return b"".join(file.read_bytes() for file in path.parent.iterdir() if file.name.startswith(path.name))
+
+
+@pytest.mark.shows("G4b")
+@pytest.mark.parametrize(
+    "words", [("erase", "--person", "ada"), ("retain", "--older-than", "0s")], ids=["erase", "retain"]
+)
+def test_what_another_connection_keeps_on_the_disk_is_not_called_gone(
+    path: Path, words: tuple[str, ...]
+) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        sealed = [body for (body,) in reader.execute("SELECT body FROM contents WHERE number <= 4")]
+        assert len(sealed) == 4
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM contents").fetchone()
+        told = handraise(*words)
+        assert told.exit_code == 3
+        assert f"{path}-wal" in told.output
+        assert f"handraise ledger {words[0]}" in told.output
+        assert all(body in written(path) for body in sealed)
+    gone = handraise(*words)
+    assert gone.exit_code == 0
+    assert not any(body in written(path) for body in sealed)
 
 
 @pytest.mark.shows("G3")

@@ -9,17 +9,24 @@ import typer
 
 from handraise.cli.ledger_file import Where, opened
 from handraise.cli.ledger_run import run
+from handraise.cli.telling import tell_leftover
 
 ERASE_EXAMPLES = """Examples:
 
 \b
   handraise ledger erase --person alice
   handraise ledger erase --record 4711
+
+Exit status: 0; 1 when there is no such event; 3 when the contents are deleted and still on the disk, because another
+connection reads the ledger: run it again when that has closed.
 """
 RETAIN_EXAMPLES = """Examples:
 
 \b
   handraise ledger retain --older-than 90d
+
+Exit status: 0; 3 when the events are removed and still on the disk, because another connection reads the ledger: run
+it again when that has closed.
 """
 
 
@@ -54,8 +61,9 @@ def erase(
                     else event.about.principal is not None and is_person(event.about.principal, person or "")
                 ),
             )
+            left = await found.tables.purge()
         typer.echo(f"{events} events; {contents} contents erased.")
-        return 0 if events else 1
+        return tell_leftover(left, "handraise ledger erase, with the same options") or (0 if events else 1)
 
     run(work())
 
@@ -81,7 +89,8 @@ def retain(
 
         async with opened(ledger) as found:
             gone = await keep(found, since=int((time.time() - age.total_seconds()) * 1000))
+            left = await found.tables.purge()
         typer.echo(f"{gone} events removed.")
-        return 0
+        return tell_leftover(left, f"handraise ledger retain --older-than {older_than}")
 
     run(work())

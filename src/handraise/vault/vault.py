@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from handraise.disk import Leftover
 from handraise.errors import StoreError
 from handraise.vault.envelope import KeyRing
 from handraise.vault.keys import KeySource, new_key
@@ -71,8 +72,12 @@ class Vault:
         return contents
 
     async def forget(self, owner: Person | str, service: str) -> bool:
-        """Forget what somebody has for a service; False when there was nothing."""
+        """Forget what somebody has for a service; False when there was nothing. `purge` takes it off the disk."""
         return await self._table.remove(owner if isinstance(owner, str) else owner.key, service)
+
+    async def purge(self) -> Leftover | None:
+        """Take what was forgotten, replaced or re-wrapped off the disk; what is left when that cannot be done yet."""
+        return await self._table.purge()
 
     async def list(self, owner: Person | str | None = None) -> list[Kept]:
         """What is kept, and for whom; never what it says."""

@@ -18,6 +18,7 @@ from handraise.conversation.records import (
     RoundRecord,
     Unfinished,
 )
+from handraise.disk import make_directory
 from handraise.errors import SetupError
 from handraise.stores.alone import Alone
 from handraise.stores.seal import Sealer, key_beside
@@ -54,7 +55,7 @@ class SqliteStore(Alone):
     def signing_secrets(self) -> list[bytes]:
         """What its ledger signs with: a private file of its own beside the store."""
         path = self._file.path
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_directory(path.parent)
         return [key_beside(path.with_name(f"{path.name}.signing"))]
 
     async def secret_for(self, purpose: str) -> bytes:
