@@ -30,7 +30,7 @@ async def read_person(grant: Grant, departure: Departure, client_id: str, reach:
     try:
         written = grant.id_token.reveal()
         keys = verifying_keys(published, extract_compact(written.encode()).headers().get("alg"))
-        token = jwt.decode(written, KeySet.import_key_set({"keys": keys}), algorithms=list(ALGORITHMS))  # type: ignore[typeddict-item]
+        token = jwt.decode(written, KeySet.import_key_set({"keys": keys}), algorithms=list(ALGORITHMS))
         claims = CodeIDToken(
             token.claims,
             token.header,
