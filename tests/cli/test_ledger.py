@@ -215,6 +215,21 @@ def test_what_another_connection_keeps_on_the_disk_is_not_called_gone(
     assert not any(body in written(path) for body in sealed)
 
 
+def test_erasing_needs_to_know_whose_when_two_issuers_have_the_same_subject(path: Path) -> None:
+    elsewhere = Principal("https://login.example:8443", "ada", "token")
+
+    async def write() -> None:
+        ledger = Ledger.at(path, keeping="all")
+        await fill(ledger, 1, about=replace(ABOUT, principal=elsewhere))
+        await ledger.aclose()
+
+    asyncio.run(write())
+    unclear = handraise("erase", "--person", "ada")
+    assert unclear.exit_code == 2
+    assert f"'{elsewhere.key}'" in unclear.output
+    assert handraise("erase", "--person", elsewhere.key).output == "2 events; 2 contents erased.\n"
+
+
 @pytest.mark.shows("G3")
 def test_erase_and_retain_leave_a_sound_ledger(path: Path) -> None:
     assert handraise("erase", "--person", "bob").output == "1 events; 1 contents erased.\n"

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from handraise.cli.ledger_file import Where, opened
 from handraise.cli.ledger_run import run
 from handraise.cli.telling import tell_leftover
+from handraise.errors import SetupError
+
+if TYPE_CHECKING:
+    from handraise.ledger import Ledger
 
 ERASE_EXAMPLES = """Examples:
 
@@ -53,6 +57,8 @@ def erase(
         from handraise.ledger.upkeep import erase as forget
 
         async with opened(ledger) as found:
+            if person is not None:
+                await _require_one(found, person)
             events, contents = await forget(
                 found,
                 lambda number, event: (
@@ -66,6 +72,17 @@ def erase(
         return tell_leftover(left, "handraise ledger erase, with the same options") or (0 if events else 1)
 
     run(work())
+
+
+async def _require_one(ledger: Ledger, named: str) -> None:
+    """SetupError when several people are meant: issuers choose their subjects by themselves."""
+    from handraise.ledger.filters import is_person
+
+    people = {each.about.principal async for _, each in ledger.events() if each.about.principal is not None}
+    meant = sorted(each.key for each in people if is_person(each, named))
+    if len(meant) > 1:
+        keys = " or ".join(f"'{key}'" for key in meant)
+        raise SetupError(f"{len(meant)} people are called {named}, and nothing was erased; say whose: {keys}")
 
 
 def retain(
