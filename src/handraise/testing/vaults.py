@@ -51,6 +51,16 @@ class SecretsContract:
         assert not await table.remove(ANN, "github")
         assert await table.all() == [HIS]
 
+    async def test_purging_leaves_what_is_kept_and_tells_what_is_left_of_the_rest(
+        self, table: SecretTable
+    ) -> None:
+        await table.put(HERS)
+        await table.put(HIS)
+        await table.remove(ANN, "github")
+        left = await table.purge()
+        assert left is None or (left.where and not left.again)
+        assert await table.all() == [HIS]
+
     async def test_a_row_is_wrapped_anew_only_while_it_is_as_it_was_seen(self, table: SecretTable) -> None:
         await table.put(HERS)
         assert await table.rewrap(HERS.row, was=HERS.wrapped, wrapped=b"new")
