@@ -1,31 +1,47 @@
-"""Somebody else on the same computer: code that runs as another, unprivileged user."""
+"""Another, unprivileged user of this computer, and a directory that everybody can write to."""
 
 from __future__ import annotations
 
-import encodings.idna  # noqa: F401 - the other user may not read Python's own files
+import encodings.idna  # noqa: F401 - loaded early: the other user may not read Python's own files
 import json
 import os
-from collections.abc import Callable
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 NOBODY = 65534
+"""The user and group of nobody."""
 
-only_root = pytest.mark.skipif(
-    not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can become another user"
-)
+_IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
+
+_WHY = "only root can become another user"
+only_root = pytest.mark.skipif(not _IS_ROOT and not os.environ.get("CI"), reason=_WHY)
 
 
-def as_another_user(do: Callable[[], Any], user: int = NOBODY) -> Any:
+def as_another(*command: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a command as another user."""
+    _require_root()
+    return subprocess.run(
+        command, capture_output=True, user=NOBODY, group=NOBODY, extra_groups=[], timeout=30
+    )
+
+
+def as_another_user(do: Callable[[], Any]) -> Any:
     """What a function gives when another user runs it, in a process of theirs. An OSError gives its name."""
+    _require_root()
     result, gives = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(result)
         os.setgroups([])
-        os.setgid(user)
-        os.setuid(user)
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
         try:
             told = do()
         except OSError as error:
@@ -39,3 +55,30 @@ def as_another_user(do: Callable[[], Any], user: int = NOBODY) -> Any:
         told = json.load(stream)
     os.waitpid(child, 0)
     return told
+
+
+def _require_root() -> None:
+    if not _IS_ROOT and not os.environ.get("CI"):
+        pytest.skip(_WHY)
+    assert _IS_ROOT, "CI runs these tests as root"
+
+
+@contextmanager
+def shared_directory() -> Iterator[Path]:
+    """A directory like /tmp: everybody may make files in it, and reach those that are there."""
+    folder = Path(tempfile.mkdtemp(prefix="handraise-shared-"))
+    folder.chmod(0o1777)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def careless_umask() -> Iterator[None]:
+    """New files are for everybody, unless somebody says otherwise."""
+    before = os.umask(0)
+    try:
+        yield
+    finally:
+        os.umask(before)

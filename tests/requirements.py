@@ -219,6 +219,9 @@ PARTS: dict[str, dict[str, str]] = {
             "Tamper-evident: changed, removed, reordered or re-chained records are found with a "
             "checkpoint kept elsewhere."
         ),
+        "G4b": (
+            "Erasing removes contents from the disk, write-ahead log included, or says that it could not yet."
+        ),
         "G5": "The event is durable before the answer is used. Nothing is lost at kill -9.",
         "G6": (
             "Show, filter, verify, export (JSON Lines, CloudEvents, CSV, OpenTelemetry), report as a "

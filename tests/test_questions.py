@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from handraise import Accepted, Cancelled, Declined, Fallback
 from handraise.errors import UsageError
+from handraise.ledger.events import Principal
+from handraise.questions import Person
 
 
 @pytest.mark.shows("O1")
@@ -26,3 +32,41 @@ def test_answers_are_compared_and_matched() -> None:
     match Accepted("tea"):
         case Accepted(what):
             assert what == "tea"
+
+
+# Short texts of the characters that keys are made of, and any text at all.
+TEXTS = st.text(st.sampled_from(':"\\,[] a')) | st.text()
+PEOPLE = st.builds(Person, TEXTS, TEXTS, st.sampled_from(["token", "system", "anonymous"]))
+
+
+@pytest.mark.shows("L11")
+def test_a_port_in_the_issuer_is_not_taken_for_a_part_of_the_subject() -> None:
+    """With two issuers, one of them could otherwise name its subject so that it gets the other one's secrets."""
+    plain = Person("https://id.example.com", "8443:ann", "token")
+    with_port = Person("https://id.example.com:8443", "ann", "token")
+    assert plain.key != with_port.key
+
+
+@pytest.mark.shows("L11")
+@given(PEOPLE, PEOPLE)
+def test_two_people_never_have_the_same_key(one: Person, other: Person) -> None:
+    assert (one.key == other.key) == (one == other)
+
+
+@pytest.mark.shows("L11")
+@given(TEXTS, TEXTS, st.data())
+def test_no_way_to_divide_a_text_between_issuer_and_subject_gives_the_same_key(
+    issuer: str, subject: str, data: st.DataObject
+) -> None:
+    whole = f"{issuer}:{subject}"
+    at = data.draw(st.integers(0, len(whole)))
+    how: Literal["token"] = "token"
+    other = Person(whole[:at], whole[at + 1 :], how)
+    assert (Person(issuer, subject, how).key == other.key) == (
+        (issuer, subject) == (other.issuer, other.subject)
+    )
+
+
+@given(PEOPLE)
+def test_the_ledger_knows_a_person_by_the_same_key(person: Person) -> None:
+    assert Principal(person.issuer, person.subject, person.how).key == person.key

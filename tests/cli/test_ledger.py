@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.another_user import as_another, careless_umask, shared_directory
 from tests.ledger.examples import ABOUT, DELETE, a_trail, an_event, fill
 from typer.testing import CliRunner, Result
 
@@ -68,7 +69,7 @@ def test_show_is_a_table_of_eighty_columns_with_the_newest_last(path: Path) -> N
     [
         (["--server", "notes"], [1, 2, 3, 4]),
         (["--person", "bob"], [5]),
-        (["--person", "token:https://login.example:ada"], [1, 2, 3, 4]),
+        (["--person", '["token","https://login.example","ada"]'], [1, 2, 3, 4]),
         (["--tool", "delete_note", "--kind", "asked"], [1, 3]),
         (["--action", "accept"], [2, 4]),
         (["--action", "decline"], []),
@@ -160,6 +161,21 @@ def test_an_export_that_fails_leaves_the_file_as_it_was(path: Path, tmp_path: Pa
     assert handraise("export", "--until", "1h", "-o", "/dev/null").exit_code == 2
 
 
+@pytest.mark.shows("S6")
+@pytest.mark.parametrize("command", ["export", "report"])
+def test_another_user_can_read_neither_an_export_nor_a_report(path: Path, command: str) -> None:
+    with careless_umask(), shared_directory() as shared:
+        out, theirs = shared / "out", shared / "theirs"
+        assert as_another("sh", "-c", f"umask 0; : > {theirs}; ln -s {theirs} {out}").returncode == 0
+        assert handraise(command, "-o", str(out)).exit_code == 0
+        assert "ada" in out.read_text()
+        assert as_another("cat", str(out)).stdout == b""
+        assert theirs.read_text() == ""
+        out.chmod(0o644)
+        assert handraise(command, "-o", str(out)).exit_code == 0
+        assert as_another("cat", str(out)).stdout == b""
+
+
 def test_a_servers_words_become_no_formula_in_a_spreadsheet(path: Path) -> None:
     async def write() -> None:
         ledger = Ledger.at(path)
@@ -170,6 +186,48 @@ def test_a_servers_words_become_no_formula_in_a_spreadsheet(path: Path) -> None:
     asyncio.run(write())
     row = list(csv.DictReader(io.StringIO(handraise("export", "--format", "csv").output)))[-1]
     assert (row["server"], row["server_claims"]) == ("'=cmd|calc", "'+1")
+
+
+def written(path: Path) -> bytes:
+    """Everything that the ledger has on the disk."""
+    return b"".join(file.read_bytes() for file in path.parent.iterdir() if file.name.startswith(path.name))
+
+
+@pytest.mark.shows("G4b")
+@pytest.mark.parametrize(
+    "words", [("erase", "--person", "ada"), ("retain", "--older-than", "0s")], ids=["erase", "retain"]
+)
+def test_what_another_connection_keeps_on_the_disk_is_not_called_gone(
+    path: Path, words: tuple[str, ...]
+) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        sealed = [body for (body,) in reader.execute("SELECT body FROM contents WHERE number <= 4")]
+        assert len(sealed) == 4
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM contents").fetchone()
+        told = handraise(*words)
+        assert told.exit_code == 3
+        assert f"{path}-wal" in told.output
+        assert f"handraise ledger {words[0]}" in told.output
+        assert all(body in written(path) for body in sealed)
+    gone = handraise(*words)
+    assert gone.exit_code == 0
+    assert not any(body in written(path) for body in sealed)
+
+
+def test_erasing_needs_to_know_whose_when_two_issuers_have_the_same_subject(path: Path) -> None:
+    elsewhere = Principal("https://login.example:8443", "ada", "token")
+
+    async def write() -> None:
+        ledger = Ledger.at(path, keeping="all")
+        await fill(ledger, 1, about=replace(ABOUT, principal=elsewhere))
+        await ledger.aclose()
+
+    asyncio.run(write())
+    unclear = handraise("erase", "--person", "ada")
+    assert unclear.exit_code == 2
+    assert f"'{elsewhere.key}'" in unclear.output
+    assert handraise("erase", "--person", elsewhere.key).output == "2 events; 2 contents erased.\n"
 
 
 @pytest.mark.shows("G3")

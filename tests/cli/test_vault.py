@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -59,10 +62,60 @@ def test_list_says_what_is_kept_and_never_what_it_is(store: Path) -> None:
     keep(store, ANN, BOB)
     shown = run("list")
     assert shown.exit_code == 0
-    assert "github  token:https://id.example:ann  since" in shown.stdout
+    assert 'github  ["token","https://id.example","ann"]  since' in shown.stdout
     assert VALUE not in shown.stdout
     (only,) = json.loads(run("list", "--owner", BOB.key, "--json").stdout)
     assert (only["service"], only["owner"]) == ("github", BOB.key)
+
+
+def rows(store: Path, column: str) -> list[bytes]:
+    with closing(sqlite3.connect(store)) as db:
+        return [value for (value,) in db.execute(f"SELECT {column} FROM secrets ORDER BY owner")]
+
+
+def written(store: Path) -> bytes:
+    """Everything that the store has on the disk."""
+    return b"".join(file.read_bytes() for file in store.parent.iterdir() if file.name.startswith(store.name))
+
+
+@contextmanager
+def read_by_another(store: Path) -> Iterator[None]:
+    """Another connection reads, and sees the store as it was."""
+    with closing(sqlite3.connect(store, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM secrets").fetchone()
+        yield
+
+
+@pytest.mark.shows("G4b")
+def test_a_secret_that_another_connection_keeps_on_the_disk_is_not_called_gone(store: Path) -> None:
+    keep(store, ANN)
+    (sealed,) = rows(store, "sealed")
+    with read_by_another(store):
+        told = run("forget", "github")
+        assert told.exit_code == 3
+        assert f"{store}-wal" in told.stderr
+        assert "handraise vault forget github" in told.stderr
+        assert sealed in written(store)
+        again = run("forget", "github")
+        assert again.exit_code == 3
+    gone = run("forget", "github")
+    assert (gone.exit_code, gone.stderr) == (1, "Nothing is kept for github.\n")
+    assert sealed not in written(store)
+
+
+@pytest.mark.shows("G4b")
+def test_keys_that_the_old_key_wraps_are_not_called_gone_while_they_are_on_the_disk(store: Path) -> None:
+    """Keys are changed because somebody may have the old one."""
+    keep(store, ANN, BOB)
+    wrapped = rows(store, "wrapped")
+    with read_by_another(store):
+        told = run("rotate")
+        assert (told.exit_code, told.stdout) == (3, "Wrapped anew: 2.\n")
+        assert "handraise vault rotate --keep-keys" in told.stderr
+        assert all(key in written(store) for key in wrapped)
+    assert run("rotate", "--keep-keys").exit_code == 0
+    assert not any(key in written(store) for key in wrapped)
 
 
 def test_an_empty_vault_says_so(store: Path) -> None:

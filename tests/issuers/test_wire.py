@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,28 @@ async def test_a_server_that_nobody_vouches_for_is_not_believed(vouched: Vouched
     async with served_by_tls(APP, vouched) as url:
         with pytest.raises(AccountError, match="ConnectError"):
             await fetch(f"{url}/told", THIS_COMPUTER)
+
+
+def at(*addresses: str) -> tuple[Reach, list[str]]:
+    """A reach whose resolver gives these addresses, and the names that it was asked for."""
+    asked: list[str] = []
+
+    async def resolve(host: str, port: int) -> tuple[str, ...]:
+        asked.append(host)
+        return addresses
+
+    return replace(THIS_COMPUTER, resolve=resolve), asked
+
+
+async def test_the_connection_goes_to_an_address_that_was_checked(
+    vouched: Vouched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DNS rebinding: whoever looks the name up a second time may be led inside."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(vouched.authority))
+    async with served_by_tls(APP, vouched, host="127.0.0.1") as url:
+        reach, asked = at("127.0.0.9", "127.0.0.1")  # nobody listens at the first
+        assert (await fetch(f"{url}/told", reach))["host"] == url.removeprefix("https://")
+        assert asked == ["localhost"]
+        elsewhere, _ = at("127.0.0.9")
+        with pytest.raises(AccountError, match="ConnectError"):
+            await fetch(f"{url}/told", elsewhere)

@@ -97,12 +97,14 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def served_by_tls(app: Any, vouched: Vouched, lifespan: Any = "off") -> AsyncIterator[str]:
+async def served_by_tls(
+    app: Any, vouched: Vouched, lifespan: Any = "off", host: str = "localhost"
+) -> AsyncIterator[str]:
     """An application on a port of this computer; its https address, without a path."""
     port = free_port()
     config = uvicorn.Config(
         app,
-        host="localhost",
+        host=host,
         port=port,
         log_level="error",
         lifespan=lifespan,

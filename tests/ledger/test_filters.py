@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from tests.ledger.examples import an_event
 
+from handraise.ledger.events import Principal
 from handraise.ledger.filters import Filter, is_person, parse_span, parse_when
 
 NOW = datetime(2026, 7, 28, 12, tzinfo=timezone(timedelta(hours=2)))
@@ -38,11 +39,12 @@ def test_a_length_of_time_is_a_number_and_a_unit() -> None:
 
 
 def test_a_person_is_named_by_subject_or_key_and_by_nothing_else() -> None:
-    key = "token:https://login.example:ada"
-    assert is_person(key, "ada")
-    assert is_person(key, key)
-    assert not is_person(key, "https://login.example")
-    assert not is_person(key, "da")
+    ada = Principal("https://login.example", "8443:ada", "token")
+    assert is_person(ada, "8443:ada")
+    assert is_person(ada, ada.key)
+    assert not is_person(ada, "ada")
+    assert not is_person(ada, "https://login.example")
+    assert not is_person(ada, "8443:ad")
 
 
 @pytest.mark.shows("G6")

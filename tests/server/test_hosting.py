@@ -22,10 +22,10 @@ from tests.server.filling import SECRET, AtTheBrowser, fill
 from tests.server.peers import DECLINE, Person, connect, text_of
 from tests.server.rounds import Rounds, by_hand, sign_in
 
-from handraise import Handraise, ask
+from handraise import Handraise, ask, processes
 from handraise import Person as Somebody
 from handraise.errors import SetupError, UsageError
-from handraise.pages import OwnSessions, Pages, peers
+from handraise.pages import OwnSessions, Pages
 from handraise.revisions import Revision
 from handraise.server.hosted_at import require_public_url
 from handraise.server.runtime import RUNTIMES
@@ -231,7 +231,7 @@ async def test_callers_whom_nothing_tells_apart_never_share_a_page() -> None:
 async def test_where_the_system_does_not_tell_the_question_shows_a_code_and_the_link_does_not(
     revision: Revision, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(peers, "_TABLES", ((Path("/nowhere"), socket.AF_INET),))
+    monkeypatch.setattr(processes, "_TABLES", ((Path("/nowhere"), socket.AF_INET),))
     server = with_tool(Handraise().install(MCPServer("notes")))
     person = Person(DECLINE)
     async with connect(server, revision, person) as client:

@@ -312,7 +312,11 @@ async def test_a_required_link_without_an_id_is_another_ones_for_another_person(
             sign_in(name)
             await rounds.call("enter", {})
             flows = RUNTIMES[server._lowlevel_server].flows.store._flows  # type: ignore[attr-defined]
-            chosen[name] = next(f.elicitation_id for f in flows.values() if f.person.endswith(f":{name}"))
+            chosen[name] = next(
+                f.elicitation_id
+                for f in flows.values()
+                if f.person == Somebody("https://id.example", name, "token").key
+            )
         await complete(chosen["ada"], person=Somebody("https://id.example", "ada", "token"))
         assert (await rounds.call("enter", {}))["resultType"] == "input_required"
         sign_in("ada")

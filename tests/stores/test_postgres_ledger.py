@@ -120,3 +120,22 @@ async def test_the_commands_read_a_ledger_in_a_database(
         "Sound: 4 records, 1 signed checkpoint agrees"
     )
     assert len((await asyncio.to_thread(handraise, "export", "--format", "csv")).splitlines()) == 5
+
+
+@pytest.mark.shows("G4b")
+async def test_erasing_says_what_a_database_keeps_outside_of_its_tables(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = postgres.new_database()
+    ledger = Ledger.of(PostgresStore(url, keys=[KEY]))
+    await fill(ledger, 1)
+    await ledger.aclose()
+    monkeypatch.setenv("HANDRAISE_STORE_KEYS", KEY)
+    for words, told in (
+        (["erase", "--record", "1"], "1 events; 1 contents erased."),
+        (["retain", "--older-than", "0s"], "2 events removed."),
+    ):
+        command = ["ledger", *words, "--ledger", url]
+        done = await asyncio.to_thread(CliRunner().invoke, app, command)
+        assert (done.exit_code, done.stdout.strip()) == (0, told)
+        assert "still on the disk in PostgreSQL's write-ahead log" in done.stderr

@@ -75,6 +75,26 @@ async def test_an_address_that_was_moved_to_another_node_is_refused(tmp_path: Pa
     await store.aclose()
 
 
+async def test_the_address_of_a_node_that_is_gone_is_not_revived(tmp_path: Path) -> None:
+    """Another machine may have that address by now, and would get the tokens of requests that are passed on."""
+    store = SqliteStore(tmp_path / "store.db")
+    await store.sessions.announce("one", ADDRESS, until=NOW)
+    await store.sessions.enter("s1", "one", until=NOW + 60.0)
+    await store._file.write(lambda db, _: db.execute("UPDATE hosts SET until = until + 60"))
+    with pytest.raises(StoreError, match="changed or moved"):
+        await store.sessions.find("s1", now=NOW)
+    await store.aclose()
+
+
+async def test_a_letter_is_not_prolonged(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "store.db")
+    await store.sessions.post(LETTER)
+    await store._file.write(lambda db, _: db.execute("UPDATE letters SET until = until + 60"))
+    with pytest.raises(StoreError, match="changed or moved"):
+        await store.sessions.letters(LETTER.node)
+    await store.aclose()
+
+
 async def test_pruning_a_store_prunes_its_sessions(tmp_path: Path) -> None:
     for store in (MemoryStore(), SqliteStore(tmp_path / "store.db")):
         await store.sessions.announce("one", ADDRESS, until=NOW)

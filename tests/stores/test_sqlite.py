@@ -16,6 +16,7 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -572,3 +573,49 @@ async def test_what_was_written_is_there_after_kill_9(tmp_path: Path) -> None:
 def _start(code: str, *args: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-W", "error", "-c", textwrap.dedent(code), *args]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.shows("S6")
+@pytest.mark.parametrize(
+    "change", ["completed = 1", "deadline = deadline + 60", "person = 'eve'", "elicitation_id = 'e2'"]
+)
+async def test_a_link_is_not_finished_prolonged_or_given_away_by_who_writes_to_the_file(
+    tmp_path: Path, change: str
+) -> None:
+    """Somebody without the key could otherwise say that a payment was made."""
+    store = SqliteStore(tmp_path / "store.db", keys=KEYS)
+    await store.open_flow(Flow("e1", "alice", LONG_AFTER))
+    await store._file.write(lambda db, _: db.execute(f"UPDATE flows SET {change}"))
+    changed = "e2" if "e2" in change else "e1"
+    with pytest.raises(StoreError, match="changed"):
+        await store.find_flow(changed)
+    for person in ("alice", "eve"):
+        with pytest.raises(StoreError, match="changed"):
+            await store.complete_flow(changed, person=person, now=NOW)
+    await store.aclose()
+
+
+def churn(db: sqlite3.Connection) -> set[str]:
+    """Write and delete many contents of all sizes; the references of those that stay."""
+    random, refs = Random(1), list[str]()
+    for at in range(4000):
+        if refs and random.random() < 0.35:
+            db.execute("DELETE FROM contents WHERE ref = ?", (refs.pop(random.randrange(len(refs))),))
+        else:
+            refs.append(random.randbytes(8).hex())
+            body = f"mark {refs[-1]}.".encode() + random.randbytes(random.choice([0, 50, 300, 2000, 9000]))
+            db.execute("INSERT INTO contents VALUES (?, ?, ?, ?)", (refs[-1], at, random.randbytes(60), body))
+    for ref in refs[:-100]:
+        db.execute("DELETE FROM contents WHERE ref = ?", (ref,))
+    return set(refs[-100:])
+
+
+@pytest.mark.shows("G4b")
+async def test_nothing_that_was_deleted_is_left_in_free_space(tmp_path: Path) -> None:
+    """SQLite's secure_delete overwrites a deleted row, but not copies of it from when pages were rearranged."""
+    store = SqliteStore(tmp_path / "store.db", keys=KEYS)
+    kept = await store._file.write(lambda db, _: churn(db))
+    assert await store.ledger.purge() is None
+    found = re.findall(rb"mark ([0-9a-f]{16})\.", bytes_in(tmp_path))
+    assert {ref.decode() for ref in found} == kept
+    await store.aclose()

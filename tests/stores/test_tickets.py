@@ -10,11 +10,12 @@ import pytest
 from tests.postgres import PostgresServer
 
 from handraise.conversation.tickets import Tickets
+from handraise.errors import StoreError
 from handraise.stores import MemoryStore, SqliteStore
 from handraise.stores.postgres import PostgresStore
 from handraise.stores.postgres.nodes import Node
 from handraise.testing import TicketsContract
-from handraise.testing.tickets import TICKET
+from handraise.testing.tickets import RESULT, TICKET
 
 pytestmark = pytest.mark.anyio
 
@@ -57,6 +58,27 @@ async def test_a_node_is_gone_when_it_left_or_its_lease_is_over(postgres: Postgr
         while await first.tickets.gone({here, left, "killed"}) != {left, "killed"}:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
     await first.aclose()
+
+
+@pytest.mark.parametrize(
+    "column", ["person = 'eve'", "server = 'files'", "deadline = deadline + 1", "call = NULL"]
+)
+@pytest.mark.parametrize("ended", [False, True], ids=["waiting", "ended"])
+async def test_a_parked_call_is_neither_given_to_another_nor_prolonged_by_who_writes_to_the_file(
+    tmp_path: Path, column: str, ended: bool
+) -> None:
+    """Somebody without the key could otherwise make themselves the person who gets the result."""
+    store = SqliteStore(tmp_path / "store.db")
+    await store.tickets.open(TICKET)
+    await store.tickets.ask(TICKET.key, {"requestState": "next"})
+    if ended:
+        await store.tickets.settle(TICKET.key, RESULT, until=200.0)
+        column = column.replace("call", "outcome")
+    assert await store.tickets.find(TICKET.key) is not None
+    await store._file.write(lambda db, _: db.execute(f"UPDATE tickets SET {column}"))
+    with pytest.raises(StoreError, match="changed"):
+        await store.tickets.find(TICKET.key)
+    await store.aclose()
 
 
 def _written(directory: Path) -> bytes:

@@ -107,6 +107,8 @@ async def test_a_row_that_was_moved_swapped_or_changed_opens_for_nobody(
         ann._replace(wrapped=ann.wrapped[:-1] + bytes([ann.wrapped[-1] ^ 1])),
         ann._replace(wrapped=b"none" + ann.wrapped[4:]),
         ann._replace(sealed=b""),
+        ann._replace(kept_at=ann.kept_at + 1),
+        ann._replace(until=1_700_003_600.0),
     ]
     for row in forged:
         for own in (ann, bob):
@@ -118,6 +120,25 @@ async def test_a_row_that_was_moved_swapped_or_changed_opens_for_nobody(
         await table.remove(row.owner, row.service)
     await table.put(ann)
     assert await vault.find(ANN, "github") == {"key": VALUE}
+
+
+@pytest.mark.shows("L11")
+@pytest.mark.parametrize("until", [None, 1_700_009_999.0])
+async def test_an_expired_secret_is_not_revived_by_a_changed_expiry(
+    vault: Vault, clock: Clock, table: SecretTable, until: float | None
+) -> None:
+    await vault.keep(ANN, "github", {"key": VALUE}, seconds=60)
+    (row,) = await table.all()
+    await table.put(row._replace(until=until))
+    clock.now += 61
+    with pytest.raises(StoreError, match="changed"):
+        await vault.find(ANN, "github")
+
+
+@pytest.mark.shows("L11")
+async def test_one_issuer_gets_nothing_by_a_subject_that_looks_like_anothers_port(vault: Vault) -> None:
+    await vault.keep(Person("https://id.example.com:8443", "ann", "token"), "github", {"key": VALUE})
+    assert await vault.find(Person("https://id.example.com", "8443:ann", "token"), "github") is None
 
 
 class Confused:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from handraise.gateway.serve import OpenLink
     from handraise.gateway.shared.serving import Sharing
     from handraise.gateway.upstreams import Upstream
+    from handraise.issuers.reach import Network
 
 app = typer.Typer(
     help="Stand between a client and its servers, so that you are asked.\n\n"
@@ -119,8 +121,8 @@ def gateway(
         typer.Option(
             "--unsafe-network",
             metavar="CIDR",
-            help="A private network in which authorization servers may be; for a shared gateway, which goes to public "
-            "addresses only otherwise. May be given several times.",
+            help="A private network in which authorization servers may be. Otherwise the gateway goes only to public "
+            "addresses that a server names. May be given several times.",
         ),
     ] = None,
 ) -> None:
@@ -131,12 +133,19 @@ def gateway(
         raise typer.BadParameter("give --http or --stdio, not both")
     flags = {"desk": desk, "hold": hold, "wait": wait, "browser": browser, "notify": notify, "store": store}
     from handraise.gateway.choosing import choices, options_of
+    from handraise.issuers.reach import parse_networks
 
     with telling():
         chosen = choices(flags | {"http": "" if stdio else http}, os.environ)
         upstreams = _upstreams(context.obj or (), url, config, name, client_id)
-        sharing = _sharing(people, issuer, desk_client, public_url, unsafe_network or [])
-        status = _serve(upstreams, options_of(chosen), chosen["http"].value, sharing)
+        networks = parse_networks(unsafe_network or [])
+        if networks:
+            typer.echo(
+                f"handraise: authorization servers may be in {', '.join(map(str, networks))}", err=True
+            )
+        sharing = _sharing(people, issuer, desk_client, public_url, networks)
+        options = replace(options_of(chosen), unsafe_networks=networks)
+        status = _serve(upstreams, options, chosen["http"].value, sharing)
     raise typer.Exit(status)
 
 
@@ -165,7 +174,7 @@ def _sharing(
     issuer: str | None,
     desk_client: str | None,
     public_url: str | None,
-    unsafe_networks: list[str],
+    unsafe_networks: tuple[Network, ...],
 ) -> Sharing | None:
     if people is None and issuer is None:
         return None
@@ -175,12 +184,9 @@ def _sharing(
         )
     from handraise.gateway.shared.people_file import PeopleFile
     from handraise.gateway.shared.serving import Sharing
-    from handraise.issuers.reach import parse_networks
 
-    networks = parse_networks(unsafe_networks)
-    if networks:
-        typer.echo(f"handraise: authorization servers may be in {', '.join(map(str, networks))}", err=True)
-    return Sharing(public_url, None if people is None else PeopleFile(people), issuer, desk_client, networks)
+    known = None if people is None else PeopleFile(people)
+    return Sharing(public_url, known, issuer, desk_client, unsafe_networks)
 
 
 def _serve(upstreams: list[Upstream], options: Options, http: str, sharing: Sharing | None) -> int:

@@ -14,6 +14,8 @@ import typer
 from handraise.cli.ledger_file import Where, opened
 from handraise.cli.ledger_run import moment, run
 from handraise.cli.ledger_show import Action, Kind, Person, Server, Since, Tool, Until, filter_of
+from handraise.disk import open_stream, replacing
+from handraise.errors import SetupError
 
 if TYPE_CHECKING:
     from handraise.ledger import Event, Ledger
@@ -48,7 +50,8 @@ def export(
     since: Since = None,
     until: Until = None,
     out: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A file; without it, standard output.")
+        Path | None,
+        typer.Option("-o", "--output", help="A file, for you alone to read; without it, standard output."),
     ] = None,
 ) -> None:
     """Write events for another program.
@@ -78,7 +81,8 @@ def report(
     since: Since = None,
     until: Until = None,
     out: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A file; without it, standard output.")
+        Path | None,
+        typer.Option("-o", "--output", help="A file, for you alone to read; without it, standard output."),
     ] = None,
 ) -> None:
     """Write one page about what was asked and decided. It needs no other file, and can be printed."""
@@ -117,21 +121,16 @@ async def _chosen(ledger: Ledger, wanted: Filter) -> AsyncIterator[tuple[int, Ev
 
 @contextmanager
 def written(out: Path | None) -> Iterator[TextIO]:
-    """Where to write: standard output, or a file that is there when all of it is, and else as it was."""
+    """Standard output, or a file that only its owner can read. It is there when all of it is, and else as it was."""
     if out is None:
         yield sys.stdout
         return
-    if out.exists() and not out.is_file():  # a device or a pipe
-        with out.open("w", encoding="utf-8", newline="\n") as file:
-            yield file
-        return
-    part = out.with_name(f".{out.name}.part")
+    is_stream = out.exists() and not out.is_file()  # a device or a pipe
     try:
-        with part.open("w", encoding="utf-8", newline="\n") as file:
+        with open_stream(out) if is_stream else replacing(out) as file:
             yield file
-        part.replace(out)
-    finally:
-        part.unlink(missing_ok=True)
+    except OSError as error:
+        raise SetupError(f"{out} cannot be written: {error.strerror}") from None
 
 
 def _when(milliseconds: int | None) -> datetime | None:

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from handraise.cli.ledger_file import Where, opened
 from handraise.cli.ledger_run import run
+from handraise.cli.telling import tell_leftover
+from handraise.errors import SetupError
+
+if TYPE_CHECKING:
+    from handraise.ledger import Ledger
 
 ERASE_EXAMPLES = """Examples:
 
 \b
   handraise ledger erase --person alice
   handraise ledger erase --record 4711
+
+Exit status: 0; 1 when there is no such event; 3 when the contents are deleted and still on the disk, because another
+connection reads the ledger: run it again when that has closed.
 """
 RETAIN_EXAMPLES = """Examples:
 
 \b
   handraise ledger retain --older-than 90d
+
+Exit status: 0; 3 when the events are removed and still on the disk, because another connection reads the ledger: run
+it again when that has closed.
 """
 
 
@@ -46,19 +57,32 @@ def erase(
         from handraise.ledger.upkeep import erase as forget
 
         async with opened(ledger) as found:
+            if person is not None:
+                await _require_one(found, person)
             events, contents = await forget(
                 found,
                 lambda number, event: (
                     number in record
                     if record
-                    else event.about.principal is not None
-                    and is_person(event.about.principal.key, person or "")
+                    else event.about.principal is not None and is_person(event.about.principal, person or "")
                 ),
             )
+            left = await found.tables.purge()
         typer.echo(f"{events} events; {contents} contents erased.")
-        return 0 if events else 1
+        return tell_leftover(left, "handraise ledger erase, with the same options") or (0 if events else 1)
 
     run(work())
+
+
+async def _require_one(ledger: Ledger, named: str) -> None:
+    """SetupError when several people are meant: issuers choose their subjects by themselves."""
+    from handraise.ledger.filters import is_person
+
+    people = {each.about.principal async for _, each in ledger.events() if each.about.principal is not None}
+    meant = sorted(each.key for each in people if is_person(each, named))
+    if len(meant) > 1:
+        keys = " or ".join(f"'{key}'" for key in meant)
+        raise SetupError(f"{len(meant)} people are called {named}, and nothing was erased; say whose: {keys}")
 
 
 def retain(
@@ -82,7 +106,8 @@ def retain(
 
         async with opened(ledger) as found:
             gone = await keep(found, since=int((time.time() - age.total_seconds()) * 1000))
+            left = await found.tables.purge()
         typer.echo(f"{gone} events removed.")
-        return 0
+        return tell_leftover(left, f"handraise ledger retain --older-than {older_than}")
 
     run(work())

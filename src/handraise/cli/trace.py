@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated, TextIO
 
 import typer
+
+from handraise.disk import open_to_append
 
 EXAMPLES = """Examples:
 
@@ -27,7 +28,7 @@ def trace(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", metavar="FILE", help="Append the trace to a file; a new one is yours alone to read."
+            "--output", metavar="FILE", help="Append the trace to a file, which becomes yours alone to read."
         ),
     ] = None,
     everything: Annotated[
@@ -67,7 +68,6 @@ def trace(
 
 def _opened(output: Path) -> TextIO:
     try:
-        number = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        return open_to_append(output)
     except OSError as error:
         raise typer.BadParameter(f"{output} cannot be written: {error.strerror}") from None
-    return os.fdopen(number, "a", encoding="utf-8")

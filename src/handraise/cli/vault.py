@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 import typer
 
 from handraise.cli.options import AsJson
-from handraise.cli.telling import telling
+from handraise.cli.telling import tell_leftover, telling
 from handraise.display import for_line
 from handraise.errors import HandraiseError, SetupError
 
@@ -48,8 +48,11 @@ _FORGET_EXAMPLES = """Examples:
 
 \b
   handraise vault forget github --store notes.db
-  handraise vault forget github --owner token:https://id.example:ann \\
-      --store notes.db
+  handraise vault forget github --store notes.db \\
+      --owner '["token","https://id.example","ann"]'
+
+Exit status: 0; 1 when nothing is kept; 3 when the secret is deleted and still on the disk, because another connection
+reads the store: run it again when that has closed.
 """
 _ROTATE_EXAMPLES = """Examples:
 
@@ -57,6 +60,9 @@ _ROTATE_EXAMPLES = """Examples:
   handraise vault rotate --store notes.db
   HANDRAISE_VAULT_KEY="$NEW $OLD" handraise vault rotate --keep-keys \\
       --store notes.db
+
+Exit status: 0; 3 when keys that the old key opens are still on the disk, because another connection reads the store:
+run it again with --keep-keys when that has closed.
 """
 _KEY_EXAMPLES = """Examples:
 
@@ -97,18 +103,21 @@ def forget(
     A connected account is taken back at its service first, where that has a way for it.
     """
 
-    async def work(vault: Vault) -> str:
+    async def work(vault: Vault) -> int:
         owners = {kept.owner for kept in await vault.list(owner) if kept.service == service}
         if len(owners) > 1:
             raise typer.BadParameter(f"{len(owners)} people have one; say whose with --owner")
         whose = "".join(owners)
         revoked = not here_only and await _revoke(await vault.find(whose, service) or {})
-        if not whose or not await vault.forget(whose, service):
+        forgotten = bool(whose) and await vault.forget(whose, service)
+        left = await vault.purge()  # also when nothing is kept: what was forgotten before may be on the disk
+        if forgotten:
+            typer.echo(f"Forgotten: {service}." + (" Its service has taken it back, too." if revoked else ""))
+        else:
             typer.echo(f"Nothing is kept for {service}.", err=True)
-            raise typer.Exit(1)
-        return f"Forgotten: {service}." + (" Its service has taken it back, too." if revoked else "")
+        return tell_leftover(left, f"handraise vault forget {service}") or (0 if forgotten else 1)
 
-    typer.echo(_in_vault(store, work))
+    raise typer.Exit(_in_vault(store, work))
 
 
 async def _revoke(contents: Mapping[str, Any]) -> bool:
@@ -135,8 +144,12 @@ def rotate(
     ] = False,
 ) -> None:
     """Change the vault's key. Everything is wrapped by a new one, and the old one is dropped."""
-    changed = _in_vault(store, lambda vault: vault.rotate(new=not keep_keys))
-    typer.echo(f"Wrapped anew: {changed}.")
+
+    async def work(vault: Vault) -> int:
+        typer.echo(f"Wrapped anew: {await vault.rotate(new=not keep_keys)}.")
+        return tell_leftover(await vault.purge(), "handraise vault rotate --keep-keys")
+
+    raise typer.Exit(_in_vault(store, work))
 
 
 @app.command(name="new-key", epilog=_KEY_EXAMPLES)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
+from handraise.disk import Leftover
+
 
 class Kept(NamedTuple):
     """Contents of an event, beside it."""
@@ -109,9 +111,13 @@ class LedgerTables(Protocol):
         ...
 
     async def erase(self, refs: Collection[str]) -> int:
-        """Erase contents together with their keys, also from the disk; how many there were."""
+        """Erase contents together with their keys; how many there were. `purge` takes them off the disk."""
         ...
 
     async def cut(self, upto: int, note: str) -> int:
         """Remove the events up to a number and their contents, not their places, and keep the note that says so."""
+        ...
+
+    async def purge(self) -> Leftover | None:
+        """Take what was erased or cut off the disk; what is left when that cannot be done yet."""
         ...

@@ -22,6 +22,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from handraise.desks.counter.code import Throttle, new_letters, read_as_typed, written_in_groups
+from handraise.disk import make_directory, replace_file
 from handraise.errors import SetupError
 from handraise.policy.places import data_directory
 
@@ -74,11 +75,8 @@ def new_desk_code(file: Path) -> str:
     """Make a code, keep what checks it, and give the code as it is shown to the person. It replaces an older one."""
     letters, salt = new_letters(), secrets.token_hex(16)
     public_key = _key(letters, salt).public_key().public_bytes_raw()
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    beside = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
-    with os.fdopen(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as stream:
-        json.dump({"salt": salt, "public_key": public_key.hex()}, stream)
-    beside.replace(file)
+    make_directory(file.parent)
+    replace_file(file, json.dumps({"salt": salt, "public_key": public_key.hex()}))
     return written_in_groups(letters)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network
 from typing import Literal
 
 Desk = Literal["fallback", "always", "none"]
@@ -24,5 +25,7 @@ class Options:
     """Whether the system tells the person that a question came."""
     store: str = ""
     """Where parked calls are kept: `postgresql://…`, or a file; empty: one in the user's data directory."""
+    unsafe_networks: tuple[IPv4Network | IPv6Network, ...] = ()
+    """Private networks in which the servers' authorization servers may be."""
     where: str = "they open it with `handraise inbox` in a terminal of their own"
     """How people get to their desk, for the model to tell them. Never a way in by itself."""

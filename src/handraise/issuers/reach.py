@@ -1,65 +1,90 @@
-"""Where a request may go: by a private way, and for a shared gateway to public addresses only."""
+"""Where a request may go: by a private way, and to public addresses only where an outsider named the URL.
+
+The attack (server-side request forgery): an outsider names an address of a machine that only we can reach.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
-from typing import Final
-from urllib.parse import urlsplit
+from typing import Final, TypeAlias
 
 from handraise.errors import SetupError
+from handraise.urls.addresses import is_public
+from handraise.urls.parse import Link, parse_url, read_written
 
-_LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+_THIS_COMPUTER: Final = ("127.0.0.1", "localhost", "[::1]")
+_LOOPBACK: Final = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
+_PLAIN: Final = re.compile(r"[!$%&'()*+,\-./0-9:;=?@A-Z\[\]_a-z~]+")
+"""The characters of a URL (RFC 3986) but for `#`: no blanks, no control characters, nothing that needs encoding."""
+
+Network: TypeAlias = IPv4Network | IPv6Network
+Resolve: TypeAlias = Callable[[str, int], Awaitable[tuple[str, ...]]]
+"""The addresses of a host. OSError when there are none."""
+
+
+async def look_up(host: str, port: int) -> tuple[str, ...]:
+    """The addresses of a host, as this computer knows them."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Which addresses may be called.
-
-    The attack: an address that an outsider chose has us call what only we can reach.
-    """
+    """Which addresses may be called."""
 
     public_only: bool = False
-    unsafe_networks: tuple[IPv4Network | IPv6Network, ...] = ()
+    """For addresses that an outsider names. Without it they are an author's own, who means what they wrote."""
+    unsafe_networks: tuple[Network, ...] = ()
     """Networks that may be called although they are private."""
+    own: str = ""
+    """A server that the user configured. What is on the same host and port may be called, wherever that is."""
+    resolve: Resolve = field(default=look_up, repr=False)
 
-    async def pin(self, url: str) -> str | None:
-        """The address to connect to for a URL, looked up once; None where that is left to the connection.
+    def for_server(self, url: str) -> Reach:
+        """The same for a server that the user configured. It may name itself; on this computer, this computer."""
+        link = _parse(url)
+        local = () if link is None or link.host not in _THIS_COMPUTER else _LOOPBACK
+        return replace(self, own=url, unsafe_networks=(*self.unsafe_networks, *local))
 
-        A name that is looked up a second time could lead elsewhere then (DNS rebinding). SetupError when one of the
-        host's addresses may not be called.
+    async def addresses(self, url: str) -> tuple[str, ...] | None:
+        """The addresses to connect to for a URL, looked up once; None where that is left to the connection.
+
+        A name that is looked up a second time could lead elsewhere then (DNS rebinding). SetupError when the URL is
+        odd, when somebody could listen on the way there, or when one of the addresses may not be called.
         """
-        require_private_way(url)
-        if not self.public_only:
+        link = _require(url)
+        if not self.public_only or (self.own and _is_same_place(link, _parse(self.own))):
             return None
-        parts = urlsplit(url)
-        host, plain = parts.hostname or "", parts.scheme == "http"
         try:
-            found = await asyncio.get_running_loop().getaddrinfo(
-                host, parts.port or 443, type=socket.SOCK_STREAM
-            )
+            found = await self.resolve(link.host, int(link.parts.port.removeprefix(":") or 443))
         except OSError:
-            raise SetupError(f"{host} is not known") from None
-        addresses = [str(address[0]).partition("%")[0] for *_, address in found]
-        if not all(self._may_call(address, plain=plain) for address in addresses):
-            raise SetupError(f"{host} is inside a private network, where a shared gateway does not go")
-        return addresses[0]
+            raise SetupError(f"{link.host} is not known") from None
+        plain = link.parts.scheme == "http:"
+        if not found or not all(self._may_call(address, plain=plain) for address in found):
+            raise SetupError(
+                f"{link.host} is inside a private network, where a gateway does not go because a server says so. If "
+                "the server that you call is to use it, name the network with --unsafe-network"
+            )
+        return found
 
     def _may_call(self, address: str, *, plain: bool) -> bool:
-        known = ip_address(address)
-        mapped = getattr(known, "ipv4_mapped", None) or known
-        public = mapped.is_global and not mapped.is_multicast and not plain
-        return public or any(mapped in network for network in self.unsafe_networks)
+        known = ip_address(address.partition("%")[0])
+        if any(known in network for network in self.unsafe_networks):
+            return True
+        return is_public(known) and not plain
 
 
 ANYWHERE: Final = Reach()
 PUBLIC: Final = Reach(public_only=True)
 
 
-def parse_networks(given: Iterable[str]) -> tuple[IPv4Network | IPv6Network, ...]:
+def parse_networks(given: Iterable[str]) -> tuple[Network, ...]:
     """Networks as people write them. SetupError for what is none."""
     try:
         return tuple(ip_network(each) for each in given)
@@ -67,14 +92,51 @@ def parse_networks(given: Iterable[str]) -> tuple[IPv4Network | IPv6Network, ...
         raise SetupError(f"a network is written like 10.1.0.0/16: {error}") from None
 
 
-def require_private_way(url: str) -> str:
-    """The address, when nobody can listen on the way there: https, or this computer. SetupError otherwise."""
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        raise SetupError(f"{url!r} is no address") from None
-    safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
-    if not safe or not parts.hostname or "@" in parts.netloc or parts.fragment:
+def require_private_way(url: object) -> str:
+    """The URL as it is, when nobody can listen on the way there: https, or this computer. SetupError otherwise.
+
+    It is read strictly, so that every parser finds the same host in it: no blanks, control characters, backslashes or
+    user names, and the host is written as it is called.
+    """
+    _require(url)
+    return str(url)
+
+
+def is_this_computer(url: str) -> bool:
+    """Whether a URL leads to this computer by name or number."""
+    link = _parse(url)
+    return link is not None and link.host in _THIS_COMPUTER
+
+
+def host_of(url: str) -> str:
+    """The host and port of a URL, as a person reads them."""
+    link = _require(url)
+    return f"{link.host}{link.parts.port}"
+
+
+def _require(url: object) -> Link:
+    link = _parse(url)
+    if link is None:
+        raise SetupError(f"{url!r} is no address of an authorization server")
+    if link.parts.scheme != "https:" and not (link.parts.scheme == "http:" and link.host in _THIS_COMPUTER):
         raise SetupError(f"an authorization server is reached by https only, not at {url!r}")
-    return url
+    return link
+
+
+def _parse(url: object) -> Link | None:
+    if not isinstance(url, str) or not _PLAIN.fullmatch(url):
+        return None
+    written = read_written(url)
+    link = parse_url(written)
+    if link is None or link.kind == "none" or link.parts.userinfo or written.slashes != "//":
+        return None
+    empty_label = link.kind == "name" and "" in link.host.split(".")
+    return None if empty_label or written.host.lower() != link.host else link
+
+
+def _is_same_place(one: Link, other: Link | None) -> bool:
+    return other is not None and (one.parts.scheme, one.host, one.parts.port) == (
+        other.parts.scheme,
+        other.host,
+        other.parts.port,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import ssl
@@ -12,18 +13,23 @@ from typing import Any, Final
 import httpx2 as httpx
 
 from handraise.errors import AccountError, SetupError
-from handraise.issuers.reach import ANYWHERE, Reach
+from handraise.issuers.reach import ANYWHERE, Reach, require_private_way
 
 _PATIENCE: Final = 10.0
 _MOST_BYTES: Final = 1024 * 1024
+_MOST_ADDRESSES: Final = 4
 
 
 class NotThere(AccountError):
     """There is no such document."""
 
 
-async def fetch(url: str, reach: Reach = ANYWHERE) -> dict[str, Any]:
-    """The JSON object at an address."""
+async def fetch(named: object, reach: Reach = ANYWHERE) -> dict[str, Any]:
+    """The JSON object at an address. AccountError also when that is none, as a document may name anything."""
+    try:
+        url = require_private_way(named)
+    except SetupError as error:
+        raise AccountError(str(error)) from None
     status, body = await _request("GET", url, {"accept": "application/json"}, None, reach)
     if status in (404, 405, 410):
         raise NotThere(f"{url} has no document")
@@ -43,11 +49,11 @@ async def post(
 async def _request(
     method: str, url: str, headers: Mapping[str, str], content: bytes | None, reach: Reach
 ) -> tuple[int, bytes]:
-    body = bytearray()
     try:
-        request = _addressed(method, url, headers, content, await reach.pin(url))
+        addresses = await reach.addresses(url)
         async with _client(reach) as client:
-            response = await client.send(request, stream=True)
+            response = await _send(client, method, url, headers, content, addresses)
+            body = bytearray()
             async for chunk in response.aiter_bytes():
                 body += chunk
                 if len(body) > _MOST_BYTES:
@@ -59,8 +65,24 @@ async def _request(
     return response.status_code, bytes(body)
 
 
+async def _send(
+    client: httpx.AsyncClient,
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    content: bytes | None,
+    addresses: tuple[str, ...] | None,
+) -> httpx.Response:
+    """Send to the first address that can be connected to: a machine may have no IPv6, say."""
+    *others, last = addresses[:_MOST_ADDRESSES] if addresses else (None,)
+    for address in others:
+        with contextlib.suppress(httpx.ConnectError, httpx.ConnectTimeout):
+            return await client.send(_addressed(method, url, headers, content, address), stream=True)
+    return await client.send(_addressed(method, url, headers, content, last), stream=True)
+
+
 def _client(reach: Reach) -> httpx.AsyncClient:
-    """A proxy of the environment's would look the name up anew, so that there is none where addresses are pinned."""
+    """No proxy of the environment's where addresses are checked: it would look the name up anew."""
     trusted = _trusted(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
     return httpx.AsyncClient(
         timeout=_PATIENCE, follow_redirects=False, verify=trusted, trust_env=not reach.public_only

@@ -15,6 +15,7 @@ from typing import Final, Literal, get_args
 
 from handraise.errors import LedgerError
 from handraise.ledger.canonical import dump_plain, dump_text, dump_value, parse_value, plain_of
+from handraise.questions import person_key
 
 Kind = Literal[
     "asked",
@@ -63,7 +64,7 @@ class Principal:
     @property
     def key(self) -> str:
         """One string for one person, the same as everywhere in Handraise."""
-        return f"{self.how}:{self.issuer}:{self.subject}"
+        return person_key(self.how, self.issuer, self.subject)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from handraise.ledger.events import Event
+from handraise.ledger.events import Event, Principal
 
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -31,7 +31,7 @@ class Filter:
         about, principal, request = event.about, event.about.principal, event.about.request
         return (
             (self.server is None or about.server.id == self.server)
-            and (self.person is None or (principal is not None and is_person(principal.key, self.person)))
+            and (self.person is None or (principal is not None and is_person(principal, self.person)))
             and (self.tool is None or (request is not None and request.target == self.tool))
             and (self.action is None or event.action == self.action)
             and (self.kind is None or event.kind == self.kind)
@@ -40,9 +40,9 @@ class Filter:
         )
 
 
-def is_person(key: str, named: str) -> bool:
-    """Whether a person's key is meant by what somebody typed: the whole key, or its subject."""
-    return named in (key, key.rpartition(":")[2])
+def is_person(principal: Principal, named: str) -> bool:
+    """Whether somebody who types this means the person: it is their whole key, or their subject."""
+    return named in (principal.key, principal.subject)
 
 
 def parse_when(text: str, now: datetime) -> int:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from handraise.disk import make_directory, replace_file
 from handraise.errors import SetupError
 from handraise.policy.config import MAX_BYTES, parse_settings
 from handraise.policy.places import ConfigFile, data_directory, find_config
@@ -95,9 +95,9 @@ class RulesFile:
     def _edit(self, change: Callable[[Rulebook], Rulebook]) -> None:
         """Change the kept rules. Two programs that do so at once wait for each other."""
         try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directory(self.path.parent)
             with _locked(self.path.with_suffix(".lock")):
-                _replace(self.path, json.dumps(dump_book(change(self._read())), indent=1) + "\n")
+                replace_file(self.path, json.dumps(dump_book(change(self._read())), indent=1) + "\n")
         except OSError as error:
             raise SetupError(f"{self.path}: the rules cannot be kept: {error.strerror}") from None
 
@@ -126,20 +126,6 @@ def _read_settings(file: ConfigFile) -> Settings:
     except UnicodeError:
         raise SetupError(f"{file.path}: this is not UTF-8") from None
     return parse_settings(text, source=str(file.path), own_file=file.own)
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file in one step, readable by its owner only: `mkstemp` makes it 0600."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
 
 
 @contextmanager

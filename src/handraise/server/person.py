@@ -26,7 +26,9 @@ def principal_of(ctx: ServerRequestContext[Any, Any]) -> tuple[Person, str]:
     """
     if (token := get_access_token()) is not None:
         client, issuer, subject = principal_components(token)
-        person = Person(issuer or "", subject if subject is not None else f"client {client}", "token")
+        if subject is None:  # a client by itself: no subject of its issuer may pass for it
+            issuer, subject = f"clients of {issuer or ''}", client
+        person = Person(issuer or "", subject, "token")
         return person, f"{person.key} {token.client_id}"
     return _unverified(None if ctx.request is None else session_id_of(ctx.session))
 

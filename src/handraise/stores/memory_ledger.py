@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from handraise.conversation.recorded import Grow, Kept, Leaf, Record, Row, Settle, TreeState
+from handraise.disk import Leftover
 
 
 class MemoryLedger:
@@ -70,6 +71,9 @@ class MemoryLedger:
 
     async def contents(self, refs: Collection[str]) -> dict[str, Kept]:
         return {ref: self._kept[ref][1] for ref in refs if ref in self._kept}
+
+    async def purge(self) -> Leftover | None:
+        return None
 
     async def erase(self, refs: Collection[str]) -> int:
         return sum(self._kept.pop(ref, None) is not None for ref in set(refs))

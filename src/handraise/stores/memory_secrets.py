@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from handraise.disk import Leftover
 from handraise.vault.records import SealedSecret
 
 
@@ -22,6 +23,9 @@ class MemorySecrets:
 
     async def remove(self, owner: str, service: str) -> bool:
         return self._rows.pop((owner, service), None) is not None
+
+    async def purge(self) -> Leftover | None:
+        return None
 
     async def rewrap(self, row: str, *, was: bytes, wrapped: bytes) -> bool:
         for key, secret in self._rows.items():

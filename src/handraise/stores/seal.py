@@ -6,15 +6,13 @@ the file cannot move an answer from one question to another.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import hmac
 import os
-import stat
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from handraise.disk import create_file, make_private
 from handraise.errors import SetupError, StoreError
 
 _MINIMUM = 32
@@ -96,30 +94,11 @@ def key_beside(path: Path) -> bytes:
     """The key of a store that was given none: a file beside it that only its owner can read."""
     file = path.with_name(path.name + ".key")
     if not file.exists():
-        _write_key(file)
+        create_file(
+            file, os.urandom(_MINIMUM)
+        )  # never in place of another process's: that would lose its store
     make_private(file)
     key = file.read_bytes()
     if len(key) < _MINIMUM:
         raise SetupError(f"{file} is no key; remove it together with {path}, or restore it")
     return key
-
-
-def make_private(file: Path) -> None:
-    """See to it that a file exists and that only its owner can read it."""
-    os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
-    if stat.S_IMODE(file.stat().st_mode) & 0o077:
-        file.chmod(0o600)
-
-
-def _write_key(file: Path) -> None:
-    """Whole or not at all, and never in place of another process's: a key that is lost takes its store along."""
-    handle, made = tempfile.mkstemp(prefix=file.name, dir=file.parent)
-    try:
-        with os.fdopen(handle, "wb") as out:
-            out.write(os.urandom(_MINIMUM))
-            out.flush()
-            os.fsync(out.fileno())
-        with contextlib.suppress(FileExistsError):
-            os.link(made, file)
-    finally:
-        os.unlink(made)

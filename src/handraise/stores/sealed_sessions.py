@@ -1,7 +1,9 @@
-"""Legacy sessions as rows: what of them is sealed, and to which place. Shared by every store that writes to a disk.
+"""Legacy sessions as rows: their sealed columns, and what these are bound to. For every store on a disk.
 
-An address is sealed, so that whoever can write to the store cannot have requests, with the tokens they carry, sent to
-an address of their own. Of a session's id, which lets its bearer in, a digest is kept.
+An address is sealed together with its end, so that somebody who can write to the store cannot have requests, with the
+tokens they carry, sent to an address of their own, or to one that a node had long ago. Of a session's id, which lets
+its bearer in, a digest is kept. A session that is moved to another node, or prolonged, leads to a node of ours that
+does not know it.
 """
 
 from __future__ import annotations
@@ -21,27 +23,28 @@ def name_of(session: str) -> str:
     return hashlib.sha256(session.encode()).hexdigest()
 
 
-def dump_address(sealer: Sealer, node: str, address: str | None) -> bytes:
+def dump_address(sealer: Sealer, node: str, address: str | None, until: float) -> bytes:
     """The sealed column of a node's row."""
-    return sealer.seal(json.dumps(address).encode(), f"hosts/{node}/address")
+    return sealer.seal(json.dumps(address).encode(), _place("hosts", node, until))
 
 
 def load_residence(sealer: Sealer, row: Sequence[Any]) -> Residence:
-    """Where a session is, from its node and the sealed address."""
-    node, sealed = row
-    return Residence(node, json.loads(sealer.open(sealed, f"hosts/{node}/address")))
+    """Where a session is, from its node, the sealed address and the end of that."""
+    node, sealed, until = row
+    return Residence(node, json.loads(sealer.open(sealed, _place("hosts", node, until))))
 
 
 def dump_letter(sealer: Sealer, letter: Letter) -> tuple[Any, ...]:
     """The values of a row, in the order of the letter's own."""
     plain = json.dumps(letter.message).encode()
-    return letter.id, letter.node, sealer.seal(plain, f"letters/{letter.id}/{letter.node}"), letter.until
+    place = _place("letters", letter.id, letter.node, letter.until)
+    return letter.id, letter.node, sealer.seal(plain, place), letter.until
 
 
 def load_letter(sealer: Sealer, row: Sequence[Any]) -> Letter:
     """The letter of a row."""
     id_, node, sealed, until = row
-    return Letter(id_, node, json.loads(sealer.open(sealed, f"letters/{id_}/{node}")), until)
+    return Letter(id_, node, json.loads(sealer.open(sealed, _place("letters", id_, node, until))), until)
 
 
 def sign(sealer: Sealer, text: str) -> bytes:
@@ -55,3 +58,8 @@ def is_signed(sealer: Sealer, text: str, proof: bytes) -> bool:
         return sealer.open(proof, f"signed/{text}") == b""
     except StoreError:
         return False
+
+
+def _place(table: str, *parts: str | float) -> str:
+    *names, until = parts
+    return json.dumps([table, *names, float(until)])

@@ -13,8 +13,10 @@ NOW = 1_700_000_000.0
 DEADLINE = NOW + 300.0
 LONG_AFTER = NOW + 30 * 86_400.0
 
-ALICE = Binding("token:https://issuer:alice app", "tools/call", "transfer", Written.of({"amount": 5}), "bank")
-MALLORY = ALICE._replace(person="token:https://issuer:mallory app")
+ALICE = Binding(
+    '["token","https://issuer","alice"] app', "tools/call", "transfer", Written.of({"amount": 5}), "bank"
+)
+MALLORY = ALICE._replace(person='["token","https://issuer","mallory"] app')
 
 QUESTION: Json = {"method": "elicitation/create", "params": {"mode": "form", "message": "Größe? 📏"}}
 YES: dict[str, Json] = {"size": {"action": "accept", "content": {"size": 4.5, "tags": ["a", "b"]}}}

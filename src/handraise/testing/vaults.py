@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from handraise.vault.records import SealedSecret, SecretTable
 
-ANN, BOB = "token:https://issuer:ann", "token:https://issuer:bob"
+ANN, BOB = '["token","https://issuer","ann"]', '["token","https://issuer","bob"]'
 HERS = SealedSecret("row 1", ANN, "github", b"\x00wrapped\xff", b"\x00sealed\xff", 1_700_000_000.25, None)
 HIS = HERS._replace(row="row 2", owner=BOB, until=1_700_003_600.5)
 
@@ -49,6 +49,16 @@ class SecretsContract:
         await table.put(HIS)
         assert await table.remove(ANN, "github")
         assert not await table.remove(ANN, "github")
+        assert await table.all() == [HIS]
+
+    async def test_purging_leaves_what_is_kept_and_tells_what_is_left_of_the_rest(
+        self, table: SecretTable
+    ) -> None:
+        await table.put(HERS)
+        await table.put(HIS)
+        await table.remove(ANN, "github")
+        left = await table.purge()
+        assert left is None or (left.where and not left.again)
         assert await table.all() == [HIS]
 
     async def test_a_row_is_wrapped_anew_only_while_it_is_as_it_was_seen(self, table: SecretTable) -> None:

@@ -1,8 +1,8 @@
 """Envelope encryption: each row has a data key of its own, and the vault's key wraps that.
 
-AES-256-GCM twice. Owner, service and row are authenticated in both, so that whoever can write to the store can
-neither hand one person's secret to another nor mix the parts of two rows. Changing the vault's key re-wraps data
-keys and touches no contents.
+AES-256-GCM twice. Every other column of the row is authenticated in both. So somebody who can write to the store
+cannot hand one person's secret to another, mix the parts of two rows, or prolong a secret that expires. Changing the
+vault's key re-wraps data keys and touches no contents.
 """
 
 from __future__ import annotations
@@ -31,16 +31,15 @@ class KeyRing:
         self._keys = {_name(key): _derived(key) for key in reversed(keys)}
         self._first = _name(keys[0])
 
-    def seal(self, row: str, owner: str, service: str, plain: bytes) -> tuple[bytes, bytes]:
-        """A fresh data key wrapped, and the contents sealed by it."""
+    def seal(self, secret: SealedSecret, plain: bytes) -> SealedSecret:
+        """The row with its contents sealed by a fresh data key, and that key wrapped."""
         data_key = os.urandom(MIN_KEY)
-        sealed = _encrypt(data_key, plain, _place("contents", row, owner, service))
-        return self._wrap(data_key, row, owner, service), sealed
+        sealed = _encrypt(data_key, plain, _place("contents", secret))
+        return secret._replace(wrapped=self._wrap(data_key, secret), sealed=sealed)
 
     def open(self, secret: SealedSecret) -> bytes:
         """The contents. StoreError when anything was changed, moved, or wrapped by a key that is not here."""
-        place = _place("contents", secret.row, secret.owner, secret.service)
-        return _decrypt(self._unwrap(secret), secret.sealed, place)
+        return _decrypt(self._unwrap(secret), secret.sealed, _place("contents", secret))
 
     def knows(self, secret: SealedSecret) -> bool:
         """Whether one of the keys wrapped it."""
@@ -50,18 +49,16 @@ class KeyRing:
         """The data key wrapped by the first key; None when it is already."""
         if secret.wrapped[:_NAME] == self._first:
             return None
-        return self._wrap(self._unwrap(secret), secret.row, secret.owner, secret.service)
+        return self._wrap(self._unwrap(secret), secret)
 
-    def _wrap(self, data_key: bytes, row: str, owner: str, service: str) -> bytes:
-        key = self._keys[self._first]
-        return self._first + _encrypt(key, data_key, _place("key", row, owner, service))
+    def _wrap(self, data_key: bytes, secret: SealedSecret) -> bytes:
+        return self._first + _encrypt(self._keys[self._first], data_key, _place("key", secret))
 
     def _unwrap(self, secret: SealedSecret) -> bytes:
         key = self._keys.get(secret.wrapped[:_NAME])
         if key is None:
             raise StoreError("a secret is wrapped by a key that the vault does not have")
-        place = _place("key", secret.row, secret.owner, secret.service)
-        return _decrypt(key, secret.wrapped[_NAME:], place)
+        return _decrypt(key, secret.wrapped[_NAME:], _place("key", secret))
 
 
 def _name(key: bytes) -> bytes:
@@ -72,8 +69,10 @@ def _derived(key: bytes) -> bytes:
     return hashlib.sha256(b"handraise/vault/wrap" + key).digest()
 
 
-def _place(*parts: str) -> bytes:
-    return json.dumps(["handraise/vault", *parts]).encode()
+def _place(part: str, secret: SealedSecret) -> bytes:
+    """Everything in a row that is not sealed itself. A row in which any of it was changed opens for nobody."""
+    times = [None if time is None else float(time) for time in (secret.kept_at, secret.until)]
+    return json.dumps(["handraise/vault", part, secret.row, secret.owner, secret.service, *times]).encode()
 
 
 def _encrypt(key: bytes, plain: bytes, place: bytes) -> bytes:

@@ -5,15 +5,14 @@ Keys are lines of hexadecimal digits, the newest first.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
 import stat
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
+from handraise.disk import replace_file
 from handraise.errors import SetupError
 from handraise.vault.envelope import MIN_KEY
 
@@ -90,17 +89,7 @@ class KeyFile:
 
     def save(self, keys: Sequence[bytes]) -> None:
         """Whole or not at all: a key that is lost takes its secrets along."""
-        handle, made = tempfile.mkstemp(prefix=self.path.name, dir=self.path.parent)
-        try:
-            with os.fdopen(handle, "w") as out:
-                out.write(_dump(keys))
-                out.flush()
-                os.fsync(out.fileno())
-            os.replace(made, self.path)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(made)
-            raise
+        replace_file(self.path, _dump(keys))
 
 
 class SystemKeyring:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+from handraise.disk import Leftover
+
 
 class SealedSecret(NamedTuple):
-    """One row: nothing in it can be read without the vault's key, or used for another owner, service or row."""
+    """One row. Its contents need the vault's key, and every other column is authenticated with them."""
 
     row: str
-    """Random; part of what is authenticated."""
+    """Random."""
     owner: str
     """The person's key."""
     service: str
@@ -48,6 +50,10 @@ class SecretTable(Protocol):
 
     async def remove(self, owner: str, service: str) -> bool:
         """Forget it; False when there was none."""
+        ...
+
+    async def purge(self) -> Leftover | None:
+        """Take what was removed, replaced or re-wrapped off the disk; what is left when that cannot be done yet."""
         ...
 
     async def rewrap(self, row: str, *, was: bytes, wrapped: bytes) -> bool:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from handraise.disk import Leftover
 from handraise.errors import StoreError
 from handraise.vault.envelope import KeyRing
 from handraise.vault.keys import KeySource, new_key
@@ -51,9 +52,8 @@ class Vault:
         ring = await self._loaded()  # anew: another process may have rotated the keys
         row, now = secrets.token_hex(16), self._clock()
         plain = json.dumps(dict(contents), separators=(",", ":")).encode()
-        wrapped, sealed = ring.seal(row, person.key, service, plain)
         until = None if seconds is None else now + seconds
-        await self._table.put(SealedSecret(row, person.key, service, wrapped, sealed, now, until))
+        await self._table.put(ring.seal(SealedSecret(row, person.key, service, b"", b"", now, until), plain))
 
     async def find(self, owner: Person | str, service: str) -> dict[str, Any] | None:
         """What somebody has for a service; None when there is nothing, or it has expired."""
@@ -72,8 +72,12 @@ class Vault:
         return contents
 
     async def forget(self, owner: Person | str, service: str) -> bool:
-        """Forget what somebody has for a service; False when there was nothing."""
+        """Forget what somebody has for a service; False when there was nothing. `purge` takes it off the disk."""
         return await self._table.remove(owner if isinstance(owner, str) else owner.key, service)
+
+    async def purge(self) -> Leftover | None:
+        """Take what was forgotten, replaced or re-wrapped off the disk; what is left when that cannot be done yet."""
+        return await self._table.purge()
 
     async def list(self, owner: Person | str | None = None) -> list[Kept]:
         """What is kept, and for whom; never what it says."""

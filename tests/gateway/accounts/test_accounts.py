@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,14 @@ from tests.gateway.peers import connect, opening
 from tests.gateway.shared.teams import questions
 from tests.gateway.shared.test_shared import HELLO
 from tests.gateway.test_http import served
-from tests.server.peers import REVISIONS, text_of
+from tests.pages.oauth.authority import open_authority
+from tests.server.peers import REVISIONS, free_port, text_of
 
 from handraise.desks import Decision, Queue
+from handraise.errors import AccountError, SetupError
 from handraise.gateway.accounts.accounts import NAME, Accounts
+from handraise.gateway.accounts.challenge import Challenge
+from handraise.gateway.accounts.own import OwnAccount
 from handraise.gateway.asking import Asking
 from handraise.gateway.connect import open_link
 from handraise.gateway.home import Home
@@ -129,15 +134,12 @@ async def test_without_a_key_for_the_vault_an_account_is_kept_in_memory(
 async def test_a_registration_that_was_given_is_used(tmp_path: Path) -> None:
     from mcp.shared.auth import OAuthClientInformationFull
     from pydantic import AnyUrl
-    from tests.server.peers import free_port
 
     port = free_port()
     async with (
         open_diary() as diary,
         alone(diary, OwnClient("by-hand", "hush", ("diary", "more"), port)) as here,
     ):
-        from handraise.gateway.accounts.own import OwnAccount
-
         own = OwnAccount(Accounts(here.home), Upstream("diary", url=diary.mcp), here.home.local_person())
         diary.provider.clients["by-hand"] = OAuthClientInformationFull(
             client_id="by-hand",
@@ -330,3 +332,60 @@ async def test_a_server_that_wants_more_gets_it_beside_what_was_agreed_to_before
             assert text_of(wrote.result()) == "me@diary wrote y"
         *_, newest = diary.provider.tokens.values()
         assert newest.scopes == ["diary", "more"]
+
+
+async def test_nothing_is_posted_to_the_authorization_server_before_the_person_goes_there() -> None:
+    """A server names its authorization server, so it could have us post to whatever it likes."""
+    async with open_diary() as diary, alone(diary) as here:
+        writing = asyncio.create_task(write(here, Revision.JULY_2026, "x"))
+        (asked,) = await questions(here.queue, 1)
+        assert diary.provider.clients == {}
+        async with Browser() as browser:
+            assert await browser.open(asked.question.url) == 200
+            assert diary.provider.clients == {}, "the page is only shown"
+        await here.connect()
+        assert await writing == "me@diary wrote x"
+        assert len(diary.provider.clients) == 1
+
+
+def own_account(url: str, **options: Any) -> OwnAccount:
+    home = Home(Options(**options), opening(Asking(Queue(), OpenGate(), timeout=300)))
+    return OwnAccount(Accounts(home), Upstream("notes", url=url), home.local_person())
+
+
+@pytest.mark.parametrize("url", ["https://1.1.1.1/mcp", "http://1.1.1.1/mcp", "https://10.0.0.1/mcp"])
+async def test_a_remote_server_has_nothing_fetched_from_this_computer(url: str) -> None:
+    async with open_authority() as local:
+        named = Challenge(f"{local.issuer}/.well-known/oauth-authorization-server")
+        with pytest.raises(AccountError, match="--unsafe-network"):
+            await own_account(url).invite(named, "tool write of notes")
+        assert local.received == []
+
+
+async def test_a_server_on_this_computer_may_name_this_computer_and_no_other_private_address() -> None:
+    local, remote = (
+        own_account("http://localhost:9/mcp").reach,
+        own_account("https://notes.example/mcp").reach,
+    )
+    assert await local.addresses("http://127.0.0.1:8000/keys") == ("127.0.0.1",)
+    for reach, url in (
+        (local, "https://10.0.0.1/keys"),
+        (local, "http://10.0.0.1/keys"),
+        (remote, "https://127.0.0.1/keys"),
+        (remote, "http://127.0.0.1/keys"),
+    ):
+        with pytest.raises(SetupError):
+            await reach.addresses(url)
+
+
+async def test_a_network_that_the_user_names_may_have_authorization_servers() -> None:
+    reach = own_account("https://notes.example/mcp", unsafe_networks=(ip_network("10.1.0.0/16"),)).reach
+    assert await reach.addresses("https://10.1.2.3/keys") == ("10.1.2.3",)
+
+
+async def test_a_server_in_a_private_network_that_the_user_configured_may_name_itself() -> None:
+    reach = own_account("https://10.0.0.1:8443/mcp").reach
+    assert await reach.addresses("https://10.0.0.1:8443/.well-known/oauth-protected-resource") is None
+    for url in ("https://10.0.0.1/x", "https://10.0.0.1:9443/x", "https://10.0.0.2:8443/x"):
+        with pytest.raises(SetupError):
+            await reach.addresses(url)

@@ -15,11 +15,12 @@ from tests.gateway.parking.test_holding import LEAVE, QUICK, answer, ended, tick
 from tests.gateway.peers import Gateway, gateway
 from tests.server.peers import REVISIONS, text_of
 
+from handraise.conversation.tickets import NOT_SENT, Ticket
 from handraise.desks import Decision
 from handraise.desks.telling import tell
 from handraise.gateway.asking import IN_VAIN
 from handraise.gateway.parking.parked import KEPT, key_of
-from handraise.gateway.parking.taking_over import Keeper
+from handraise.gateway.parking.taking_over import Keeper, binding_of
 from handraise.gateway.sentences import FORGOTTEN
 from handraise.gateway.upstreams import Upstream
 from handraise.questions import Declined
@@ -290,3 +291,20 @@ async def test_how_long_a_call_is_kept_goes_by_the_clock_of_the_store(revision: 
             while (kept := await store.tickets.find(key)) is None or kept.outcome is None:  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
         assert kept.deadline == clock.now() + KEPT
+
+
+async def test_a_call_whose_time_is_over_is_given_to_nobody() -> None:
+    """Also while the store has it: rows are deleted only now and then."""
+    store = MemoryStore()
+    keeper = Keeper(store.tickets, store)
+    call = {"method": "tools/call", "params": {"name": "delete"}, "target": "notes", "ticket": "a ticket"}
+    for ticket, left in (("over", -1.0), ("good", 60.0)):
+        await store.tickets.open(
+            Ticket(key_of(ticket), "ada", "notes", GONE, store.now() + left, call, NOT_SENT)
+        )
+    assert await keeper.find("over", "ada") is None
+    good = await keeper.find("good", "ada")
+    assert good is not None
+    assert await keeper.find("good", "eve") is None
+    assert await keeper.orphaned("ada") == [good]
+    assert await keeper.same(binding_of(good)) == good

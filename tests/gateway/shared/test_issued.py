@@ -41,6 +41,8 @@ class Issuer:
         self.asked: list[str] = []
         self.keys = {"one": KEY}
         self.says: dict[str, Any] = {}
+        self.marks: dict[str, Any] = {"alg": "ES256"}
+        """What its keys are marked with."""
         self.url = ""
         self.app = Starlette(
             routes=[
@@ -57,7 +59,7 @@ class Issuer:
     async def _keys(self, request: Request) -> Response:
         self.asked.append(request.url.path)
         keys = [
-            {**ECAlgorithm.to_jwk(key.public_key(), as_dict=True), "kid": name, "alg": "ES256"}
+            {**ECAlgorithm.to_jwk(key.public_key(), as_dict=True), "kid": name, **self.marks}
             for name, key in self.keys.items()
         ]
         return JSONResponse({"keys": keys})
@@ -150,6 +152,40 @@ async def test_a_key_that_was_taken_back_is_out_within_an_hour(issuer: Issuer) -
     assert await tokens.person(issuer.token()) is None
 
 
+MARKS = [
+    {"use": "enc"},
+    {"use": "something else"},
+    {"key_ops": ["encrypt", "wrapKey"]},
+    {"key_ops": ["sign"]},
+    {"key_ops": []},
+    {"key_ops": "verify"},
+    {"alg": "ECDH-ES"},
+    {"alg": "ES384"},
+    {"alg": "HS256"},
+    {"use": "enc", "alg": "ES256", "key_ops": ["verify"]},
+]
+"""Of keys that are for something else than to verify these signatures."""
+
+
+@pytest.mark.parametrize("marks", MARKS, ids=str)
+async def test_a_key_that_is_marked_for_something_else_verifies_nothing(
+    issuer: Issuer, marks: dict[str, Any]
+) -> None:
+    """Others may have such a key's secret half, or be able to have things decrypted with it."""
+    issuer.marks = marks
+    assert await tokens_of(issuer).person(issuer.token()) is None
+
+
+@pytest.mark.parametrize(
+    "marks", [{}, {"use": "sig"}, {"key_ops": ["verify"]}, {"alg": "ES256", "use": "sig"}], ids=str
+)
+async def test_a_key_that_is_for_signatures_or_not_marked_verifies(
+    issuer: Issuer, marks: dict[str, Any]
+) -> None:
+    issuer.marks = marks
+    assert await tokens_of(issuer).person(issuer.token()) is not None
+
+
 @pytest.mark.parametrize(
     "says",
     [
@@ -158,8 +194,10 @@ async def test_a_key_that_was_taken_back_is_out_within_an_hour(issuer: Issuer) -
         {"jwks_uri": "https://169.254.169.254/latest"},
         {"jwks_uri": "http://1.1.1.1/keys"},
         {"jwks_uri": None},
+        {"jwks_uri": "https://1.1.1.1/ke ys"},
+        {"jwks_uri": ["https://1.1.1.1/keys"]},
     ],
-    ids=["another issuer", "private network", "cloud metadata", "no https", "nowhere"],
+    ids=["another issuer", "private network", "cloud metadata", "no https", "nowhere", "blank", "list"],
 )
 async def test_a_document_that_leads_elsewhere_is_not_followed(issuer: Issuer, says: dict[str, Any]) -> None:
     issuer.says = says

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from joserfc import jwt
-from joserfc.jwk import ECKey, KeySet
+from joserfc.jwk import ECKey
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -33,6 +33,8 @@ class Authority:
     """What its document says otherwise."""
     claims: dict[str, Any] = field(default_factory=dict)
     """What its ID tokens say otherwise."""
+    marks: dict[str, Any] = field(default_factory=dict)
+    """What its keys are marked with."""
     signs_with: ECKey = field(default_factory=lambda: KEY)
     lifetime: int = 3600
     is_down: bool = False
@@ -125,12 +127,13 @@ class Authority:
 
     async def _jwks(self, request: Request) -> Response:
         await self._receive(request)
-        return JSONResponse(KeySet([KEY]).as_dict(private=False))
+        return JSONResponse({"keys": [{**KEY.as_dict(private=False), **self.marks}]})
 
 
 def forget(issuer: str) -> None:
     """What another server published on the same port before is not this one's."""
-    discovery._known.pop(issuer, None)
+    for known in [known for known in discovery._known if known[0] == issuer]:
+        del discovery._known[known]
 
 
 @asynccontextmanager

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from starlette.requests import Request
 from tests.pages.house import ABOUT, ANN, BOB, Browser, House
-from tests.pages.oauth.authority import Authority, open_authority
+from tests.pages.oauth.authority import Authority, forget, open_authority
 
 from handraise.errors import AccountError
 from handraise.pages import OwnSessions, Visit
 from handraise.pages.oauth import Account, ConnectPage, Token
+from handraise.pages.oauth.discovery import parse_metadata
 from handraise.questions import Accepted, Declined, Person
 
 PEOPLE = {"ann": ANN, "bob": BOB}
@@ -220,6 +222,14 @@ async def test_servers_that_do_not_name_themselves_are_told_apart_by_their_redir
         {"token_endpoint": "http://evil.example/token"},
         {"code_challenge_methods_supported": ["plain"]},
         {"authorization_endpoint": None},
+        {"authorization_endpoint": "https:// /authorize"},
+        {"authorization_endpoint": "https://login.exam\nple/authorize"},
+        {"authorization_endpoint": "https://login.example/auth orize"},
+        {"authorization_endpoint": " https://login.example/authorize"},
+        {"authorization_endpoint": "https://git.example@evil.example/authorize"},
+        {"authorization_endpoint": "https://login.example/authorize#part"},
+        {"authorization_endpoint": "javascript:alert(1)"},
+        {"authorization_endpoint": ["https://login.example/authorize"]},
     ],
     ids=str,
 )
@@ -233,6 +243,50 @@ async def test_a_server_whose_document_cannot_be_right_is_not_gone_to(
         assert (await ann.get(f"/{visit.id}/go?ticket={ticket}")).status_code == 502
         assert "did not work, and nothing was changed" in ann.text
         assert visit.expects is None
+
+
+@pytest.mark.shows("L8")
+async def test_a_person_who_is_sent_to_another_host_than_the_issuers_is_told_which(house: House) -> None:
+    """RFC 8414 allows it, and the person types their password there."""
+    async with open_authority(
+        says={"authorization_endpoint": "https://login.example/authorize"}
+    ) as authority:
+        visit, ann = ask(house, authority), house.browser(user="ann")
+        await ann.open(visit)
+        text = " ".join(re.sub(r"<[^>]+>", "", ann.text).split())
+        assert "You sign in at login.example, agree there" in text
+        assert f"{authority.issuer.removeprefix('http://')} sends you to that site." in text
+        assert "Go on to login.example" in text
+        assert (await go(ann, visit)).startswith("https://login.example/authorize?")
+
+
+@pytest.mark.shows("L8")
+async def test_nobody_is_sent_to_a_host_that_the_page_did_not_name(house: House) -> None:
+    async with open_authority() as authority:
+        visit, ann = ask(house, authority), house.browser(user="ann")
+        await ann.open(visit)
+        assert "sends you to that site" not in ann.text
+        authority.says = {"authorization_endpoint": "https://login.example/authorize"}
+        forget(authority.issuer)
+        assert await go(ann, visit) == f"/handraise/{visit.id}"
+        assert visit.expects is None
+        assert (await leave(ann, visit)).startswith("https://login.example/authorize?")
+
+
+@pytest.mark.shows("L8")
+def test_a_server_elsewhere_has_no_endpoint_on_this_computer() -> None:
+    """Its document would otherwise have us post tokens to whatever listens here."""
+    published = {
+        "issuer": "https://id.example",
+        "authorization_endpoint": "https://id.example/authorize",
+        "token_endpoint": "https://id.example/token",
+        "code_challenge_methods_supported": ["S256"],
+    }
+    assert parse_metadata("https://id.example", published).token_endpoint == "https://id.example/token"
+    for name in ("authorization_endpoint", "token_endpoint", "registration_endpoint", "jwks_uri"):
+        for url in ("http://127.0.0.1:8000/x", "https://localhost/x", "http://[::1]/x"):
+            with pytest.raises(AccountError, match="on this computer"):
+                parse_metadata("https://id.example", {**published, name: url})
 
 
 @pytest.mark.shows("L8")

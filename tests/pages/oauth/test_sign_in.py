@@ -120,6 +120,21 @@ async def test_an_id_token_that_another_key_signed_signs_nobody_in(
 
 @pytest.mark.shows("L8")
 @pytest.mark.parametrize(
+    "marks",
+    [{"use": "enc"}, {"key_ops": ["encrypt"]}, {"key_ops": []}, {"alg": "ES384"}, {"alg": "ECDH-ES"}],
+    ids=str,
+)
+async def test_an_id_token_under_a_key_that_is_for_something_else_signs_nobody_in(
+    house: House, authority: Authority, marks: dict[str, Any]
+) -> None:
+    authority.marks = marks
+    visit, browser = ask(house, authority), house.browser()
+    sent = await browser.open(visit)
+    assert (await browser.get(authority.agree(sent.headers["location"], "ann"))).status_code == 403
+
+
+@pytest.mark.shows("L8")
+@pytest.mark.parametrize(
     "otherwise", [{"iss": "https://evil.example"}, {"iss": None}, {"state": "guessed"}], ids=str
 )
 async def test_a_way_back_from_somebody_else_signs_nobody_in(

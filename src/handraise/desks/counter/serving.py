@@ -9,7 +9,6 @@ import logging
 import os
 import secrets
 import socket
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -18,6 +17,7 @@ from handraise.desks.counter.code import Code
 from handraise.desks.counter.place import SOCKET, counter_directory, new_entry, require_private
 from handraise.desks.counter.requests import Message, Requests
 from handraise.desks.queue import Queue
+from handraise.disk import replace_file
 from handraise.processes import unix_peer
 from handraise.questions import Person
 
@@ -58,7 +58,7 @@ class Counter:
             self._server = await asyncio.start_server(self._visit, "127.0.0.1", 0, limit=LONGEST_LINE)
             self._token = secrets.token_urlsafe(32)
             port = self._server.sockets[0].getsockname()[1]
-            _write_private(self._entry, json.dumps({"port": port, "token": self._token}))
+            replace_file(self._entry, json.dumps({"port": port, "token": self._token}))
         return self
 
     async def __aexit__(
@@ -116,10 +116,3 @@ _STRANGER: Message = {"error": "stranger", "sentence": "This counter is another 
 
 def _line(message: Message) -> bytes:
     return json.dumps(message).encode() + b"\n"
-
-
-def _write_private(path: Path, text: str) -> None:
-    with suppress(FileNotFoundError):
-        path.unlink()
-    with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as stream:
-        stream.write(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import time
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from handraise.desks.past import Earlier
 from handraise.desks.queue import Queue
 from handraise.desks.web.sessions import Sessions
 from handraise.desks.web.site import Site
+from handraise.disk import create_file
 from handraise.questions import Person
 from handraise.site.gate import Gate
 from handraise.site.listener import Listener
@@ -97,8 +97,7 @@ class WebDesk:
         """
         ticket = self._sessions.invite(None)
         file = directory / f"handraise-desk-{secrets.token_hex(8)}.html"
-        with os.fdopen(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as stream:
-            stream.write(_LEADS_TO.format(link=self._sign_in_link(ticket)))
+        create_file(file, _LEADS_TO.format(link=self._sign_in_link(ticket)).encode())
         self._sessions.keep_file(ticket, file)
         return file
 

@@ -15,14 +15,14 @@ from handraise.errors import SetupError
 from handraise.gateway.accounts.own import Invitation, OwnAccount
 from handraise.gateway.peers import NOVEMBER
 from handraise.gateway.upstreams import Source, Upstream
-from handraise.issuers.reach import ANYWHERE, Reach
+from handraise.issuers.reach import Reach, host_of
 from handraise.questions import Accepted, Answer, Cancelled, Declined, Person, UrlQuestion
 
 if TYPE_CHECKING:
     from handraise.gateway.accounts.hosting import Pages
     from handraise.gateway.home import Home
     from handraise.pages import Visit
-    from handraise.pages.oauth import Account
+    from handraise.pages.oauth import ConnectPage
     from handraise.vault import Vault
 
 logger = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ class _Connecting:
     """Whose page waits, and for what."""
 
     own: OwnAccount
-    account: Account
+    page: ConnectPage
     ended: asyncio.Future[Answer[Any]] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
@@ -52,10 +52,11 @@ class Accounts:
         home: Home,
         *,
         public_url: str | None = None,
-        reach: Reach = ANYWHERE,
+        reach: Reach | None = None,
     ) -> None:
+        """`reach`: where authorization servers may be; public addresses and the user's networks unless it is given."""
         self.home = home
-        self.reach = reach
+        self._reach = reach or Reach(public_only=True, unsafe_networks=home.options.unsafe_networks)
         itself = Upstream(NAME, ("handraise", "gateway"), public_url, itself=True)
         self.source = Source(itself, revision=NOVEMBER)
         """Who asks: the gateway, and not the server behind it."""
@@ -80,6 +81,14 @@ class Accounts:
             return self._known[key]
 
         return enter
+
+    def reach(self, upstream: Upstream) -> Reach:
+        """Where a server may have the gateway go to connect an account. The server itself names these addresses.
+
+        A shared gateway goes to public addresses only. For its one user a gateway also goes to the server that they
+        configured, and for a server on this computer to this computer.
+        """
+        return self._reach if self._shared is not None else self._reach.for_server(str(upstream.url))
 
     def share(self, pages: Pages) -> None:
         """Have people connect their accounts on these pages; without them everybody is the user of this computer."""
@@ -118,30 +127,28 @@ class Accounts:
             self._pages[port] = LocalPages(self.settle, port)
         return self._pages[port]
 
-    async def invite(self, own: OwnAccount, account: Account, because_of: str) -> Invitation:
-        """A page for a person, or the one that waits for the same already."""
+    async def invite(self, own: OwnAccount, page: ConnectPage, goes_to: str, because_of: str) -> Invitation:
+        """A page for a person, or the one that waits for the same already. `goes_to` is where they sign in."""
         from handraise.pages import About
-        from handraise.pages.oauth import ConnectPage
 
         pages = self.pages(own.upstream)
-        host = account.registration.host
         why = f"{own.upstream.target} wants to know who you are. {pages.lasts}".rstrip()
         visit = pages.visits.open(
-            ConnectPage(account),
+            page,
             own.person,
             About(NAME, None, because_of, why),
-            key=" ".join([own.service, *account.scopes]),
+            key=" ".join([own.service, *page.account.scopes]),
             seconds=self.home.options.wait,
             code=pages.code(),
         )
         self._waiting = {
             known: each for known, each in self._waiting.items() if pages.visits.find_reference(known)
         }
-        connecting = self._waiting.setdefault(visit.elicitation_id, _Connecting(own, account))
+        connecting = self._waiting.setdefault(visit.elicitation_id, _Connecting(own, page))
         text = (
             f"{own.upstream.name} ({own.upstream.target}) can be used with an account of your own. The page shows what "
-            f"for, and leads you on to {host}, where you sign in. The gateway keeps the access for you alone. "
-            f"{pages.lasts}"
+            f"for, and leads you on to {host_of(goes_to)}, where you sign in. The gateway keeps the access for you "
+            f"alone. {pages.lasts}"
         ).rstrip()
         if visit.code is not None:
             text = f"{text}\n\n{_CODE.format(visit.code)}"
@@ -153,7 +160,7 @@ class Accounts:
         connecting = self._waiting[visit.elicitation_id]
         own = connecting.own
         if isinstance(answer, Accepted):
-            contents = own.dump(connecting.account, answer.data.grant)
+            contents = own.dump(connecting.page.account, answer.data.grant)
             await (await self.vault()).keep(own.person, own.service, contents)
             own.connected(answer.data.grant)
         del self._waiting[visit.elicitation_id]

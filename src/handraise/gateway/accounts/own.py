@@ -17,9 +17,12 @@ from handraise.questions import Answer, Person, UrlQuestion
 
 if TYPE_CHECKING:
     from handraise.gateway.accounts.accounts import Accounts
+    from handraise.issuers.reach import Reach
     from handraise.pages.oauth import Account
     from handraise.pages.oauth.token import Grant
 
+_NOT_YET: Final = OwnClient("not-yet-registered")
+"""In the place of a registration that is made when the person goes to the authorization server."""
 _EARLY: Final = 10.0
 """Seconds before its end at which a token is renewed: the server still has to look at it."""
 
@@ -68,25 +71,42 @@ class OwnAccount:
                 self._grant = None if challenge.wants_more else await self._kept(refused=sent)
             return self._grant is not None
 
+    @property
+    def reach(self) -> Reach:
+        """Where the server may have us go."""
+        return self.accounts.reach(self.upstream)
+
     async def invite(self, challenge: Challenge, because_of: str) -> Invitation:
-        """A page on which the person connects the account, and the question that leads them there."""
+        """A page on which the person connects the account, and the question that leads them there.
+
+        To say where the person will sign in, the documents that the server and its authorization server publish are
+        fetched. Nothing is posted before the person goes on from that page: not even to register the gateway.
+        """
         from handraise.gateway.accounts.finding import find_authority, find_protection
+        from handraise.gateway.accounts.registering import Place, find_registered, register
+        from handraise.pages.oauth import ConnectPage
 
-        url, reach = str(self.upstream.url), self.accounts.reach
-        protection = await find_protection(url, challenge, reach)
-        server = await find_authority(protection.issuer, reach)
+        protection = await find_protection(str(self.upstream.url), challenge, self.reach)
+        server = await find_authority(protection.issuer, self.reach)
         assert server.issuer is not None
+        issuer, resource = server.issuer, protection.resource
         scopes = self.upstream.oauth.scopes if self.upstream.oauth is not None else ()
-        wanted = dict.fromkeys([*await self._asked_before(challenge), *(scopes or protection.scopes)])
-        pages = self.accounts.pages(self.upstream)
+        wanted = tuple(dict.fromkeys([*await self._asked_before(challenge), *(scopes or protection.scopes)]))
         client = self.upstream.oauth
-        if client is None:
-            from handraise.gateway.accounts.registering import registered
+        if client is not None:
+            page = ConnectPage(self._account(issuer, client, wanted, resource))
+            return await self.accounts.invite(self, page, server.authorization_endpoint, because_of)
+        back = f"{await self.accounts.pages(self.upstream).open()}/back/{self.service}"
+        place, vault = Place(server, back, wanted), await self.accounts.vault()
+        known = await find_registered(place, vault)
+        place.require_open(known)
 
-            back = f"{await pages.open()}/back/{self.service}"
-            client = await registered(server, back, tuple(wanted), await self.accounts.vault(), reach)
-        account = self._account(server.issuer, client, tuple(wanted), protection.resource)
-        return await self.accounts.invite(self, account, because_of)
+        async def registered() -> Account:
+            client = known or await register(place, vault, self.reach)
+            return self._account(issuer, client, wanted, resource)
+
+        page = ConnectPage(self._account(issuer, known or _NOT_YET, wanted, resource), register=registered)
+        return await self.accounts.invite(self, page, server.authorization_endpoint, because_of)
 
     def ask_at_desk(self, invitation: Invitation) -> asyncio.Future[Answer[Any] | None]:
         """Have the person asked at our desk, once for however many wait for it."""
@@ -111,7 +131,9 @@ class OwnAccount:
 
         secret = account.client_secret
         mine = secret.reveal() if isinstance(secret, Secret) and self.upstream.oauth is None else None
-        return {**dump_kept(account, grant), "registered_secret": mine}
+        networks = [str(network) for network in self.reach.unsafe_networks]
+        named_by = {"server": self.reach.own, "networks": networks}
+        return {**dump_kept(account, grant), "registered_secret": mine, "named_by": named_by}
 
     async def _asked_before(self, challenge: Challenge) -> list[str]:
         """Who is asked for more keeps what they agreed to before."""
@@ -171,7 +193,7 @@ class OwnAccount:
             client.secret,
             service=self.service,
             resource=resource,
-            reach=self.accounts.reach,
+            reach=self.reach,
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import dataclass
 from typing import Any, Final
 
 from handraise.errors import AccountError
@@ -18,30 +19,54 @@ OURSELVES: Final = Person("handraise:gateway", "", "system")
 """In whose name the vault keeps what belongs to no single person."""
 
 
-async def registered(
-    server: Metadata, redirect_uri: str, scopes: tuple[str, ...], vault: Vault, reach: Reach
-) -> OwnClient:
-    """The gateway as a client of an authorization server, for one address to come back to; the same one every time.
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the gateway is registered: at one authorization server, for one address to come back to."""
 
-    A server may hold a client to the scopes with which it registered, so that these are all there are: registering
-    asks nobody for anything.
+    server: Metadata
+    redirect_uri: str
+    scopes: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """What the vault knows the registration by."""
+        place = hashlib.sha256(f"{self.server.issuer}\n{self.redirect_uri}".encode()).hexdigest()
+        return f"client-{place[:24]}"
+
+    def require_open(self, known: OwnClient | None) -> None:
+        """AccountError when the gateway is not registered there, and cannot be."""
+        if known is None and self.server.registration_endpoint is None:
+            raise AccountError(
+                f"{self.server.issuer} does not let clients register: register the gateway there by hand, with the "
+                f"redirect address {self.redirect_uri}, and give its client id in the configuration (`oauth`: "
+                "`clientId`)"
+            )
+
+
+async def find_registered(place: Place, vault: Vault) -> OwnClient | None:
+    """The registration that the vault has, if it may ask for these scopes; nobody else is asked."""
+    kept = await vault.find(OURSELVES, place.name)
+    if kept is None or not set(place.scopes) <= set(kept["scopes"]):
+        return None
+    return OwnClient(kept["client_id"], kept["client_secret"])
+
+
+async def register(place: Place, vault: Vault, reach: Reach) -> OwnClient:
+    """Register the gateway, and keep the registration. It is a POST to an address that a server named.
+
+    A server may hold a client to the scopes with which it registered, so these are all there are: registering asks
+    nobody for anything.
     """
-    place = hashlib.sha256(f"{server.issuer}\n{redirect_uri}".encode()).hexdigest()
-    kept = await vault.find(OURSELVES, f"client-{place[:24]}")
-    if kept is None or not set(scopes) <= set(kept["scopes"]):
-        kept = await _register(server, redirect_uri, tuple(dict.fromkeys([*scopes, *server.scopes])), reach)
-        await vault.keep(OURSELVES, f"client-{place[:24]}", kept)
+    scopes = tuple(dict.fromkeys([*place.scopes, *place.server.scopes]))
+    kept = await _register(place.server, place.redirect_uri, scopes, reach)
+    await vault.keep(OURSELVES, place.name, kept)
     return OwnClient(kept["client_id"], kept["client_secret"])
 
 
 async def _register(
     server: Metadata, redirect_uri: str, scopes: tuple[str, ...], reach: Reach
 ) -> dict[str, Any]:
-    if server.registration_endpoint is None:
-        raise AccountError(
-            f"{server.issuer} does not let clients register: register the gateway there by hand, with the redirect "
-            f"address {redirect_uri}, and give its client id in the configuration (`oauth`: `clientId`)"
-        )
+    assert server.registration_endpoint is not None
     wanted = {
         "client_name": "Handraise gateway",
         "redirect_uris": [redirect_uri],

@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from handraise.disk import create_file
 from handraise.errors import SetupError
 from handraise.gateway.clients import goose, jsonc, toml_text
 from handraise.gateway.clients.entries import Change, Left, put_before, take_away
@@ -108,11 +109,15 @@ def _changed(
 
 
 def write(plan: Plan, now: datetime) -> Path:
-    """Do it; where the file as it was is kept. SetupError when somebody else changed it meanwhile."""
+    """Do it; where the file as it was is kept. SetupError when somebody else changed it meanwhile.
+
+    Entries often hold tokens. The file is the client's, and keeps its mode; the copy is for its owner alone.
+    """
     if _read(plan.path) != plan.before:
         raise SetupError(f"{plan.path}: somebody changed it meanwhile; nothing was written, so look again")
     backup = plan.path.with_name(f"{plan.path.name}.{now:%Y%m%d-%H%M%S-%f}.backup")
-    shutil.copy2(plan.path, backup)
+    if not create_file(backup, plan.before):
+        raise SetupError(f"{backup} is there already; nothing was written")
     handle, fresh = tempfile.mkstemp(prefix=f".{plan.path.name}.", dir=plan.path.parent)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -109,18 +109,24 @@ class Keeper:
     async def find(self, ticket: str, person: str) -> Ticket | None:
         """The call of this person with this ticket."""
         found = await self._tickets.find(key_of(ticket))
-        return found if found is not None and found.person == person else None
+        return next(iter(await self._current(found, person=person)), None)
 
     async def same(self, binding: Binding) -> Ticket | None:
         """The same call, while it waits in whichever process, or in none."""
-        waiting = await self._tickets.waiting(binding.person)
+        waiting = await self._current(*await self._tickets.waiting(binding.person), person=binding.person)
         return next((each for each in waiting if binding_of(each) == binding), None)
 
     async def orphaned(self, person: str) -> list[Ticket]:
         """The calls of a person with which any process may go on, because theirs is gone."""
-        waiting = await self._tickets.waiting(person)
+        waiting = await self._current(*await self._tickets.waiting(person), person=person)
         gone = await self._tickets.gone({each.holder for each in waiting})
         return [each for each in waiting if _standing(each, gone) == "orphaned"]
+
+    async def _current(self, *found: Ticket | None, person: str) -> list[Ticket]:
+        """Those that are this person's and whose time is not over; the store may not have deleted the others yet."""
+        await self._clock.open()
+        now = self._clock.now()
+        return [each for each in found if each is not None and each.person == person and now < each.deadline]
 
     async def standing(self, ticket: Ticket) -> Standing:
         """What may be done with a call that has not ended."""

@@ -13,7 +13,7 @@ import jwt
 
 from handraise.errors import AccountError
 from handraise.issuers.reach import PUBLIC, Reach
-from handraise.issuers.signatures import ALGORITHMS
+from handraise.issuers.signatures import verifying_keys
 from handraise.issuers.wire import fetch
 from handraise.questions import Person
 
@@ -39,19 +39,21 @@ class IssuedTokens:
         self._audience = audience
         self._reach = reach
         self._clock = clock
-        self._keys: jwt.PyJWKSet | None = None
+        self._keys: dict[str, Any] = {}
+        """The key set, as it was published."""
         self._looked = float("-inf")
         self._looking = asyncio.Lock()
 
     async def person(self, token: str) -> Person | None:
         try:
-            key = await self._key(jwt.get_unverified_header(token).get("kid"))
+            header = jwt.get_unverified_header(token)
+            key = await self._key(header.get("kid"), header.get("alg"))
             if key is None:
                 return None
             claims = jwt.decode(
                 token,
                 key,
-                algorithms=list(ALGORITHMS),
+                algorithms=[key.algorithm_name],
                 audience=self._audience,
                 issuer=self.issuer,
                 leeway=_SKEW,
@@ -62,18 +64,20 @@ class IssuedTokens:
             return None
         return Person(self.issuer, str(claims["sub"]), "token") if claims["sub"] else None
 
-    async def _key(self, kid: object) -> jwt.PyJWK | None:
+    async def _key(self, kid: object, algorithm: object) -> jwt.PyJWK | None:
         async with self._looking:
-            found = self._find(kid)
+            found = self._find(kid, algorithm)
             waited = self._clock() - self._looked
             if (found is None and waited >= _PATIENCE) or waited >= _FRESH:
                 self._looked = self._clock()
-                self._keys = jwt.PyJWKSet.from_dict(await self._published())
-                found = self._find(kid)
+                self._keys = await self._published()
+                found = self._find(kid, algorithm)
             return found
 
-    def _find(self, kid: object) -> jwt.PyJWK | None:
-        return next((key for key in (self._keys.keys if self._keys else ()) if key.key_id == kid), None)
+    def _find(self, kid: object, algorithm: object) -> jwt.PyJWK | None:
+        known = (key for key in verifying_keys(self._keys, algorithm) if key.get("kid") == kid)
+        key = next(known, None)
+        return None if key is None else jwt.PyJWK(key, str(algorithm))
 
     async def _published(self) -> dict[str, Any]:
         for place in _documents(self.issuer):
@@ -83,7 +87,7 @@ class IssuedTokens:
                 continue
             if told.get("issuer") != self.issuer:
                 raise AccountError(f"{self.issuer} publishes as another issuer")
-            return await fetch(str(told.get("jwks_uri", "")), self._reach)
+            return await fetch(told.get("jwks_uri"), self._reach)
         raise AccountError(f"{self.issuer} does not publish where its keys are")
 
 

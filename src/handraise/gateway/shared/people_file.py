@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from handraise.disk import replace_file
 from handraise.errors import SetupError
 from handraise.questions import Person
 
@@ -105,10 +106,7 @@ class PeopleFile:
         return SetupError(f"{self._path}: there is no such file; adding somebody makes it: {adding}")
 
     def _save(self, held: Mapping[str, Any]) -> None:
-        fresh = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}")
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            json.dump(held, file, indent=2)
-        fresh.replace(self._path)
+        replace_file(self._path, json.dumps(held, indent=2))
 
 
 def person_named(name: str) -> Person:

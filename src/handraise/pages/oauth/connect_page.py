@@ -6,7 +6,7 @@ import hmac
 import logging
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
 from handraise.errors import AccountError
+from handraise.issuers.reach import host_of
 from handraise.pages.brand import Brand
 from handraise.pages.oauth.account import Account
 from handraise.pages.oauth.departure import Denied, Departure, read_code
@@ -39,8 +40,10 @@ class ConnectPage:
     account: Account
     keep_for: float | None = None
     clock: Callable[[], float] = time.time
-    _tickets: dict[str, str] = field(default_factory=dict, repr=False)
-    """Who was shown the page, by browser: only they are sent on."""
+    register: Callable[[], Awaitable[Account]] | None = field(default=None, repr=False)
+    """Gives the account with a client id, once the person goes to the service: nothing is posted there before."""
+    _tickets: dict[str, tuple[str, str]] = field(default_factory=dict, repr=False)
+    """Who was shown the page, by browser, and the host that it named: only they are sent on, and only there."""
     _departure: Departure | None = field(default=None, repr=False)
     """The last way out; an earlier one leads back to nothing."""
 
@@ -60,10 +63,10 @@ class ConnectPage:
         )
 
     async def show(self, sitting: Sitting) -> Response:
-        return self._page(sitting)
+        return await self._page(sitting)
 
     async def take(self, sitting: Sitting, posted: Posted) -> Response:
-        return self._page(sitting)
+        return await self._page(sitting)
 
     async def step(self, sitting: Sitting, name: str) -> Response | Accepted[Token] | Declined | None:
         match name:
@@ -77,14 +80,18 @@ class ConnectPage:
 
     async def _go(self, sitting: Sitting) -> Response:
         """Send the browser to the service, once it has shown what for; a link that others made leads to the page."""
-        ticket = self._tickets.get(sitting.browser)
+        ticket, shown = self._tickets.get(sitting.browser, ("", ""))
         given = sitting.request.query_params.get("ticket", "")
-        if ticket is None or not hmac.compare_digest(ticket.encode(), given.encode()):
+        if not ticket or not hmac.compare_digest(ticket.encode(), given.encode()):
             return RedirectResponse(sitting.at, 303)
         try:
             server = await find_server(self.account.registration)
+            if host_of(server.authorization_endpoint) != shown:
+                return RedirectResponse(sitting.at, 303)
+            if self.register is not None:
+                self.account, self.register = await self.register(), None
         except AccountError as error:
-            return self._failed(sitting, error)
+            return await self._failed(sitting, error)
         self._departure = Departure(sitting.browser, server, f"{sitting.back}/{self.service}")
         sitting.visit.expects = self._departure.state
         more = {**self.account.parameters, **self.account.registration.indicator}
@@ -102,22 +109,35 @@ class ConnectPage:
         except Denied:
             return Declined()
         except AccountError as error:
-            return self._failed(sitting, error)
+            return await self._failed(sitting, error)
         return Accepted(Token(grant))
 
-    def _failed(self, sitting: Sitting, error: AccountError) -> Response:
+    async def _failed(self, sitting: Sitting, error: AccountError) -> Response:
         logger.warning("connecting %s did not work: %s", self.service, error)
-        return self._page(sitting, 502, _NOT_NOW.format(self.account.name))
+        return await self._page(sitting, 502, _NOT_NOW.format(self.account.name))
 
-    def _page(self, sitting: Sitting, status: int = 200, problem: str | None = None) -> Response:
+    async def _page(self, sitting: Sitting, status: int = 200, problem: str | None = None) -> Response:
+        """The page. It names the host of the authorization endpoint, where the password will be typed.
+
+        That may be another one than the issuer's. While it cannot be found out, the issuer's is named, and nobody is
+        sent to another.
+        """
         while len(self._tickets) >= _MOST_BROWSERS:
             self._tickets.pop(next(iter(self._tickets)))
-        ticket = self._tickets.setdefault(sitting.browser, secrets.token_urlsafe(24))
+        registration = self.account.registration
+        try:
+            host = host_of((await find_server(registration)).authorization_endpoint)
+        except AccountError:
+            host = registration.host
+        known = self._tickets.get(sitting.browser)
+        ticket = secrets.token_urlsafe(24) if known is None else known[0]
+        self._tickets[sitting.browser] = ticket, host
         return sitting.render(
             "connect.html",
             status,
             account=self.account,
-            host=self.account.registration.host,
+            host=host,
+            issuer=registration.host,
             href=f"{sitting.at}/go?ticket={ticket}",
             problem=problem,
         )

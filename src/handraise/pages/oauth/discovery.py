@@ -10,7 +10,7 @@ from typing import Any, Final
 from authlib.oauth2.rfc8414 import get_well_known_url
 
 from handraise.errors import AccountError, SetupError
-from handraise.issuers.reach import ANYWHERE, Reach, require_private_way
+from handraise.issuers.reach import ANYWHERE, Reach, is_this_computer, require_private_way
 from handraise.issuers.wire import NotThere, fetch
 from handraise.pages.oauth.registration import Registration
 
@@ -48,8 +48,9 @@ class Metadata:
     """What may be asked for there, as far as it says."""
 
 
-_known: dict[str, tuple[float, Metadata]] = {}
-"""What servers published, by issuer."""
+_known: dict[tuple[str, Reach], tuple[float, Metadata]] = {}
+"""What servers published, by issuer and by where it may have been fetched from."""
+_MOST_KNOWN: Final = 200
 
 
 async def find_server(registration: Registration, clock: Callable[[], float] = time.monotonic) -> Metadata:
@@ -64,24 +65,33 @@ async def find_issuer(
     issuer: str, reach: Reach = ANYWHERE, clock: Callable[[], float] = time.monotonic
 ) -> Metadata:
     """The authorization server that an issuer is."""
-    until, known = _known.get(issuer, (0.0, None))
+    until, known = _known.get((issuer, reach), (0.0, None))
     if known is None or clock() >= until:
         known = parse_metadata(issuer, await _published(issuer, reach))
-        _known[issuer] = clock() + _FRESH, known
+        while len(_known) >= _MOST_KNOWN:
+            del _known[next(iter(_known))]
+        _known[issuer, reach] = clock() + _FRESH, known
     return known
 
 
 def parse_metadata(issuer: str, published: dict[str, Any]) -> Metadata:
-    """What a server publishes. AccountError unless it is the issuer's own (RFC 8414, section 3.3) and has PKCE."""
+    """What a server publishes. AccountError unless it is the issuer's own (RFC 8414, section 3.3) and has PKCE.
+
+    Every endpoint is read strictly and is reached by https; only an issuer on this computer may have endpoints here.
+    RFC 8414 lets endpoints be on other hosts than the issuer, and large providers do that. So that is no error: the
+    person is shown the host of the authorization endpoint, because that is the site which asks for their password.
+    """
     if published.get("issuer") != issuer:
         raise AnotherIssuer(f"{issuer} publishes as another issuer: {published.get('issuer')!r}")
     endpoints: dict[str, str | None] = {}
     for name in _ENDPOINTS:
         value = published.get(name)
         try:
-            endpoints[name] = None if value is None else require_private_way(str(value))
+            endpoints[name] = None if value is None else require_private_way(value)
         except SetupError as error:
             raise AccountError(f"{issuer}: {name}: {error}") from None
+        if is_this_computer(endpoints[name] or "") and not is_this_computer(issuer):
+            raise AccountError(f"{issuer}: {name}: a server elsewhere has no endpoint on this computer")
     authorization, token = endpoints["authorization_endpoint"], endpoints["token_endpoint"]
     if authorization is None or token is None:
         raise AccountError(f"{issuer} does not publish where people and servers go")
@@ -110,6 +120,12 @@ def _words(published: dict[str, Any], name: str) -> tuple[str, ...] | None:
 
 async def _published(issuer: str, reach: Reach) -> dict[str, Any]:
     """The server's own document, by RFC 8414 or by OpenID Connect Discovery."""
+    try:
+        require_private_way(issuer)
+    except SetupError as error:
+        raise AccountError(str(error)) from None
+    if "?" in issuer:
+        raise AccountError(f"an issuer has no query (RFC 8414, section 2): {issuer}")
     try:
         return await fetch(get_well_known_url(issuer, external=True), reach)
     except NotThere:

@@ -8,10 +8,11 @@ from authlib.oidc.core import CodeIDToken
 from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
+from joserfc.jws import extract_compact
 
 from handraise.errors import AccountError
 from handraise.issuers.reach import ANYWHERE, Reach
-from handraise.issuers.signatures import ALGORITHMS
+from handraise.issuers.signatures import ALGORITHMS, verifying_keys
 from handraise.issuers.wire import fetch
 from handraise.pages.oauth.departure import Departure
 from handraise.pages.oauth.token import Grant
@@ -27,8 +28,9 @@ async def read_person(grant: Grant, departure: Departure, client_id: str, reach:
         raise AccountError("the authorization server does not say who signed in: it needs OpenID Connect")
     published = await fetch(server.jwks_uri, reach)
     try:
-        keys = KeySet.import_key_set(published)  # type: ignore[arg-type]
-        token = jwt.decode(grant.id_token.reveal(), keys, algorithms=list(ALGORITHMS))
+        written = grant.id_token.reveal()
+        keys = verifying_keys(published, extract_compact(written.encode()).headers().get("alg"))
+        token = jwt.decode(written, KeySet.import_key_set({"keys": keys}), algorithms=list(ALGORITHMS))
         claims = CodeIDToken(
             token.claims,
             token.header,

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from handraise.errors import AccountError
+from handraise.issuers.reach import ANYWHERE, Reach, parse_networks
 from handraise.pages.oauth.account import Account
 from handraise.pages.oauth.discovery import find_server
 from handraise.pages.oauth.grants import revoke
@@ -66,8 +67,16 @@ async def revoke_kept(contents: Mapping[str, Any]) -> bool:
         contents["issuer"],
         None if endpoints is None else Endpoints(**endpoints),
         contents.get("resource"),
+        _reach(contents.get("named_by")),
     )
     return await revoke(registration, await find_server(registration), grant)
+
+
+def _reach(named_by: Mapping[str, Any] | None) -> Reach:
+    """Where the service may be: anywhere for an author's own, else as far as the server reached that named it."""
+    if named_by is None:
+        return ANYWHERE
+    return Reach(True, parse_networks(named_by["networks"]), named_by["server"])
 
 
 def _whom(account: Account) -> dict[str, Any]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 from handraise.errors import SetupError
-from handraise.issuers.reach import ANYWHERE, Reach, require_private_way
+from handraise.issuers.reach import ANYWHERE, Reach, host_of, require_private_way
 from handraise.vault import Secret
 
 
@@ -66,9 +65,8 @@ class Registration:
 
     @property
     def host(self) -> str:
-        """Where people are sent, as they read it."""
-        url = self.endpoints.authorization if self.endpoints else self.issuer
-        return urlsplit(url or "").netloc
+        """The host of the service, as people read it. They may be sent to another: see `Metadata`."""
+        return host_of(str(self.endpoints.authorization if self.endpoints else self.issuer))
 
 
 def hidden(secret: Secret | FromVariable | str | None) -> Secret | FromVariable | None:

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, LiteralString, TypeAlias, TypeVar
 
 from handraise.conversation.eagerness import begin_now
+from handraise.disk import Leftover
 from handraise.errors import SetupError, StoreError
 from handraise.stores.postgres.migrations import SCHEMA, migrate
 from handraise.stores.seal import Sealer
@@ -109,6 +110,16 @@ class Database:
             return await (await db.execute(query, params)).fetchall()
 
         return await self.run(work)
+
+    async def purge(self, *tables: LiteralString) -> Leftover:
+        """Have dead rows of these tables removed. PostgreSQL's own copies of them are out of our reach."""
+        for table in tables:
+            await self.change(f"VACUUM {table}")
+        return Leftover(
+            "PostgreSQL's write-ahead log, replicas and backups, and rows that an open transaction still sees",
+            "only PostgreSQL itself removes these",
+            again=False,
+        )
 
     async def change(self, query: LiteralString, params: Params = ()) -> int:
         """How many rows one statement changed."""

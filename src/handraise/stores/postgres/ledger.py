@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, LiteralString
 
 from handraise.conversation.recorded import Grow, Kept, Leaf, Record, Row, Settle, TreeState
+from handraise.disk import Leftover
 from handraise.errors import StoreError
 from handraise.stores.postgres.along import Along
 from handraise.stores.postgres.database import Connection, Database
@@ -137,9 +138,10 @@ class PostgresLedger:
         return {ref: kept[ref] for ref in refs if ref in kept}
 
     async def erase(self, refs: Collection[str]) -> int:
-        erased = await self._database.change("DELETE FROM contents WHERE ref = ANY(%s)", (list(refs),))
-        await self._database.change("VACUUM contents")
-        return erased
+        return await self._database.change("DELETE FROM contents WHERE ref = ANY(%s)", (list(refs),))
+
+    async def purge(self) -> Leftover | None:
+        return await self._database.purge("contents", "events")
 
     async def cut(self, upto: int, note: str) -> int:
         async def cut(db: Connection) -> int:

@@ -55,7 +55,8 @@ STEPS: tuple[LiteralString, ...] = (
         elicitation_id text PRIMARY KEY,
         person text NOT NULL,
         deadline float8 NOT NULL,
-        completed boolean NOT NULL
+        completed boolean NOT NULL,
+        proof bytea NOT NULL
     );
     CREATE TABLE secrets (
         row text NOT NULL UNIQUE,

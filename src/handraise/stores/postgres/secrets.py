@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from handraise.disk import Leftover
 from handraise.stores.postgres.database import Database
 from handraise.vault.records import SealedSecret
 
@@ -34,6 +35,9 @@ class PostgresSecrets:
     async def remove(self, owner: str, service: str) -> bool:
         query = "DELETE FROM secrets WHERE owner = %s AND service = %s"
         return await self._database.change(query, (owner, service)) == 1
+
+    async def purge(self) -> Leftover | None:
+        return await self._database.purge("secrets")
 
     async def rewrap(self, row: str, *, was: bytes, wrapped: bytes) -> bool:
         query = "UPDATE secrets SET wrapped = %s WHERE row = %s AND wrapped = %s"

@@ -16,7 +16,7 @@ _ENTER: LiteralString = """
     INSERT INTO sessions VALUES (%s, %s, %s)
     ON CONFLICT (session) DO UPDATE SET node = excluded.node, until = excluded.until"""
 _FIND: LiteralString = """
-    SELECT hosts.node, address FROM sessions JOIN hosts USING (node)
+    SELECT hosts.node, address, hosts.until FROM sessions JOIN hosts USING (node)
     WHERE session = %(session)s AND sessions.until > %(now)s AND hosts.until > %(now)s"""
 _PRUNE: LiteralString = """
     WITH h AS (DELETE FROM hosts WHERE until <= %(now)s RETURNING 1),
@@ -32,7 +32,7 @@ class PostgresSessions:
         self._database = database
 
     async def announce(self, node: str, address: str | None, *, until: float) -> None:
-        sealed = rows.dump_address(self._database.sealer, node, address)
+        sealed = rows.dump_address(self._database.sealer, node, address, until)
         await self._database.change(_ANNOUNCE, (node, sealed, until))
 
     async def enter(self, session: str, node: str, *, until: float) -> None:

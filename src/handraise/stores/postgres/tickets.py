@@ -8,12 +8,17 @@ from typing import LiteralString
 from handraise.conversation.records import Json
 from handraise.conversation.tickets import Ticket
 from handraise.stores import sealed_tickets as rows
-from handraise.stores.postgres.database import Database
+from handraise.stores.postgres.database import Connection, Database
 from handraise.stores.postgres.nodes import PRESENT
 
 _GONE: LiteralString = f"""
     SELECT holder FROM unnest(%s::text[]) AS holder
     WHERE NOT EXISTS (SELECT FROM nodes WHERE nodes.name = holder AND {PRESENT})"""  # noqa: S608
+
+_SETTLE: LiteralString = (
+    "UPDATE tickets SET outcome = %s, deadline = %s, call = NULL, round = NULL WHERE key = %s"
+)
+_BOUND: LiteralString = "SELECT key, person, server, deadline FROM tickets WHERE key = %s FOR UPDATE"
 
 
 class PostgresTickets:
@@ -48,10 +53,14 @@ class PostgresTickets:
         return [rows.load_ticket(self._database.sealer, row) for row in found]
 
     async def ask(self, key: str, round: Json) -> None:
-        sealed = rows.seal(self._database.sealer, key, "round", round)
-        await self._database.change(
-            "UPDATE tickets SET round = %s, sent = false WHERE key = %s", (sealed, key)
-        )
+        async def ask(db: Connection) -> None:
+            async with db.transaction():
+                if (bound := await _bound(db, key)) is not None:
+                    sealed = rows.seal(self._database.sealer, bound, "round", round)
+                    query = "UPDATE tickets SET round = %s, sent = false WHERE key = %s"
+                    await db.execute(query, (sealed, key))
+
+        await self._database.run(ask)
 
     async def send(self, key: str, *, holder: str) -> bool:
         query = "UPDATE tickets SET sent = true WHERE key = %s AND holder = %s"
@@ -65,11 +74,20 @@ class PostgresTickets:
         return await self._database.change(query, {"key": key, "was": was, "holder": holder}) == 1
 
     async def settle(self, key: str, outcome: Json, *, until: float) -> None:
-        sealed = rows.seal(self._database.sealer, key, "outcome", outcome)
-        await self._database.change(
-            "UPDATE tickets SET outcome = %s, deadline = %s, call = NULL, round = NULL WHERE key = %s",
-            (sealed, until, key),
-        )
+        async def settle(db: Connection) -> None:
+            async with db.transaction():
+                if (bound := await _bound(db, key)) is not None:
+                    later = bound._replace(deadline=until)
+                    sealed = rows.seal(self._database.sealer, later, "outcome", outcome)
+                    await db.execute(_SETTLE, (sealed, until, key))
+
+        await self._database.run(settle)
 
     async def prune(self, now: float) -> int:
         return await self._database.change("DELETE FROM tickets WHERE %s >= deadline", (now,))
+
+
+async def _bound(db: Connection, key: str) -> rows.Bound | None:
+    """The columns that sealed ones are bound to; the row is ours until the transaction ends."""
+    row = await (await db.execute(_BOUND, (key,))).fetchone()
+    return None if row is None else rows.Bound(*row)

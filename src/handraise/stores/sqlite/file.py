@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
+from handraise.disk import Leftover, make_directory, make_private
 from handraise.errors import StoreError
-from handraise.stores.seal import Sealer, key_beside, make_private, require_keys
+from handraise.stores.seal import Sealer, key_beside, require_keys
 from handraise.stores.sqlite.worker import Worker
 
 T = TypeVar("T")
@@ -32,6 +33,8 @@ What writes may be run twice, the first time rolled back: it changes nothing but
 _VERSION = 1
 _PATIENCE = 10.0
 """How long to wait for another process that writes."""
+_ERASING = 2.0
+"""How long to wait for other connections that read, so that what was erased can leave the write-ahead log."""
 
 
 class SqliteFile:
@@ -70,8 +73,23 @@ class SqliteFile:
         return self._take(_Unit(work, writes=True), gathered=gathered)
 
     async def flush(self) -> None:
-        """Take what was overwritten or deleted out of the write-ahead log too."""
-        await self.read(lambda db, _: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone())
+        """Take what was deleted out of the write-ahead log, unless another connection reads at this moment.
+
+        Cheap, for what is over. To say that something is gone, `purge`.
+        """
+        await self.read(lambda db, _: _empty_log(db, patience=0.0))
+
+    async def purge(self) -> Leftover | None:
+        """Take everything that was deleted or overwritten off the disk; what is left when that cannot be done yet.
+
+        It rewrites the file, so it is for commands that erase something, not for every deletion.
+        """
+        if await self.read(lambda db, _: _purge(db)):
+            return None
+        log = self.path.with_name(f"{self.path.name}-wal")
+        return Leftover(
+            f"{self.path} and its write-ahead log {log}", "another connection reads them", again=True
+        )
 
     async def aclose(self) -> None:
         """Let go of the file. It is opened again when it is used again."""
@@ -117,7 +135,7 @@ class SqliteFile:
 
     def _open(self) -> tuple[sqlite3.Connection, Sealer]:
         if self._opened is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_directory(self.path.parent)
             make_private(self.path)
             sealer = Sealer(self._keys if self._keys is not None else [key_beside(self.path)])
             db = _connect(self.path, self._schemas)
@@ -251,3 +269,37 @@ def _switch_to_wal(db: sqlite3.Connection) -> None:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= end:
                 raise
             time.sleep(0.01)
+
+
+def _purge(db: sqlite3.Connection) -> bool:
+    """Leave nothing on the disk but what is in the tables; False when another connection is in the way.
+
+    `secure_delete` overwrites a deleted row in its place. It misses copies from when SQLite rearranged the rows of a
+    page, which stay in the page's free space. VACUUM writes the whole file anew from what is there.
+    """
+    if not _empty_log(db, patience=_ERASING):
+        return False
+    try:
+        db.execute("VACUUM")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            raise
+        return False
+    return _empty_log(db, patience=_ERASING)
+
+
+def _empty_log(db: sqlite3.Connection, *, patience: float) -> bool:
+    """Move the write-ahead log into the file and cut it to nothing; False when another connection still reads it.
+
+    SQLite says so in the first column of its reply, and raises nothing.
+    """
+    end = time.monotonic() + patience
+    db.execute("PRAGMA busy_timeout = 0")  # SQLite would keep everybody from writing while it waits
+    try:
+        while True:
+            busy, *_ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if not busy or time.monotonic() >= end:
+                return not busy
+            time.sleep(0.02)
+    finally:
+        db.execute(f"PRAGMA busy_timeout = {_PATIENCE * 1000:.0f}")

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Collection, Sequence
 from typing import Any
 
 from handraise.conversation.recorded import Grow, Kept, Leaf, Record, Row, Settle, TreeState
+from handraise.disk import Leftover
 from handraise.errors import StoreError
 from handraise.stores.seal import Sealer
 from handraise.stores.sqlite.file import SqliteFile
@@ -149,6 +150,9 @@ class SqliteLedger:
         gone = await self._file.write(cut)
         await self._file.flush()
         return gone
+
+    async def purge(self) -> Leftover | None:
+        return await self._file.purge()
 
     def leave(self) -> None:
         """Say that this process writes no more. Whoever comes next looks after what it left in flight."""

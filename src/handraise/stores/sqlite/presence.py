@@ -15,6 +15,8 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+from handraise.disk import make_directory
+
 
 class Presence:
     """The presence of one process in a role, a `writer` for instance, from its first act on."""
@@ -30,7 +32,7 @@ class Presence:
         """Be present; the name by which others know us."""
         with self._lock:
             if self._handle is None:
-                self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                make_directory(self._folder)
                 self._name = secrets.token_hex(6)
                 made = self._folder / f".{self._stem}{self._name}"
                 self._handle = os.open(made, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
+from handraise.disk import Leftover
 from handraise.stores.sqlite.file import SqliteFile
 from handraise.vault.records import SealedSecret
 
@@ -48,8 +49,11 @@ class SqliteSecrets:
             )
         )
         if gone:
-            await self._file.read(lambda db, _: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone())
+            await self._file.flush()
         return gone == 1
+
+    async def purge(self) -> Leftover | None:
+        return await self._file.purge()
 
     async def rewrap(self, row: str, *, was: bytes, wrapped: bytes) -> bool:
         changed = await self._file.write(

@@ -39,7 +39,7 @@ class SqliteSessions:
 
     async def announce(self, node: str, address: str | None, *, until: float) -> None:
         def write(db: sqlite3.Connection, sealer: Sealer) -> None:
-            row = (node, rows.dump_address(sealer, node, address), until)
+            row = (node, rows.dump_address(sealer, node, address, until), until)
             db.execute("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?)", row)
 
         await self._file.write(write)
@@ -53,7 +53,7 @@ class SqliteSessions:
     async def find(self, session: str, *, now: float) -> Residence | None:
         def select(db: sqlite3.Connection, sealer: Sealer) -> Residence | None:
             row = db.execute(
-                "SELECT hosts.node, address FROM sessions JOIN hosts USING (node)"
+                "SELECT hosts.node, address, hosts.until FROM sessions JOIN hosts USING (node)"
                 " WHERE session = ? AND sessions.until > ? AND hosts.until > ?",
                 (rows.name_of(session), now, now),
             ).fetchone()

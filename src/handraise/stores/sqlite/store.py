@@ -18,6 +18,7 @@ from handraise.conversation.records import (
     RoundRecord,
     Unfinished,
 )
+from handraise.disk import make_directory
 from handraise.errors import SetupError
 from handraise.stores.alone import Alone
 from handraise.stores.seal import Sealer, key_beside
@@ -54,7 +55,7 @@ class SqliteStore(Alone):
     def signing_secrets(self) -> list[bytes]:
         """What its ledger signs with: a private file of its own beside the store."""
         path = self._file.path
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_directory(path.parent)
         return [key_beside(path.with_name(f"{path.name}.signing"))]
 
     async def secret_for(self, purpose: str) -> bytes:
@@ -125,13 +126,13 @@ class SqliteStore(Alone):
         return await self._file.read(lambda db, _: rounds.unfinished(db))
 
     async def open_flow(self, flow: Flow) -> None:
-        await self._file.write(lambda db, _: flows.open_flow(db, flow))
+        await self._file.write(lambda db, sealer: flows.open_flow(db, sealer, flow))
 
     async def complete_flow(
         self, elicitation_id: str, *, person: str, now: float, events: Sequence[Record] = ()
     ) -> bool:
         def complete(db: sqlite3.Connection, sealer: Sealer) -> bool:
-            completed = flows.complete(db, elicitation_id, person, now)
+            completed = flows.complete(db, sealer, elicitation_id, person, now)
             if completed:
                 self.ledger.add(db, sealer, events)
             return completed
@@ -139,7 +140,7 @@ class SqliteStore(Alone):
         return await self._file.write(complete)
 
     async def find_flow(self, elicitation_id: str) -> Flow | None:
-        return await self._file.read(lambda db, _: flows.find(db, elicitation_id))
+        return await self._file.read(lambda db, sealer: flows.find(db, sealer, elicitation_id))
 
     async def prune(self, now: float) -> int:
         gone = await self._file.write(

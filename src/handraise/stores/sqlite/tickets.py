@@ -64,8 +64,9 @@ class SqliteTickets:
 
     async def ask(self, key: str, round: Json) -> None:
         def update(db: sqlite3.Connection, sealer: Sealer) -> None:
-            sealed = rows.seal(sealer, key, "round", round)
-            db.execute("UPDATE tickets SET round = ?, sent = 0 WHERE key = ?", (sealed, key))
+            if (bound := _bound(db, key)) is not None:
+                sealed = rows.seal(sealer, bound, "round", round)
+                db.execute("UPDATE tickets SET round = ?, sent = 0 WHERE key = ?", (sealed, key))
 
         await self._file.write(update)
 
@@ -82,7 +83,9 @@ class SqliteTickets:
 
     async def settle(self, key: str, outcome: Json, *, until: float) -> None:
         def update(db: sqlite3.Connection, sealer: Sealer) -> None:
-            sealed = rows.seal(sealer, key, "outcome", outcome)
+            if (bound := _bound(db, key)) is None:
+                return
+            sealed = rows.seal(sealer, bound._replace(deadline=until), "outcome", outcome)
             db.execute(
                 "UPDATE tickets SET outcome = ?, deadline = ?, call = NULL, round = NULL WHERE key = ?",
                 (sealed, until, key),
@@ -100,6 +103,11 @@ class SqliteTickets:
     async def _changes(self, statement: str, *values: str) -> bool:
         changed = await self._file.write(lambda db, _: db.execute(statement, values).rowcount)
         return changed == 1
+
+
+def _bound(db: sqlite3.Connection, key: str) -> rows.Bound | None:
+    row = db.execute(f"SELECT {rows.BOUND} FROM tickets WHERE key = ?", (key,)).fetchone()  # noqa: S608
+    return None if row is None else rows.Bound(*row)
 
 
 def prune(db: sqlite3.Connection, now: float) -> int:
