@@ -29,7 +29,6 @@ pytestmark = pytest.mark.shows("W8")
         "2a00:1450:4001:81b::200e",
         "::ffff:1.1.1.1",
         "64:ff9b::1.1.1.1",
-        "2002:101:101::1",
     ],
 )
 def test_a_machine_on_the_internet_is_public(address: str) -> None:
@@ -76,6 +75,7 @@ def test_a_machine_on_the_internet_is_public(address: str) -> None:
         "2001:10::1",
         "2001:20::1",
         "2001:db8::1",
+        "2002:101:101::1",
         "2002:7f00:1::1",
         "2002:a00:1::1",
         "2002:a9fe:a9fe::1",
@@ -96,8 +96,8 @@ def test_every_other_address_is_not(address: str) -> None:
 @given(st.ip_addresses(v=4))
 def test_an_address_inside_of_another_is_judged_like_itself(inner: IPv4Address) -> None:
     number = int(inner)
-    forms = [0xFFFF << 32 | number, 0x64FF9B << 96 | number, 0x2002 << 112 | number << 80 | 1]
-    assert [is_public(IPv6Address(form)) for form in forms] == [is_public(inner)] * 3
+    forms = [0xFFFF << 32 | number, 0x64FF9B << 96 | number]
+    assert [is_public(IPv6Address(form)) for form in forms] == [is_public(inner)] * 2
 
 
 @given(st.ip_addresses())

@@ -43,6 +43,7 @@ _NOT_PUBLIC_6: Final = tuple(
         (
             "2001::/23",  # protocol assignments, among them Teredo
             "2001:db8::/32",  # documentation
+            "2002::/16",  # 6to4, which nobody uses any more (RFC 7526)
             "3fff::/20",  # documentation
         ),
     )
@@ -52,15 +53,15 @@ _NOT_PUBLIC_6: Final = tuple(
 def is_public(address: Address) -> bool:
     """Whether an address is a single machine's on the public internet. Everything that is unknown is not.
 
-    The one judgement for the whole tree. An IPv6 address that leads to an IPv4 one (mapped, NAT64, 6to4) is judged by
-    that: an attacker could otherwise write 127.0.0.1 as `64:ff9b::7f00:1`. Other forms with an IPv4 address inside
-    (compatible, Teredo, the NAT64 prefix for local use) are never public.
+    The one judgement for the whole tree. An IPv6 address that leads to an IPv4 one (mapped, NAT64) is judged by that:
+    an attacker could otherwise write 127.0.0.1 as `64:ff9b::7f00:1`. Other forms with an IPv4 address inside
+    (compatible, 6to4, Teredo, the NAT64 prefix for local use) are never public.
     """
     if str(address) in words("hosts.toml", "metadata"):
         return False
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _NOT_PUBLIC)
-    leads_to = address.ipv4_mapped or address.sixtofour or (_last_32(address) if address in _NAT64 else None)
+    leads_to = address.ipv4_mapped or (_last_32(address) if address in _NAT64 else None)
     if leads_to is not None:
         return is_public(leads_to)
     return address in _GLOBAL_UNICAST and not any(address in network for network in _NOT_PUBLIC_6)
