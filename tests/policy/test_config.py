@@ -65,7 +65,7 @@ def test_every_problem_is_told_at_once_with_its_line_its_key_and_what_is_allowed
         "my.toml:5: limits.per_hour: use a whole number from 1 to 10000",
         'my.toml:9: servers.a.asking: use "allow", "mute" or "block"',
         "my.toml:10: colour: there is no such setting; there are: "
-        "preset, default, forms, links, limits, headless, ledger, gateway, store, servers, guards",
+        "preset, default, forms, links, limits, desk, headless, ledger, gateway, store, servers, guards",
     ]
 
 

@@ -96,8 +96,8 @@ class RulesFile:
         """Change the kept rules. Two programs that do so at once wait for each other."""
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with _locked(self.path.with_suffix(".lock")):
-                _replace(self.path, json.dumps(dump_book(change(self._read())), indent=1) + "\n")
+            with locked(self.path.with_suffix(".lock")):
+                replace_file(self.path, json.dumps(dump_book(change(self._read())), indent=1) + "\n")
         except OSError as error:
             raise SetupError(f"{self.path}: the rules cannot be kept: {error.strerror}") from None
 
@@ -128,7 +128,7 @@ def _read_settings(file: ConfigFile) -> Settings:
     return parse_settings(text, source=str(file.path), own_file=file.own)
 
 
-def _replace(path: Path, text: str) -> None:
+def replace_file(path: Path, text: str) -> None:
     """Write a file in one step, readable by its owner only: `mkstemp` makes it 0600."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -143,7 +143,8 @@ def _replace(path: Path, text: str) -> None:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock file, so that two programs change a file one after the other."""
     with os.fdopen(os.open(path, os.O_CREAT | os.O_RDWR, 0o600), "w") as stream:
         if sys.platform != "win32":
             import fcntl

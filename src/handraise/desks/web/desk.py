@@ -5,16 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from types import TracebackType
+from typing import Final
 
 from handraise.desks.counter import Code
 from handraise.desks.gate import PolicyGate
+from handraise.desks.passkeys import LOCAL, PasskeyFile, Passkeys, PasskeyStore
 from handraise.desks.past import Earlier
 from handraise.desks.queue import Queue
-from handraise.desks.web.sessions import Sessions
+from handraise.desks.web.enrolling import Heard
+from handraise.desks.web.sessions import Errand, Sessions
 from handraise.desks.web.site import MaySignIn, Site
+from handraise.desks.web.with_passkey import WithPasskey
 from handraise.questions import Person
 from handraise.site.gate import Gate
 from handraise.site.listener import Listener
+
+ADD_FIRST: Final = (
+    "You have no passkey yet, so this question waits. Run `handraise desk passkey add` in a terminal of your own, then "
+    "reload this page."
+)
 
 
 class WebDesk:
@@ -39,13 +48,25 @@ class WebDesk:
         earlier: Earlier | None = None,
         now: Callable[[], float] = time.time,
         may_sign_in: MaySignIn | None = None,
+        passkeys: PasskeyStore | None = None,
+        heard: Heard | None = None,
     ) -> None:
         """`port` 0 takes a free one. `clock` measures, `now` tells the time of day.
 
         With a `gate` the desk has a page for servers and rules; with a `code` it says how to answer from a terminal;
         with `earlier` its history goes back to before this run. `may_sign_in` has the last word on who signs in.
+        Where the gate's policy wants passkeys, or with a place where `passkeys` are kept, the desk is at
+        http://localhost; `heard` is told how a person gets on who adds one.
         """
-        self._listener = Listener("The web desk", host, port)
+        wanted = gate is not None and bool(gate.policy.settings.desk.passkey)
+        self._listener = Listener("The web desk", host, port, as_localhost=wanted or passkeys is not None)
+        kept = Passkeys(
+            passkeys or PasskeyFile(),
+            rp_id=LOCAL,
+            origin=lambda: f"http://{LOCAL}:{self.port}",
+            clock=clock,
+            now=now,
+        )
         self._sessions = Sessions(clock)
         self._site = Site(
             queue,
@@ -56,6 +77,8 @@ class WebDesk:
             clock=clock,
             now=now,
             may_sign_in=may_sign_in,
+            passkeys=WithPasskey(kept, advice=ADD_FIRST),
+            heard=heard,
         )
         self.app = Gate(self._site.app, lambda: self.hosts)
         """The ASGI application, as it is served."""
@@ -70,9 +93,12 @@ class WebDesk:
         """The names under which the desk answers; under any other it does not, whatever it resolves to."""
         return self._listener.hosts
 
-    def sign_in_url(self, person: Person | None = None) -> str:
-        """A link that signs one browser in, once, within ten minutes. With `person`, to their questions only."""
-        return f"{self._listener.base_url}/sign-in/{self._sessions.invite(person)}"
+    def sign_in_url(self, person: Person | None = None, errand: Errand | None = None) -> str:
+        """A link that signs one browser in, once, within ten minutes. With `person`, to their questions only.
+
+        With an `errand` it leads to the page on which they add a passkey, or remove one.
+        """
+        return f"{self._listener.base_url}/sign-in/{self._sessions.invite(person, errand)}"
 
     async def start(self) -> None:
         """Listen. Returns when the desk can be reached."""

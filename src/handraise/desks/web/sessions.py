@@ -11,11 +11,23 @@ import hmac
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from handraise.questions import Person
 
 TICKET_LIFE = 10 * 60.0
 SESSION_LIFE = 12 * 60 * 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """What a browser is let in for beside answering: to add a passkey, or to remove one."""
+
+    purpose: Literal["add", "remove"]
+    name: str
+    """What the passkey is called."""
+    trusted: bool = False
+    """Whoever made the link vouches for the person, so that no other passkey of theirs is asked for first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +39,7 @@ class Session:
     csrf: str = field(repr=False)
     person: Person | None
     until: float
+    errand: Errand | None = None
 
 
 class Sessions:
@@ -34,14 +47,14 @@ class Sessions:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._tickets: dict[str, tuple[Person | None, float]] = {}
+        self._tickets: dict[str, tuple[Person | None, float, Errand | None]] = {}
         self._sessions: dict[str, Session] = {}
 
-    def invite(self, person: Person | None) -> str:
+    def invite(self, person: Person | None, errand: Errand | None = None) -> str:
         """A ticket that signs one browser in, once, within ten minutes."""
         self._forget()
         ticket = secrets.token_urlsafe(32)
-        self._tickets[_key(ticket)] = (person, self._clock() + TICKET_LIFE)
+        self._tickets[_key(ticket)] = (person, self._clock() + TICKET_LIFE, errand)
         return ticket
 
     def is_open(self, ticket: str) -> bool:
@@ -61,6 +74,7 @@ class Sessions:
             csrf=secrets.token_urlsafe(32),
             person=invited[0],
             until=self._clock() + SESSION_LIFE,
+            errand=invited[2],
         )
         self._sessions[_key(session.cookie)] = session
         return session

@@ -23,12 +23,14 @@ from handraise.desks.waiting import Waiting
 from handraise.desks.web.answering import Answering
 from handraise.desks.web.batch_answering import BatchAnswering
 from handraise.desks.web.batch_sheets import BatchSheets
+from handraise.desks.web.enrolling import PATH, Enrolling, Heard
 from handraise.desks.web.events import stream
 from handraise.desks.web.pages import Pages
 from handraise.desks.web.reception import Reception, cookie_name
 from handraise.desks.web.servers import Servers
 from handraise.desks.web.sessions import Session, Sessions
 from handraise.desks.web.sheets import Sheets
+from handraise.desks.web.with_passkey import WithPasskey
 from handraise.errors import HandraiseError
 from handraise.site.posted import read_posted
 from handraise.site.rendering import StaticFiles
@@ -55,7 +57,10 @@ class Site:
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
         may_sign_in: MaySignIn | None = None,
+        passkeys: WithPasskey | None = None,
+        heard: Heard | None = None,
     ) -> None:
+        """`heard` is told what happens on the page for passkeys."""
         self._queue = queue
         self._may_sign_in = may_sign_in
         self._sessions = sessions
@@ -67,7 +72,13 @@ class Site:
         self._files = StaticFiles("handraise.desks.web")
         self._reception = Reception(queue, sessions)
         self._closing = asyncio.Event()
-        sheets = Sheets(queue, self._reception, self._pages, clock=clock, now=now)
+        with_passkey = passkeys or WithPasskey(None, advice="")
+        self._enrolling: Enrolling | None = None
+        if with_passkey.passkeys is not None:
+            self._enrolling = Enrolling(
+                with_passkey.passkeys, self._reception, self._pages, enrols=with_passkey.enrols, heard=heard
+            )
+        sheets = Sheets(queue, self._reception, self._pages, with_passkey, clock=clock, now=now)
         together = BatchSheets(self._reception, sheets, now=now)
         rules = [] if gate is None else Servers(gate, self._reception, self._pages, now=now).routes
         self.app = Starlette(
@@ -81,8 +92,9 @@ class Site:
                 Route("/{place}/events", self._events),
                 Route("/{place}/sign-out", self._sign_out, methods=["POST"]),
                 *rules,
-                *Answering(queue, self._reception, sheets).routes,
-                *BatchAnswering(queue, self._reception, sheets, together).routes,
+                *([] if self._enrolling is None else self._enrolling.routes),
+                *Answering(queue, self._reception, sheets, with_passkey).routes,
+                *BatchAnswering(queue, self._reception, sheets, together, with_passkey).routes,
             ],
             exception_handlers={HTTPException: self._refused},
         )
@@ -141,6 +153,8 @@ class Site:
 
     async def _inbox(self, request: Request) -> Response:
         session = self._reception.session(request)
+        if self._enrolling is not None and self._enrolling.awaits(session):
+            return RedirectResponse(f"/{session.place}/{PATH}", 303)
         waiting = self._reception.waiting(session)
         cards = [
             {"handle": self._reception.batch_handle(batch[0]), "cards": [self._card(one) for one in batch]}
