@@ -13,6 +13,7 @@ from handraise.cli import (
     check_url,
     demo,
     design,
+    desk_passkey,
     doctor,
     gateway,
     gateway_doctor,
@@ -48,6 +49,7 @@ gateway.app.command(epilog=gateway_install.EXAMPLES)(gateway_install.install)
 gateway.app.add_typer(gateway_people.app, name="people")
 app.add_typer(gateway.app, name="gateway")
 app.command(epilog=inbox.EXAMPLES)(inbox.inbox)
+app.add_typer(desk_passkey.desk, name="desk")
 app.command(epilog=demo.EXAMPLES)(demo.demo)
 app.command(epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command(cls=WithServer, epilog=call.EXAMPLES)(call.call)

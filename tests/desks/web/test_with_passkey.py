@@ -105,7 +105,6 @@ async def test_a_person_adds_a_passkey_and_says_yes_with_it_by_one_button(
     await person.open()
     await expect(person.page.locator(YES)).to_have_text("Yes, with your passkey")
     await expect(person.page.locator("input[type=radio][name=f0]")).to_have_count(0)
-    await require_accessible(person.page)
     await person.armed()
     await person.press(YES)
     await person.heading("Accepted")
@@ -279,3 +278,29 @@ async def test_no_post_of_a_page_accepts_without_a_passkey(kept: PasskeyFile) ->
         office.wait()
         assert (await visitor.post(path, again)).status_code == 303
         assert (await office.decided()).answer == Accepted({"confirm": True})
+
+
+@pytest.mark.shows("D10")
+@pytest.mark.parametrize("look", ["phone", "dark"])
+async def test_every_page_about_passkeys_is_accessible(room: Room, look: str) -> None:
+    width, scheme = (390, "light") if look == "phone" else (1280, "dark")
+    how = {"viewport": {"width": width, "height": 800}, "color_scheme": scheme, "bypass_csp": True}
+    await room.put(guard(), guard("typed", TYPE_IT, origin=samples.SHOP))
+    without = await room.come_in(**how)
+    await without.open()
+    await require_accessible(without.page)
+    person = await come_for(room, Errand("add", "laptop"), **how)
+    await person.armed()
+    await require_accessible(person.page)
+    await person.press(YES)
+    await person.heading("Your passkey works")
+    await require_accessible(person.page)
+    await to_desk(room, person)
+    await person.open()
+    await person.armed()
+    await require_accessible(person.page)
+    await person.page.goto(room.desk.sign_in_url(samples.PERSON, Errand("remove", "laptop")))
+    await person.press("main button")
+    await person.heading("Remove")
+    await person.armed()
+    await require_accessible(person.page)
