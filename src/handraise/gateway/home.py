@@ -68,7 +68,8 @@ class Home:
     async def guards(self) -> tuple[Rule, ...]:
         """The user's own guards. Raises `SetupError` when their configuration cannot be read: then nothing passes."""
         if self._guards is None:
-            self._guards, self._passkey = await asyncio.to_thread(_own_rules)
+            guards, self._passkey = await asyncio.to_thread(_own_rules)
+            self._guards = guards
         return self._guards
 
     @property
