@@ -16,7 +16,7 @@ from tests.desks.questions import ADA, form_question
 
 from handraise.desks import Decision
 from handraise.desks.passkeys import CHALLENGE_LIFE, PasskeyFile, Passkeys, Use, owner_of
-from handraise.desks.waiting import answer_digest, lacks_passkey
+from handraise.desks.waiting import PasskeyProof, answer_digest, lacks_passkey
 from handraise.errors import PasskeyRefused, SetupError
 from handraise.questions import Accepted, Person
 
@@ -230,7 +230,8 @@ def test_a_device_that_does_not_count_is_taken(site: Site) -> None:
 @pytest.mark.shows("W9b")
 def test_of_two_uses_with_one_count_only_one_passes(site: Site) -> None:
     """Two processes share the file: a copy of the passkey must not pass in one while it is used in the other."""
-    use, passed = site.answer(), []
+    use = site.answer()
+    passed: list[PasskeyProof | None] = []
     other = Passkeys(site.file, rp_id="localhost", origin=lambda: "http://localhost:7070")
     copy = replace(site.device)
     responses = [

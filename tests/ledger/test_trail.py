@@ -189,6 +189,6 @@ def test_what_could_not_be_read_back_is_not_written(clock: Clock) -> None:
 def test_a_decision_says_that_a_passkey_was_used(clock: Clock) -> None:
     trail = trail_of(clock)
     trail.asked()
-    with_one = parse_event(trail.decided("accept", "human", passkey=True).event)
+    with_one = parse_event(trail.decided("accept", "human", passkey=True).body)
     assert (with_one.how, with_one.decided_by) == ("passkey", "human")
-    assert parse_event(trail.decided("accept", "human").event).how is None
+    assert parse_event(trail.decided("accept", "human").body).how is None

@@ -150,7 +150,7 @@ FLAG, TYPE_IT, PLAIN = form(Flag("confirm")), form(Text("typed")), form(Text("na
     ],
 )
 def test_a_rule_says_which_questions_need_a_passkey(
-    rule: Any, question: Question, more: dict[str, bool], needs: bool
+    rule: Any, question: Question, more: Any, needs: bool
 ) -> None:
     policy = Policy(Settings(desk=DeskSettings(passkey=rule)))
     asked = policy.facts(question, NOTES, **more)

@@ -114,14 +114,12 @@ def remove(
 
 
 def _kept(*, installed: bool = True) -> tuple[PasskeyFile, Passkeys]:
-    from handraise.desks.passkeys import INSTALL, LOCAL, PasskeyFile, Passkeys
-    from handraise.errors import SetupError
+    from handraise.desks.passkeys import LOCAL, PasskeyFile, Passkeys, require_library
 
+    if installed:
+        require_library()
     file = PasskeyFile()
-    passkeys = Passkeys(file, rp_id=LOCAL, origin=lambda: "")
-    if installed and not passkeys.available:
-        raise SetupError(INSTALL)
-    return file, passkeys
+    return file, Passkeys(file, rp_id=LOCAL, origin=lambda: "")
 
 
 def _go(file: PasskeyFile, purpose: Literal["add", "remove"], name: str) -> None:

@@ -145,7 +145,7 @@ class Passkeys:
 
     def begin_registration(self, use: Use) -> str:
         """What the browser makes a new passkey from, as JSON for `navigator.credentials.create`."""
-        _require_library()
+        require_library()
         from webauthn import generate_registration_options, options_to_json
         from webauthn.helpers.structs import (
             AuthenticatorSelectionCriteria,
@@ -202,7 +202,7 @@ class Passkeys:
 
     def begin_assertion(self, use: Use) -> str:
         """What the browser asks the person's passkey for, as JSON for `navigator.credentials.get`."""
-        _require_library()
+        require_library()
         from webauthn import generate_authentication_options, options_to_json
         from webauthn.helpers.structs import UserVerificationRequirement
 
@@ -273,7 +273,7 @@ class Passkeys:
 
     def _redeem(self, response: str, use: Use) -> bytes:
         """Use up the challenge that a response answers, whatever comes of it."""
-        _require_library()
+        require_library()
         challenge = _challenge_in(response)
         made = self._challenges.pop(challenge, None)
         if made is None or made[1] <= self._clock():
@@ -318,6 +318,7 @@ def _refusing() -> Iterator[None]:
         raise PasskeyRefused(str(error) or type(error).__name__) from None
 
 
-def _require_library() -> None:
+def require_library() -> None:
+    """SetupError, with how to install it, when the library is missing."""
     if find_spec("webauthn") is None:
         raise SetupError(INSTALL)
