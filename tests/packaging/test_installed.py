@@ -31,7 +31,7 @@ USES = {
     "web": "from handraise.desks.web import WebDesk; from handraise.pages import SecretPage",
     "terminal": "from handraise.desks.terminal.app import DeskApp",
     "oauth": "from handraise.pages.oauth import Account",
-    "passkeys": "from handraise.desks.web import WebDesk; from handraise.desks.passkeys import require_library as r; r()",
+    "passkeys": "import handraise.desks.web; from handraise.desks.passkeys import require_library as r; r()",
     "keyring": "from handraise.vault import SystemKeyring; import keyring",
     "postgres": "from handraise.stores.postgres import PostgresStore; import psycopg",
     "sql": "from handraise.guards.sql import SqlGuard",
