@@ -369,6 +369,7 @@ PARTS: dict[str, dict[str, str]] = {
             "The model never gets what would suffice to answer: not in results, arguments, logs or "
             "standard error."
         ),
+        "W9b": "By rule, a guard or a typed confirmation needs a passkey at the web desk.",
         "W7": (
             "HTTP side: bearer-token principals, Origin and Host checks, body limits; one person "
             "never sees or answers another's question."

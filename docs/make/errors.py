@@ -38,6 +38,7 @@ NEXT: Final = {
     "Stopped": "Nothing: this is how a tool ends when the person says no.",
     "Stale": "Look at the thing again, then ask again.",
     "GuardRefused": "Do what the message says; a guard asks nobody about what it refuses.",
+    "PasskeyRefused": "Use the passkey again; see [passkeys](../passkeys.md).",
     "OutsideBoundary": "Use a path inside the boundary, or have the person add the folder to their roots.",
     "UsageError": "Do what the message says. Asking works in tools, prompts and resources of a server with Handraise.",
     "SetupError": "Install or configure what the message names.",

@@ -23,6 +23,7 @@
     ├── Stopped                    the body ended itself politely after a decline or a cancel
     ├── Stale                      what was asked about changed while the person thought
     ├── GuardRefused               a guard does not let a call run, and asks nobody about it
+    ├── PasskeyRefused             a passkey that does not show that its person was there
     ├── OutsideBoundary            a file that lies outside of the roots, or a link that may lead there
     ├── UsageError                 Handraise was called where it cannot work, or with what it cannot take
     ├── SetupError                 something to install or to configure is missing
@@ -274,6 +275,13 @@ class GuardRefused(HandraiseError):
     @property
     def category(self) -> str:
         return self._category
+
+
+class PasskeyRefused(HandraiseError):
+    """A passkey, or what claims to be one, that does not show that its person was there."""
+
+    code = "passkey_refused"
+    public = "The passkey could not be checked, so nothing was answered."
 
 
 class OutsideBoundary(HandraiseError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Literal, NoReturn, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Generic, Literal, NoReturn, TypeAlias, TypeVar
 
 from handraise.errors import HandraiseError, Stopped, UsageError
 from handraise.forms import Form
@@ -14,6 +14,9 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 Action = Literal["accept", "decline", "cancel"]
+
+TYPED: Final = "typed"
+"""The one field of a confirmation that has to be typed. Our guards name it so, and a policy knows them by it."""
 
 
 @dataclass(frozen=True, slots=True)

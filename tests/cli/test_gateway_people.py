@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from handraise.cli.app import app
+from handraise.gateway.shared.invitations import Invitations
+from handraise.gateway.shared.people_file import PeopleFile
+from handraise.questions import Person
 
 ADDRESS = ("--public-url", "https://gate.example.com")
 
@@ -49,3 +53,22 @@ def test_its_help_has_examples() -> None:
     shown = run("--help")[1]
     assert "handraise gateway people add alice --file people.json" in shown
     assert "Exit status: 0" in shown
+
+
+@pytest.mark.shows("W9b")
+def test_a_link_lets_a_person_add_a_passkey(file: Path) -> None:
+    lets_add: list[bool] = []
+    clock = [time.time() - 1]
+    invitations = Invitations(PeopleFile(file), lambda: clock[0])
+
+    def invite(person: Person, passkey: bool) -> str:
+        lets_add.append(passkey)
+        return person.subject
+
+    for more in ((), ("--passkey",)):
+        status, link = run("link", "ann", *more, "--file", str(file), *ADDRESS)
+        assert status == 0
+        clock[0] = time.time() + 1
+        word = link.strip().removeprefix("https://gate.example.com/enter/")
+        assert invitations.admit(word, invite) == "ann"
+    assert lets_add == [False, True]

@@ -187,3 +187,22 @@ def test_every_command_has_help_that_teaches(command: list[str]) -> None:
     result = run(*command, "--help")
     assert result.exit_code == 0
     assert "Examples:" in result.stdout or not command
+
+
+@pytest.mark.shows("W9b")
+def test_why_tells_whether_a_passkey_is_needed(home: Path) -> None:
+    question = json.dumps(
+        {
+            "message": "Go?",
+            "requestedSchema": {"type": "object", "properties": {"confirm": {"type": "boolean"}}},
+        }
+    )
+    assert told("why", question)["passkey"] is None
+    (home / "handraise.toml").write_text('[desk]\npasskey = ["guards", "shared"]\n', encoding="utf-8")
+    needs = "A guard asks, so accepting needs your passkey."
+    report = told("why", question)
+    assert report["passkey"] == needs
+    assert {"rule": "desk.passkey", "verdict": "allow", "reasons": [needs]} in report["rules"]
+    assert needs in run("why", question).stdout
+    assert told("why", json.dumps(SIZE))["passkey"] is None
+    assert "shared" in told("why", json.dumps(SIZE), "--shared")["passkey"]

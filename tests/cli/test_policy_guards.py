@@ -155,3 +155,12 @@ def test_a_guard_that_cannot_be_meant_is_told_with_its_line(home: Path, text: st
         assert found.exit_code == 2
         assert told in found.stderr
         assert found.stdout == ""
+
+
+@pytest.mark.shows("W9b")
+def test_why_tells_whether_a_guard_needs_a_passkey(home: Path) -> None:
+    arguments = ("--tool", "remove", "{}")
+    assert why(*arguments)["passkey"] is None
+    (home / "handraise.toml").write_text(GUARDS + '[desk]\npasskey = ["guards"]\n', encoding="utf-8")
+    assert why(*arguments)["passkey"] == "A guard asks, so accepting needs your passkey."
+    assert "needs your passkey" in run("why", *arguments).stdout

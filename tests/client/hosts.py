@@ -29,6 +29,7 @@ class Ruled:
     reasons: tuple[str, ...] = ()
     same_as: str | None = None
     silent: bool = False
+    passkey: str = ""
 
 
 @dataclass
@@ -41,6 +42,9 @@ class OpenGate:
     def admit(self, waiting: Waiting, now: float) -> Ruled:
         self.seen.append(waiting)
         return self.ruling
+
+    def needs_passkey(self, waiting: Waiting) -> bool:
+        return bool(self.ruling.passkey)
 
     def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:
         self.seen.append(decision)

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 from tests.desks.questions import form_question
+from tests.waiting import until
 
 from handraise.desks import Queue
 from handraise.desks.headless import HeadlessDesk
@@ -74,3 +75,14 @@ async def test_a_question_that_is_withdrawn_stops_its_command() -> None:
         asked.cancel()
         await asyncio.gather(asked, return_exceptions=True)
         assert queue.waiting() == ()
+
+
+@pytest.mark.shows("W9b")
+async def test_a_command_cannot_accept_what_needs_a_passkey_and_the_question_waits() -> None:
+    output = io.StringIO()
+    rule = hook({"action": "accept", "content": {"name": "Ada"}})
+    async with headless(rule, output) as queue:
+        asked = asyncio.create_task(queue.put(form_question("Who?", NAME, passkey=True)))
+        await until(lambda: "needs your passkey" in output.getvalue())
+        assert len(queue.waiting()) == 1
+        asked.cancel()

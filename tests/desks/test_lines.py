@@ -365,3 +365,20 @@ async def test_our_own_words_are_not_called_the_servers() -> None:
         assert "In Handraise's own words:" in came
         assert "MESSAGE of" not in came
         assert "| Which" not in came
+
+
+@pytest.mark.shows("W9b")
+async def test_what_needs_a_passkey_is_not_accepted_in_lines_and_its_link_is_not_opened() -> None:
+    browser = Browser()
+    async with talk(
+        form_question(form=EMPTY, passkey=True), link_question(passkey=True), browser=browser
+    ) as here:
+        await here.says("Write accept", "accept")
+        await here.reads("This needs your passkey: answer at the web desk (`handraise inbox`).")
+        await here.says("Write accept", "!decline")
+        assert (await here.decision()).answer == Declined()
+        await here.reads("This needs your passkey")
+        await here.says("Write one of", "open")
+        await here.says("Write one of", "!decline")
+        assert (await here.decision(1)).answer == Declined()
+    assert browser.opened == []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -11,6 +13,7 @@ import pytest
 from tests.desks.questions import form_question
 
 from handraise.desks import ARMED_AFTER, Cause, Decision, Queue
+from handraise.desks.waiting import PasskeyProof, answer_digest
 from handraise.questions import Accepted, Cancelled, Declined
 
 
@@ -144,3 +147,33 @@ async def test_desks_see_every_change() -> None:
         with anyio.fail_after(30):
             await done.wait()
     assert seen == [[], ["One?"], []]
+
+
+@pytest.mark.shows("W9b")
+@pytest.mark.parametrize("by", ["human", "policy", "agent"])
+async def test_nobody_accepts_without_a_passkey_what_needs_one(by: Any) -> None:
+    clock = Clock()
+    queue, waiting = Queue(clock), form_question(passkey=True)
+    asked = asyncio.create_task(queue.put(waiting))
+    await asyncio.sleep(0)
+    queue.show(waiting.id)
+    clock.now += ARMED_AFTER
+    content = {"name": "Ada"}
+    other = PasskeyProof(waiting.person.key, "laptop", ((waiting.id, answer_digest({"name": "Bob"})),))
+    for proof in (None, other, replace(other, person="system::bob"), replace(other, answers=())):
+        accepted: Decision = Decision(Accepted(content), by=by, passkey=proof)
+        assert queue.decide(waiting.id, accepted) == "needs passkey"
+    assert queue.waiting() == (waiting,)
+    right = replace(other, answers=((waiting.id, answer_digest(content)),))
+    assert queue.decide(waiting.id, Decision(Accepted(content), by=by, passkey=right)) == "taken"
+    assert (await asked).passkey == right
+
+
+@pytest.mark.shows("W9b")
+@pytest.mark.parametrize("answer", [Declined(), Cancelled()])
+async def test_a_no_needs_no_passkey(answer: Declined | Cancelled) -> None:
+    queue, waiting = Queue(), form_question(passkey=True)
+    asked = asyncio.create_task(queue.put(waiting))
+    await asyncio.sleep(0)
+    assert queue.decide(waiting.id, Decision(answer, desk="terminal")) == "taken"
+    assert (await asked).answer == answer

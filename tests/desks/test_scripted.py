@@ -67,3 +67,14 @@ def test_a_file_that_is_no_script_is_refused(tmp_path: Path, content: str) -> No
     file.write_text(content)
     with pytest.raises(UsageError, match="script"):
         read_script(file)
+
+
+@pytest.mark.shows("W9b")
+async def test_a_script_cannot_accept_what_needs_a_passkey() -> None:
+    queue, waiting = Queue(), form_question("Who?", Form.by_hand(Text("name")), passkey=True)
+    asked = asyncio.create_task(queue.put(waiting))
+    await asyncio.sleep(0)
+    with pytest.raises(UnexpectedQuestion, match="needs a passkey"):
+        await ScriptedDesk(queue, [Line("accept", {"name": "Ada"})]).serve()
+    assert queue.waiting() == (waiting,)
+    asked.cancel()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.desks.terminal.sitting import sitting
 from tests.desks.web import samples
-from tests.desks.web.visitor import Visitor
+from tests.desks.web.visitor import InThisProcess, Visitor
 
 from handraise.desks import Queue
 from handraise.desks.web import WebDesk
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 async def test_what_the_browser_answers_first_leaves_the_terminal_which_says_so() -> None:
     queue = Queue()
     async with sitting(samples.short(), queue=queue) as here:
-        visitor = await Visitor(WebDesk(queue, port=7070)).sign_in()
+        visitor = await Visitor(WebDesk(queue, port=7070, access=InThisProcess())).sign_in()
         [path] = await visitor.paths()
         await here.sees("What is it called?")
         assert (await visitor.post(path, {"do": "decline"})).status_code == 303
@@ -31,7 +31,7 @@ async def test_what_the_browser_answers_first_leaves_the_terminal_which_says_so(
 async def test_what_the_terminal_answers_first_cannot_be_answered_in_the_browser_which_says_so() -> None:
     queue = Queue()
     async with sitting(samples.short(), queue=queue) as here:
-        visitor = await Visitor(WebDesk(queue, port=7070)).sign_in()
+        visitor = await Visitor(WebDesk(queue, port=7070, access=InThisProcess())).sign_in()
         [path] = await visitor.paths()
         await visitor.get(path)
         await here.press("f3")

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import asyncio
+from typing import Annotated, Any
 
 import pytest
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.resolve import Elicit, Resolve
 from pydantic import BaseModel
 from tests.gateway.peers import gateway
+from tests.gateway.test_guarding import DESTRUCTIVE, files
 from tests.server.peers import REVISIONS, Person, accept, text_of
+from tests.waiting import until
 
+from handraise.desks import Decision, Waiting
 from handraise.desks.gate import PolicyGate
-from handraise.policy import OwnRule, Policy
+from handraise.desks.scripted import Line
+from handraise.desks.waiting import PasskeyProof, answer_digest
+from handraise.gateway.options import Options
+from handraise.policy import OwnRule, Policy, Settings
+from handraise.policy.tables import DeskSettings
+from handraise.questions import Accepted
 from handraise.revisions import Revision
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W4")]
@@ -78,3 +87,99 @@ async def test_a_secret_that_the_person_typed_does_not_leave(revision: Revision)
         told = text_of(await client.call_tool("delete", {"title": "a"}))
     assert told.startswith("kept: cancel")
     assert all(token not in message.raw.decode() for message in seen.link.sent)  # type: ignore[attr-defined]
+
+
+def with_rule(*rule: str) -> PolicyGate:
+    return PolicyGate(Policy(Settings(desk=DeskSettings(passkey=rule))))  # type: ignore[arg-type]
+
+
+def proved(waiting: Waiting, content: dict[str, Any]) -> Decision:
+    """A yes with the passkey of the right person."""
+    proof = PasskeyProof(waiting.person.key, "laptop", ((waiting.id, answer_digest(content)),))
+    return Decision(Accepted(content), by="agent", desk="web", passkey=proof)
+
+
+def cleaner() -> MCPServer:
+    """A server that asks for a yes, by the SDK's own means."""
+    server = MCPServer("cleaner")
+
+    @server.tool()
+    async def clean(sure: Annotated[Sure, Resolve(ask_whether_sure)]) -> str:
+        return f"cleaned: {sure.confirm}"
+
+    return server
+
+
+class Sure(BaseModel):
+    confirm: bool
+
+
+async def ask_whether_sure() -> Elicit[Sure]:
+    return Elicit("Clean it all?", Sure)
+
+
+@pytest.mark.shows("W9b")
+async def test_a_client_that_can_ask_is_not_asked_what_needs_a_passkey(revision: Revision) -> None:
+    person = Person(accept(confirm=True))
+    async with (
+        gateway(server=cleaner(), gate=with_rule("guards"), script=[Line("leave")]) as (seen, connect),
+        connect(revision, person) as client,
+    ):
+        calling = asyncio.ensure_future(client.call_tool("clean", {}))
+        await until(lambda: bool(seen.queue.waiting()))
+        (waiting,) = seen.queue.waiting()
+        assert waiting.passkey
+        yes: Decision = Decision(Accepted({"confirm": True}), by="agent", desk="terminal")
+        assert seen.queue.decide(waiting.id, yes) == "needs passkey"
+        assert not calling.done()
+        assert seen.queue.decide(waiting.id, proved(waiting, {"confirm": True})) == "taken"
+        assert text_of(await calling) == "cleaned: True"
+    assert person.asked == []
+
+
+@pytest.mark.shows("W9b")
+async def test_what_needs_no_passkey_is_asked_by_the_client_as_before(revision: Revision) -> None:
+    person = Person(accept(confirm=True))
+    async with (
+        gateway(server=cleaner(), gate=with_rule("typed", "shared")) as (_, connect),
+        connect(revision, person) as client,
+    ):
+        assert text_of(await client.call_tool("clean", {})) == "cleaned: True"
+
+
+@pytest.mark.shows("W9b")
+async def test_where_there_is_no_desk_what_needs_a_passkey_is_cancelled(revision: Revision) -> None:
+    person = Person(accept(confirm=True))
+    none = Options(desk="none")
+    async with (
+        gateway(server=cleaner(), gate=with_rule("guards"), options=none) as (seen, connect),
+        connect(revision, person) as client,
+    ):
+        try:
+            told = text_of(await client.call_tool("clean", {}))
+        except Exception as error:
+            told = str(error)
+    assert "cleaned" not in told
+    assert person.asked == []
+    assert "needs a passkey" in seen.events[0].decision.reason
+
+
+@pytest.mark.shows("W9b")
+async def test_a_guard_needs_a_passkey_by_rule(revision: Revision) -> None:
+    ran: list[str] = []
+    leave = [Line("leave")]
+    async with (
+        gateway(server=files(ran), guards=DESTRUCTIVE, gate=with_rule("guards"), script=leave) as (
+            seen,
+            connect,
+        ),
+        connect(revision, Person()) as client,
+    ):
+        calling = asyncio.ensure_future(client.call_tool("remove", {"path": "a"}))
+        await until(lambda: bool(seen.queue.waiting()))
+        (waiting,) = seen.queue.waiting()
+        yes: Decision = Decision(Accepted({"confirm": True}), by="agent", desk="terminal")
+        assert (waiting.guard, seen.queue.decide(waiting.id, yes)) == (True, "needs passkey")
+        assert ran == []
+        assert seen.queue.decide(waiting.id, proved(waiting, {"confirm": True})) == "taken"
+        assert text_of(await calling) == "removed"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.client.test_recording import asked, consent_with, events_of
 from tests.desks.questions import ADA, EVERY_KIND
-from tests.desks.web.visitor import Visitor
+from tests.desks.web.visitor import InThisProcess, Visitor
 
 from handraise.desks import Decision, Queue
 from handraise.desks.past import Past
@@ -34,7 +34,9 @@ async def test_the_page_shows_what_was_decided_before_this_run_to_the_person_who
     tmp_path: Path,
 ) -> None:
     ledger = await declined_before(tmp_path / "ledger.db")
-    desk = WebDesk(Queue(), port=7070, earlier=earlier(ledger), now=lambda: time.time() + 3600)
+    desk = WebDesk(
+        Queue(), port=7070, access=InThisProcess(), earlier=earlier(ledger), now=lambda: time.time() + 3600
+    )
     for person, sees in ((None, True), (ADA, True), (EVE, False)):
         visitor = await Visitor(desk).sign_in(desk.sign_in_url(person))
         await visitor.get(f"{visitor.place}history")
@@ -55,6 +57,6 @@ async def test_a_ledger_that_cannot_be_read_is_told_and_the_page_stays() -> None
     async def broken(person: Person | None, before: float) -> Sequence[Past]:
         raise LedgerError("no")
 
-    visitor = await Visitor(WebDesk(Queue(), port=7070, earlier=broken)).sign_in()
+    visitor = await Visitor(WebDesk(Queue(), port=7070, access=InThisProcess(), earlier=broken)).sign_in()
     assert (await visitor.get(f"{visitor.place}history")).status_code == 200
     assert "The ledger cannot be read now" in visitor.page

@@ -183,3 +183,12 @@ def test_what_could_not_be_read_back_is_not_written(clock: Clock) -> None:
         with pytest.raises(LedgerError, match="reasons"):
             saying()
     assert event_of(unread.refused(("it breaks a rule",))).reasons == ("it breaks a rule",)
+
+
+@pytest.mark.shows("W9b")
+def test_a_decision_says_that_a_passkey_was_used(clock: Clock) -> None:
+    trail = trail_of(clock)
+    trail.asked()
+    with_one = parse_event(trail.decided("accept", "human", passkey=True).body)
+    assert (with_one.how, with_one.decided_by) == ("passkey", "human")
+    assert parse_event(trail.decided("accept", "human").body).how is None

@@ -31,6 +31,7 @@ USES = {
     "web": "from handraise.desks.web import WebDesk; from handraise.pages import SecretPage",
     "terminal": "from handraise.desks.terminal.app import DeskApp",
     "oauth": "from handraise.pages.oauth import Account",
+    "passkeys": "import handraise.desks.web; from handraise.desks.passkeys import require_library as r; r()",
     "keyring": "from handraise.vault import SystemKeyring; import keyring",
     "postgres": "from handraise.stores.postgres import PostgresStore; import psycopg",
     "sql": "from handraise.guards.sql import SqlGuard",
@@ -40,6 +41,7 @@ MISSING = {
     "web": "import handraise.desks.web",
     "postgres": "from handraise.stores.postgres import PostgresStore",
     "sql": "import handraise.guards.sql",
+    "passkeys": "from handraise.desks.passkeys import require_library as r; r()",
 }
 """What tells which extra is missing."""
 INSTALLING = "test_what_the_documents_say_to_install_is_installed"

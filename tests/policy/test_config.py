@@ -65,7 +65,7 @@ def test_every_problem_is_told_at_once_with_its_line_its_key_and_what_is_allowed
         "my.toml:5: limits.per_hour: use a whole number from 1 to 10000",
         'my.toml:9: servers.a.asking: use "allow", "mute" or "block"',
         "my.toml:10: colour: there is no such setting; there are: "
-        "preset, default, forms, links, limits, headless, ledger, gateway, store, servers, guards",
+        "preset, default, forms, links, limits, desk, headless, ledger, gateway, store, servers, guards",
     ]
 
 
@@ -174,3 +174,10 @@ def test_any_text_gives_settings_or_one_clear_error(text: str) -> None:
         assert all(line.startswith("handraise.toml:") and line.isprintable() for line in told.split("\n"))
     else:
         assert not settings.unsafe() or "unsafe_" in text
+
+
+def test_a_list_of_words_takes_no_other_word() -> None:
+    assert parse_settings('[desk]\npasskey = ["typed", "guards"]').desk.passkey == ("typed", "guards")
+    allowed = 'handraise.toml:2: desk.passkey: use a list with any of "guards", "typed", "shared"'
+    for wrong in ('["guard"]', '"guards"', "[1]", "true"):
+        assert problems(f"[desk]\npasskey = {wrong}") == [allowed]

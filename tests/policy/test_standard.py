@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.policy.asked import NOTES, facts, form, link
 
-from handraise.forms import Choice, Field, Text
+from handraise.forms import Choice, Field, Flag, Text
 from handraise.policy import Facts, Policy, Ruling, Settings
-from handraise.policy.tables import FormSettings, LinkSettings
+from handraise.policy.tables import DeskSettings, FormSettings, LinkSettings
 from handraise.questions import Origin, Question, UrlQuestion
 
 STRICT = Settings(preset="strict")
@@ -124,3 +126,38 @@ def test_an_unsafe_switch_warns_when_it_is_used_and_still_warns_the_person() -> 
     assert len(caught) == 2
     assert policy.judge(facts(form(Text("password")), policy=policy)).verdict == "warn"
     assert policy.judge(facts(link("https://a@b.example/"), policy=policy)).verdict == "warn"
+
+
+FLAG, TYPE_IT, PLAIN = form(Flag("confirm")), form(Text("typed")), form(Text("name"))
+
+
+@pytest.mark.shows("W9b")
+@pytest.mark.parametrize(
+    ("rule", "question", "more", "needs"),
+    [
+        ((), FLAG, {"guard": True, "shared": True}, False),
+        (("guards",), FLAG, {}, True),
+        (("guards",), TYPE_IT, {}, True),
+        (("guards",), PLAIN, {"guard": True}, True),
+        (("guards",), PLAIN, {"shared": True}, False),
+        (("typed",), TYPE_IT, {}, True),
+        (("typed",), FLAG, {"guard": True}, False),
+        (("shared",), PLAIN, {"shared": True}, True),
+        (("shared",), link("https://example.com/"), {"shared": True}, True),
+        (("shared",), FLAG, {"guard": True}, False),
+        (("guards", "typed"), link("https://example.com/"), {}, False),
+        (("guards", "typed"), form(Text("typed"), Text("name")), {}, False),
+    ],
+)
+def test_a_rule_says_which_questions_need_a_passkey(
+    rule: Any, question: Question, more: Any, needs: bool
+) -> None:
+    policy = Policy(Settings(desk=DeskSettings(passkey=rule)))
+    asked = policy.facts(question, NOTES, **more)
+    ruling = policy.judge(asked)
+    assert ruling.verdict == "allow"
+    assert bool(ruling.passkey) is needs
+    assert bool(dict(policy.explain(asked))["desk.passkey"].passkey) is needs
+    assert (
+        bool(Policy(policy.settings, rules=[]).judge(asked).passkey) is needs
+    )  # whatever the other rules are

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 import httpx2 as httpx
 import pytest
 from starlette.responses import PlainTextResponse
@@ -59,3 +61,28 @@ async def test_a_header_does_not_change_where_a_request_comes_from() -> None:
         await client.get(listener.base_url, headers={"x-forwarded-for": "10.9.8.7"})
     await listener.stop()
     assert seen == ["127.0.0.1"]
+
+
+@pytest.mark.shows("W9b")
+async def test_as_localhost_it_has_both_addresses_so_that_nobody_else_gets_its_links() -> None:
+    listener = Listener("The site", as_localhost=True)
+    await listener.start(APP)
+    assert listener.base_url == f"http://localhost:{listener.port}"
+    async with httpx.AsyncClient() as client:
+        for host in ("127.0.0.1", "[::1]", "localhost"):
+            assert (await client.get(f"http://{host}:{listener.port}")).text == "here"
+    with socket.socket(socket.AF_INET6) as squatter, pytest.raises(OSError, match="in use"):
+        squatter.bind(("::1", listener.port))
+    await listener.stop()
+
+
+@pytest.mark.shows("W9b")
+async def test_as_localhost_it_does_not_start_where_somebody_has_the_other_address() -> None:
+    with socket.socket(socket.AF_INET6) as squatter:
+        squatter.bind(("::1", 0))
+        squatter.listen()
+        port = squatter.getsockname()[1]
+        with pytest.raises(SetupError, match=f"::1, port {port}"):
+            await Listener("The site", port=port, as_localhost=True).start(APP)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", port))  # and it gave back the one that it had

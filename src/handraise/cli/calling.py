@@ -66,7 +66,7 @@ async def make_call(server: Server, wanted: Wanted, beside: Beside, tell: Tell |
     from handraise.policy import load_policy
     from handraise.this_user import local_person
 
-    queue = Queue()
+    queue = Queue(web_desk="handraise call --desk web")
     settings = (policy := load_policy()).settings
     named = settings.named(server.origin.name, server.origin.target)
     folders: list[str | Path] = [*wanted.folders, *(named.roots if named is not None else ())]

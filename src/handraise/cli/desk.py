@@ -6,11 +6,14 @@ import os
 
 import typer
 
+from handraise.cli import desk_passkey
+
 app = typer.Typer(
     help="Prove at your desk that it is you.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+app.add_typer(desk_passkey.app, name="passkey")
 
 _CODE_EXAMPLES = """Examples:
 
@@ -19,11 +22,6 @@ _CODE_EXAMPLES = """Examples:
 
 Exit status: 0 when a code was made, 1 when it was not, 2 for wrong use.
 """
-
-
-@app.callback()
-def _group() -> None:
-    pass
 
 
 @app.command(epilog=_CODE_EXAMPLES)

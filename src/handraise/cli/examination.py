@@ -20,6 +20,7 @@ EXTRAS = {
     "web": ("jinja2", "the web desk, and pages for secrets"),
     "terminal": ("textual", "the terminal desk in full screen"),
     "oauth": ("authlib", "connect accounts"),
+    "passkeys": ("webauthn", "passkeys at the web desk"),
     "keyring": ("keyring", "the vault's key in the system's keyring"),
     "postgres": ("psycopg", "a store that several nodes share"),
     "sql": ("sqlglot", "guards in front of SQL statements"),

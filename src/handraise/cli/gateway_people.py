@@ -16,6 +16,8 @@ EXAMPLES = """Examples:
   handraise gateway people add alice --file people.json
   handraise gateway people link alice --file people.json \\
       --public-url https://gate.example.com
+  handraise gateway people link alice --passkey --file people.json \\
+      --public-url https://gate.example.com
   handraise gateway people remove alice --file people.json
   handraise gateway --http 127.0.0.1:8765 --people people.json \\
       --public-url https://gate.example.com --config servers.json
@@ -60,6 +62,10 @@ def link(
     name: Name,
     file: File,
     public_url: Annotated[str, typer.Option("--public-url", help="The address of the running gateway.")],
+    passkey: Annotated[
+        bool,
+        typer.Option("--passkey", help="Let the person add a passkey with it, also when they lost theirs."),
+    ] = False,
 ) -> None:
     """Make a link that signs a person in to their desk.
 
@@ -72,4 +78,5 @@ def link(
     with telling():
         people = PeopleFile(file)
         people.require(name)
-        typer.echo(f"{public_url.rstrip('/')}/enter/{make_invitation(people, name, time.time())}")
+        word = make_invitation(people, name, time.time(), passkey=passkey)
+        typer.echo(f"{public_url.rstrip('/')}/enter/{word}")

@@ -155,7 +155,8 @@ def how(event: Event) -> str:
         case "asked" | "shown":
             words = [event.about.mode or "", ", ".join(field.name for field in event.fields)]
         case "decided":
-            words = [f"{event.action} by {event.decided_by}", took, *event.reasons]
+            with_passkey = " with a passkey" if event.how == "passkey" else ""
+            words = [f"{event.action} by {event.decided_by}{with_passkey}", took, *event.reasons]
         case "opened":
             words = [event.link.host or "" if event.link is not None else ""]
         case "used":

@@ -48,6 +48,8 @@ def lines_of(described: dict[str, Any]) -> list[str]:
         lines.append(f"  link: {for_line(question['url'], limit=100_000)}")
     lines += [f"  {each}" for each in _fields(question)]
     lines += [f"  Warning: {for_line(warning)}" for warning in described["warnings"]]
+    if described.get("passkey"):
+        lines.append("  Accepting needs your passkey, at the web desk.")
     return [*lines, *_time_left(described["deadline"])]
 
 

@@ -88,6 +88,9 @@ def why(
             "--hints", help="With --tool: its annotations as JSON. Without them it counts as destructive."
         ),
     ] = None,
+    shared: Annotated[
+        bool, typer.Option("--shared", help="As at the desk of a gateway that several people share.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Would this question reach you, and which rule decides?
@@ -112,7 +115,7 @@ def why(
     from handraise.cli.policy_report import explain, explained_as_text, telling
 
     with telling():
-        report = explain(source, server, target, revision, time.time())
+        report = explain(source, server, target, revision, time.time(), shared=shared)
     typer.echo(json.dumps(report) if as_json else explained_as_text(report))
     raise typer.Exit(1 if report["verdict"] == "refuse" else 0)
 

@@ -7,25 +7,29 @@ from typing import Any
 
 import typer
 
-from handraise.cli.policy_report import Report, configuration
+from handraise.cli.policy_report import Report, own_policy
 from handraise.cli.reading import read_document
 from handraise.display import for_line
 from handraise.errors import WireError
 from handraise.forms import load_json
 from handraise.gateway.guarding import Rule, question_for, rules_of
+from handraise.policy import Policy
+from handraise.questions import Origin, Question
 
 
 def explain_call(source: str | None, tool: str, server: str, hints: str | None) -> Report:
     """What every guard says about a call. `source` has its arguments, `hints` what the tool says about itself."""
     arguments = {} if source is None else _object(read_document(source), "the arguments")
     said = None if hints is None else _object(hints, "--hints")
-    rules = rules_of(configuration()[1].guards)
+    policy = own_policy()
+    rules = rules_of(policy.settings.guards)
     asked = question_for(rules, server, (tool,), arguments, said)
     return {
         "verdict": "allow" if asked is None else "ask",
         "decided_by": [] if asked is None else [_named(asked.rule)],
         "reasons": ["No guard of yours is for this call."] if asked is None else [],
         "question": None if asked is None else asked.question.message,
+        "passkey": None if asked is None else _passkey(policy, asked.question, server),
         "rules": [_said_by(rule, tool, server, arguments, said) for rule in rules],
     }
 
@@ -37,6 +41,7 @@ def call_as_text(report: Report) -> str:
     else:
         lines = [f"asks you first, by {report['decided_by'][0]}"]
         lines += [f"  | {line}".rstrip() for line in report["question"].splitlines()]
+        lines += [f"  {report['passkey']}"] if report["passkey"] else []
     if not report["rules"]:
         return "\n".join([*lines, "", "There are no guards in your configuration."])
     lines += ["", "What each guard says (the first one that asks is put to you):"]
@@ -45,6 +50,10 @@ def call_as_text(report: Report) -> str:
         said = " ".join(rule["reasons"])
         lines.append(f"  {for_line(rule['rule']):<{width}}  {rule['verdict']:<5}  {said}".rstrip())
     return "\n".join(lines)
+
+
+def _passkey(policy: Policy, question: Question, server: str) -> str | None:
+    return policy.judge(policy.facts(question, Origin(server, ""), guard=True)).passkey or None
 
 
 def _said_by(

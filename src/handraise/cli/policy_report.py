@@ -50,8 +50,10 @@ def rules_file() -> RulesFile:
     return RulesFile(data_directory(os.environ) / RULES_NAME)
 
 
-def explain(source: str | None, server: str, target: str, revision: Revision, now: float) -> Report:
-    """What every rule says about a question."""
+def explain(
+    source: str | None, server: str, target: str, revision: Revision, now: float, *, shared: bool = False
+) -> Report:
+    """What every rule says about a question; `shared`: at a desk that several people share."""
     text = read_document(source)
     try:
         question = parse_question(load_json(text), revision)
@@ -59,8 +61,8 @@ def explain(source: str | None, server: str, target: str, revision: Revision, no
         reason = f"{'' if error.field is None else error.field + ': '}{error.message}"
         ruling = Ruling("refuse", (reason,), (f"protocol.{error.rule}",))
         return _explained(ruling, [(ruling.rules[0], ruling)])
-    policy = _policy()
-    facts = policy.facts(question, Origin(server, target), now=now)
+    policy = own_policy()
+    facts = policy.facts(question, Origin(server, target), now=now, shared=shared)
     return _explained(policy.judge(facts), policy.explain(facts))
 
 
@@ -68,6 +70,7 @@ def explained_as_text(report: Report) -> str:
     """The verdict, then its reasons, then what each rule says."""
     lines = [f"{report['verdict']}{_decided_by(report['decided_by'])}"]
     lines += [f"  {for_line(reason)}" for reason in report["reasons"]]
+    lines += [f"  {report['passkey']}"] if report["passkey"] else []
     lines += ["", "What each rule says:"]
     width = max(len(rule["rule"]) for rule in report["rules"])
     for rule in report["rules"]:
@@ -140,7 +143,7 @@ def rules_as_text(rules: Sequence[OwnRule], found: ConfigFile | None, settings: 
     return "\n".join([*lines, f"Any other server {MAY[settings.default]}."])
 
 
-def _policy() -> Policy:
+def own_policy() -> Policy:
     """The user's policy; its warnings about unsafe switches become plain lines."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -151,11 +154,15 @@ def _policy() -> Policy:
 
 
 def _explained(ruling: Ruling, rules: Sequence[tuple[str, Ruling]]) -> Report:
-    each = [{"rule": name, "verdict": said.verdict, "reasons": list(said.reasons)} for name, said in rules]
+    each = [
+        {"rule": name, "verdict": said.verdict, "reasons": [*said.reasons, *filter(None, [said.passkey])]}
+        for name, said in rules
+    ]
     return {
         "verdict": ruling.verdict,
         "decided_by": list(ruling.rules),
         "reasons": list(ruling.reasons),
+        "passkey": ruling.passkey or None,
         "rules": each,
     }
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from handraise.desks import Decision, Waiting
+from handraise.desks.waiting import lacks_passkey
 from handraise.forms import check_answer
 from handraise.policy.secrets import scan_answer
 from handraise.questions import Accepted, Cancelled, FormQuestion
 from handraise.wire import WireAnswer, dump_answer
 
+NO_PASSKEY: Final = "it needs a passkey, and none was used"
+
 
 def checked(waiting: Waiting, decision: Decision) -> Decision:
     """The decision as it may leave, whatever desk it came from."""
+    if lacks_passkey(waiting, decision):
+        return Decision(Cancelled(), by="policy", desk=decision.desk, reason=NO_PASSKEY)
     question, answer = waiting.question, decision.answer
     if not isinstance(question, FormQuestion) or not isinstance(answer, Accepted):
         return decision

@@ -151,13 +151,21 @@ class Consent:
         return ListRootsResult(roots=exposed)
 
     async def ask(
-        self, question: Question, revision: Revision | None = None, *, ours: bool = False
+        self,
+        question: Question,
+        revision: Revision | None = None,
+        *,
+        ours: bool = False,
+        guard: bool = False,
     ) -> Decision:
-        """Have a question decided: by the policy, or by the person at a desk. `ours`: the words are the host's."""
+        """Have a question decided: by the policy, or by the person at a desk.
+
+        `ours`: the words are the host's. `guard`: a guard of the user's asks.
+        """
         recording: Recording = NOT_RECORDED
         call = asking_call(self.calls)
         try:
-            waiting = replace(self._waiting(question), ours=ours)
+            waiting = replace(self.waiting_for(question), ours=ours, guard=guard)
             recording = begin_record(self._ledger, waiting, self._around(revision))
             decision = await self._decide(replace(waiting, on_shown=recording.shown), recording)
             if isinstance(decision.answer, Accepted):
@@ -188,7 +196,11 @@ class Consent:
         return decision
 
     async def _answered(self, waiting: Waiting, ruling: Ruling) -> Decision:
-        if ruling.same_as is not None and (shared := await self.queue.join(ruling.same_as)) is not None:
+        if ruling.passkey:
+            waiting = replace(
+                waiting, passkey=True
+            )  # each wants a passkey of its own, and so none joins another
+        elif ruling.same_as is not None and (shared := await self.queue.join(ruling.same_as)) is not None:
             return checked(waiting, shared)
         if ruling.verdict == "warn":
             waiting = waiting.warned(ruling.reasons)
@@ -239,7 +251,8 @@ class Consent:
         self._refused_for = reason
         logger.log(level, "a question of %s was refused: %s", self.origin.name, reason)
 
-    def _waiting(self, question: Question) -> Waiting:
+    def waiting_for(self, question: Question) -> Waiting:
+        """A question as it would wait at a desk."""
         now, call = time.time(), asking_call(self.calls)
         again = isinstance(question, UrlQuestion) and call is not None and question.url in call.agreed
         return Waiting(
@@ -259,7 +272,7 @@ class Consent:
 
     async def wait_in_browser(self, question: UrlQuestion) -> bool:
         """Offer "done" and "cancel" while a browser flow runs; True when the person says that it is done."""
-        waiting = replace(self._waiting(question), browsing=True, asked_again=False)
+        waiting = replace(self.waiting_for(question), browsing=True, asked_again=False)
         decision = await self.queue.put(waiting)
         if isinstance(decision.answer, Accepted):
             await self.flows.completed(question)

@@ -40,12 +40,21 @@ class Ruling(Protocol):
         """The question that waits already and is just the same: one answer serves both."""
         ...
 
+    @property
+    def passkey(self) -> str:
+        """Why accepting it needs the person's passkey; empty when it does not."""
+        ...
+
 
 class Gate(Protocol):
     """What decides whether a question may reach the desk, and hears how it ended."""
 
     def admit(self, waiting: Waiting, now: float) -> Ruling:
         """Judge a question by the rules and the limits."""
+        ...
+
+    def needs_passkey(self, waiting: Waiting) -> bool:
+        """Whether accepting a question needs the person's passkey, so that no other desk than ours can take it."""
         ...
 
     def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:

@@ -145,6 +145,7 @@ class InLedger:
                 content=answer.data if isinstance(answer, Accepted) else None,
                 edited=decision.edited,
                 reasons=(decision.reason,) if decision.reason else (),
+                passkey=decision.passkey is not None,
             )
         ]
         if isinstance(answer, Accepted) and self._trail.about.mode == "url":

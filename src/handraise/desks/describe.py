@@ -23,6 +23,7 @@ def describe(waiting: Waiting) -> dict[str, Any]:
         "words_of": "host" if waiting.ours else "server",
         "warnings": list(waiting.warnings),
         "deadline": waiting.deadline,
+        "passkey": waiting.passkey,
     }
 
 

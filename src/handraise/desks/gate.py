@@ -24,8 +24,10 @@ from handraise.urls import Inspection
 class PolicyGate:
     """Judges a question by the rules, then by the limits; hears how it ended."""
 
-    def __init__(self, policy: Policy, limits: Limits | None = None) -> None:
+    def __init__(self, policy: Policy, limits: Limits | None = None, *, shared: bool = False) -> None:
+        """`shared`: the questions wait at a desk that several people share."""
         self.policy = policy
+        self.shared = shared
         self.limits = limits or Limits(policy.settings)
 
     def admit(self, waiting: Waiting, now: float) -> Ruling:
@@ -41,6 +43,10 @@ class PolicyGate:
             case TooMuch(reason):
                 return replace(refuse(reason), rules=("limits",))
 
+    def needs_passkey(self, waiting: Waiting) -> bool:
+        """Whether a question has to come to the web desk, because accepting it needs a passkey."""
+        return bool(self.policy.judge(self._facts(waiting, waiting.asked_at)).passkey)
+
     def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:
         """Take note of a decision: a decline makes the server be quiet, and blocking it makes a rule."""
         action = decision.answer.action if decision.by == "human" else None
@@ -51,7 +57,13 @@ class PolicyGate:
 
     def _facts(self, waiting: Waiting, now: float) -> Facts:
         facts = self.policy.facts(
-            waiting.question, waiting.origin, waiting.person.key, tool=_tool(waiting.cause), now=now
+            waiting.question,
+            waiting.origin,
+            waiting.person.key,
+            tool=_tool(waiting.cause),
+            now=now,
+            guard=waiting.guard,
+            shared=self.shared,
         )
         return replace(facts, link=_worse(waiting.link, facts.link))
 

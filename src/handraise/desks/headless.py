@@ -43,6 +43,13 @@ class HeadlessDesk:
 
     async def _decide(self, waiting: Waiting) -> None:
         decision = await decide_headless(self._rule, waiting)
-        if decision is not None and self._queue.decide(waiting.id, decision) == "taken" and decision.reason:
-            asker = for_line(waiting.origin.name)
-            print(f"handraise: a question of {asker} was cancelled: {decision.reason}", file=self._output)
+        if decision is None:
+            return
+        asker = for_line(waiting.origin.name)
+        match self._queue.decide(waiting.id, decision):
+            case "taken" if decision.reason:
+                print(f"handraise: a question of {asker} was cancelled: {decision.reason}", file=self._output)
+            case "needs passkey":
+                print(
+                    f"handraise: a question of {asker} waits. {self._queue.needs_passkey}", file=self._output
+                )

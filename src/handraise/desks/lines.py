@@ -167,6 +167,9 @@ class LineDesk:
             self._say("DANGER: this link is dangerous. It cannot be opened from here.")
             while True:
                 await self._ask(waiting, f"Write one of {COMMANDS}")
+        while waiting.passkey:  # not even opened: that would be consent
+            self._say(self._queue.needs_passkey)
+            await self._ask(waiting, f"Write one of {COMMANDS}")
         await self._word(waiting, "open")
         hindered = await self._clerk.open(sheet.link)
         if hindered is not None:
@@ -244,6 +247,8 @@ class LineDesk:
                 raise Gone
             case "too soon":
                 self._say(TOO_SOON)
+            case "needs passkey":
+                self._say(f"{self._queue.needs_passkey} Or decline it here.")
 
     async def _line(self, waiting: Waiting, prompt: str) -> str:
         self._output.write(f"{prompt}: ")

@@ -76,6 +76,8 @@ class ParkedDesk:
             return
         asker = for_line(waiting.origin.name)
         self._say(f"handraise: question {waiting.id} waits, asked by {asker}", described)
+        if waiting.passkey:
+            self._say(f"handraise: {self._queue.needs_passkey}")
         if self._answerable:
             content = "{…}" if waiting.question.mode == "form" else "{}"
             self._say(f"  handraise answer {waiting.id} --accept '{content}' | --decline | --cancel")

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 from handraise.desks.fill import Entries
-from handraise.desks.waiting import Decision, Waiting
+from handraise.desks.waiting import Decision, Waiting, lacks_passkey
 from handraise.questions import Accepted, Cancelled
 
 ARMED_AFTER = 0.5
 """Seconds for which a question cannot be accepted after it was first shown: typing ahead is no consent."""
 
-Verdict = Literal["taken", "too late", "too soon"]
+Verdict = Literal["taken", "too late", "too soon", "needs passkey"]
 
 
 @dataclass(slots=True)
@@ -32,7 +32,12 @@ class Queue:
     elsewhere: ClassVar[bool] = False
     """Whether the questions are another process's, and go on waiting there when a desk is closed."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, *, web_desk: str = "handraise inbox"
+    ) -> None:
+        """`web_desk` is the command that opens the web desk of these questions."""
+        self.needs_passkey = f"This needs your passkey: answer at the web desk (`{web_desk}`)."
+        """What a desk says that was to accept a question without one."""
         self._places: dict[str, _Place] = {}
         self._past: dict[str, tuple[Waiting, Decision]] = {}
         self._changed = asyncio.Event()
@@ -106,12 +111,17 @@ class Queue:
             place.draft = dict(entries)
 
     def decide(self, question_id: str, decision: Decision) -> Verdict:
-        """Decide a question, unless somebody did before, or accepts it before it can have been read."""
+        """Decide a question, unless somebody did before, or accepts it before it can have been read.
+
+        A question that needs a passkey is accepted with one only, whichever desk, script or hook decides.
+        """
         place = self._places.get(question_id)
         if place is None:
             return "too late"
         if isinstance(decision.answer, Accepted) and decision.by == "human" and not self._armed(place):
             return "too soon"
+        if lacks_passkey(place.waiting, decision):
+            return "needs passkey"
         self._leave(place, decision)
         return "taken"
 

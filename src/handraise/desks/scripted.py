@@ -76,8 +76,12 @@ class ScriptedDesk:
             raise UnexpectedQuestion(f"no line of the script answers: {waiting.question.message!r}")
         if not line.repeat:
             self._script.remove(line)
-        if line.action != "leave":
-            self._queue.decide(waiting.id, _decision(line, waiting))
+        if line.action == "leave":
+            return
+        if self._queue.decide(waiting.id, _decision(line, waiting)) == "needs passkey":
+            raise UnexpectedQuestion(
+                f"no script can accept this, because it needs a passkey: {waiting.question.message!r}"
+            )
 
 
 def _decision(line: Line, waiting: Waiting) -> Decision:

@@ -118,6 +118,7 @@ def _arguments(arguments: Any) -> str:
     return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items())
 
 
+_WITH_PASSKEY = "Accepting needs your passkey, at the web desk. Declining does not."
 _WAYS_OUT = "Decline tells the server no. Cancel says nothing was decided."
 
 
@@ -130,12 +131,15 @@ def _consequences(waiting: Waiting) -> tuple[str, ...]:
             "Finish in your browser, then say that you are done. The call goes on by itself when the site reports it.",
             "Cancel stops waiting.",
         )
+    passkey = (_WITH_PASSKEY,) if waiting.passkey else ()
     if isinstance(waiting.question, FormQuestion):
         return (
             f"What you send goes to {origin.name} ({origin.target}). The model may see it.",
+            *passkey,
             _WAYS_OUT,
         )
     return (
+        *passkey,
         "Accepting opens the link in your browser. What you do there goes to that site, not through this program.",
         f"{origin.name} is told that you agreed to open it, and nothing else.",
         _WAYS_OUT,

@@ -53,6 +53,7 @@ def tell(decision: Decision, now: float | None = None, *, browsing: bool = False
             )
         case "agent" | "human":
             where = _PLACES.get(decision.desk, "at another desk")
+            where += " with a passkey" if decision.passkey is not None else ""
             more = f" {decision.reason}" if decision.by == "human" and decision.reason else ""
             sentence = f"It was answered {where}{when}: {VERBS[action]}.{_RULES[decision.block]}{more}"
             return Ending(VERBS[action].capitalize(), sentence, action)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
@@ -60,6 +62,10 @@ class Waiting:
     """The server asks for that same link once more, so that it can be declined too."""
     ours: bool = False
     """The words are the host's own, not the server's."""
+    guard: bool = False
+    """A guard of the user's own asks, in front of a call."""
+    passkey: bool = False
+    """It cannot be accepted without the person's passkey."""
     on_shown: Callable[[], None] | None = field(default=None, compare=False, repr=False)
     """Told when a desk displays it for the first time."""
 
@@ -75,6 +81,31 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
+class PasskeyProof:
+    """A person used their passkey for exactly these answers. Only `desks.passkeys.Passkeys` makes one.
+
+    It never crosses a process: an answer that comes from elsewhere has none.
+    """
+
+    person: str
+    """The person's key."""
+    name: str
+    """Which of their passkeys."""
+    answers: tuple[tuple[str, str], ...]
+    """The id of each question, with the digest of its answer."""
+
+    def covers(self, waiting: Waiting, content: Content | None) -> bool:
+        """Whether it is for this question of this person, and for this very answer."""
+        wanted = (waiting.id, answer_digest(content))
+        return self.person == waiting.person.key and wanted in self.answers
+
+
+def answer_digest(content: Content | None) -> str:
+    """What a passkey is bound to: the content of an accepted answer, None for a link."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """What was decided about a question, by whom and where."""
 
@@ -86,8 +117,17 @@ class Decision:
     """The person's own rule against the server, made with the same button."""
     edited: tuple[str, ...] = field(default=())
     """The fields in which the person changed the server's suggestion."""
+    passkey: PasskeyProof | None = None
+    """The person showed with it that they were there."""
     at: float = field(default=0.0, compare=False)
     """When, by the wall clock; the queue writes it down."""
+
+
+def lacks_passkey(waiting: Waiting, decision: Decision) -> bool:
+    """Whether a decision accepts what needs a passkey, without one that is for this very answer."""
+    if not waiting.passkey or not isinstance(decision.answer, Accepted):
+        return False
+    return decision.passkey is None or not decision.passkey.covers(waiting, decision.answer.data)
 
 
 def desk_answer(action: Action, content: Content | None = None) -> DeskAnswer:

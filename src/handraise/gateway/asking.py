@@ -125,17 +125,25 @@ class Asking:
         calls: Sequence[Call],
         desk: Desks | None = None,
         read: Callable[[Decision], Decision] | None = None,
+        guard: bool = False,
     ) -> Decision:
-        """The decision about a question, at `desk` or else at ours; there `read` says how an answer counts."""
+        """The decision about a question, at `desk` or else at ours; there `read` says how an answer counts.
+
+        `guard`: a guard of the user's asks, and not the server.
+        """
         if desk is None:
             desk = OurDesk(self.queue, lambda: self._call(asker.upstream.name), read)
         consent = self._consent(asker, calls, desk)
         before = CALL.set(_told(calls[0])) if len(calls) == 1 else None
         try:
-            return await consent.ask(question, revision, ours=asker.upstream.itself)
+            return await consent.ask(question, revision, ours=asker.upstream.itself, guard=guard)
         finally:
             if before is not None:
                 CALL.reset(before)
+
+    def needs_passkey(self, question: Question, asker: Asker, calls: Sequence[Call]) -> bool:
+        """Whether a question has to come to our desk, because accepting it needs the person's passkey."""
+        return self._gate.needs_passkey(self._consent(asker, calls, self.queue).waiting_for(question))
 
     async def refuse(self, error: WireError, revision: str, asker: Asker, calls: Sequence[Call]) -> None:
         """Record a question that breaks the rules of its revision. Nobody is shown it."""

@@ -15,6 +15,7 @@ from handraise.wire import parse_answer
 
 CLIENT = "client"
 """What the client's own dialog is called in decisions."""
+NO_DESK = "it needs a passkey, and the gateway runs without a desk"
 
 
 class AtClient:
@@ -28,6 +29,8 @@ class AtClient:
         self._answered: asyncio.Future[object] = asyncio.get_running_loop().create_future()
 
     async def put(self, waiting: Waiting) -> Decision:
+        if waiting.passkey:  # the client could not accept it
+            return Decision(Cancelled(), by="policy", reason=NO_DESK)
         self.shown.set()
         if waiting.on_shown is not None:
             waiting.on_shown()

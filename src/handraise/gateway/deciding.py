@@ -51,7 +51,8 @@ class Deciding:
                 f"A question of the server was not shown to the user: {error.public} ({error.rule})"
             )
             return
-        if self.home.asks_here(self.call.peer, question.mode):
+        here = self.home.asks_here(self.call.peer, question.mode)
+        if here or self.home.asks_for_passkey(self.asking, question, self.asker, self.among):
             await self._ask_here(key, question, revision)
         else:
             await self._admit(key, question, revision)

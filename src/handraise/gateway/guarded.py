@@ -92,7 +92,12 @@ class Guarded:
         call.round = NOT_SENT
         with self._holding.holding([call]):
             decide = partial(
-                asking.decide, revision=Revision.JULY_2026, asker=asker, calls=[call], read=asked.read
+                asking.decide,
+                revision=Revision.JULY_2026,
+                asker=asker,
+                calls=[call],
+                read=asked.read,
+                guard=True,
             )
             decision = await decide(asked.question)
             for _ in range(_REASKS):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from handraise.desks.access import AccessCheck
@@ -15,11 +15,11 @@ from handraise.gateway.parking.parked import ParkedCalls
 from handraise.gateway.peers import Mode, Peer
 
 if TYPE_CHECKING:
-    from handraise.gateway.asking import Asking
+    from handraise.gateway.asking import Asker, Asking
     from handraise.gateway.calls import Call
     from handraise.gateway.guarding import Rule
     from handraise.gateway.parking.taking_over import Keeper
-    from handraise.questions import Person
+    from handraise.questions import Person, Question
 
 CANNOT_ASK: Final = (
     "A question of the server could not be shown to the user, because their Handraise is not set up rightly; the "
@@ -47,6 +47,8 @@ class Home:
         `access` knows the clients, whose programs are kept away from our desk."""
         self.options = options
         self._guards = guards
+        self._passkey = False
+        """Whether some questions need a passkey; known once the guards were read."""
         self.parked = ParkedCalls()
         self.ending = False
         """Whether we are about to end: then no server is lost, and what is parked is left to the next process."""
@@ -58,13 +60,17 @@ class Home:
 
     @property
     def may_guard(self) -> bool:
-        """Whether a call may have to wait for the user's own guards; known for sure once they were read."""
-        return self._guards is None or bool(self._guards)
+        """Whether a call may have to wait at our desk for the user's guards, or for their passkey.
+
+        Known for sure once the guards were read.
+        """
+        return self._guards is None or bool(self._guards) or self._passkey
 
     async def guards(self) -> tuple[Rule, ...]:
         """The user's own guards. Raises `SetupError` when their configuration cannot be read: then nothing passes."""
         if self._guards is None:
-            self._guards = await asyncio.to_thread(_own_guards)
+            guards, self._passkey = await asyncio.to_thread(_own_rules)
+            self._guards = guards
         return self._guards
 
     @property
@@ -81,6 +87,12 @@ class Home:
     def asks_here(self, peer: Peer | None, mode: str) -> bool:
         """Whether a question of this mode is for our desk, and not for the client's."""
         return self.options.desk == "always" or peer is None or mode not in peer.modes
+
+    def asks_for_passkey(
+        self, asking: Asking, question: Question, asker: Asker, calls: Sequence[Call]
+    ) -> bool:
+        """Whether a question is for our desk although its client could ask: accepting it needs a passkey."""
+        return self.options.desk != "none" and asking.needs_passkey(question, asker, calls)
 
     def may_park(self, peer: Peer | None) -> bool:
         """Whether a call of this client's may have to be parked; known for sure once the guards were read."""
@@ -128,15 +140,17 @@ class Home:
         return local_person()
 
 
-def _own_guards() -> tuple[Rule, ...]:
+def _own_rules() -> tuple[tuple[Rule, ...], bool]:
+    """The user's own guards, and whether some questions need their passkey."""
     from handraise.policy import load_policy
 
-    settings = load_policy().settings.guards
-    if not settings:
-        return ()
+    settings = load_policy().settings
+    passkey = bool(settings.desk.passkey)
+    if not settings.guards:
+        return (), passkey
     from handraise.gateway.guarding import rules_of
 
-    return rules_of(settings)
+    return rules_of(settings.guards), passkey
 
 
 async def _open_asking(options: Options, access: AccessCheck) -> Asking:

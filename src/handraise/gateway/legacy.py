@@ -185,7 +185,8 @@ class LegacyRelay(Relay):
         except WireError as error:
             await asking.refuse(error, message.source.revision, asker, calls)
             return fault(message.id, -32602, f"{error.public} Rule: {error.rule}.")
-        if self.home.asks_here(self.peer, question.mode):
+        here = self.home.asks_here(self.peer, question.mode)
+        if here or self.home.asks_for_passkey(asking, question, asker, calls):
             await self._keep(calls, message)
             with self.holding.holding(calls):
                 decision = await asking.decide(question, revision, asker, calls)

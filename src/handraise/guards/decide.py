@@ -13,12 +13,11 @@ from handraise.errors import DefinitionError
 from handraise.forms import Flag, Form, Text
 from handraise.guards.hints import MEANING, Hint, matches
 from handraise.guards.wording import compose, count_of, fill, names_in
-from handraise.questions import FormQuestion
+from handraise.questions import TYPED, FormQuestion
 
 IF_DECLINED: Final = "Nothing is done, and the model is told that you said no."
 MISTYPED: Final = "This is not what had to be typed."
 YES: Final = "confirm"
-TYPED: Final = "typed"
 _CONFIRM: Final[Form[Any]] = Form.by_hand(Flag(YES, title="Go ahead?"))
 
 

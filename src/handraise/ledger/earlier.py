@@ -52,6 +52,7 @@ def _past(event: Event) -> Past:
     return Past(
         event.about.server.id,
         None if request is None else request.target,
-        _BY[event.decided_by].format(_VERBS[event.action]),
+        _BY[event.decided_by].format(_VERBS[event.action])
+        + (" with a passkey" if event.how == "passkey" else ""),
         event.time / 1000,
     )

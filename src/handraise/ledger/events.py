@@ -165,6 +165,8 @@ class Event:
     answer: Content | None = None
     edited: tuple[str, ...] = ()
     """The fields in which the person changed the server's suggestion."""
+    how: Literal["passkey"] | None = None
+    """How the person showed that it was they who decided; None: by being at the desk."""
     latency: int | None = None
     """Milliseconds from being asked."""
     used: Use | None = None

@@ -126,11 +126,14 @@ class Trail:
         content: Any = None,
         edited: tuple[str, ...] = (),
         reasons: tuple[str, ...] = (),
+        passkey: bool = False,
     ) -> Record:
-        """Somebody decided it."""
+        """Somebody decided it; with `passkey`, by theirs."""
         said = [f'"action":"{action}"', f'"decided_by":"{by}"']
         if edited:
             said.append(f'"edited":{dump_plain(edited)}')
+        if passkey:
+            said.append('"how":"passkey"')
         if action != "accept":
             self._open = _STILL_OPEN  # it allows nothing, so no call will be joined to it
         answer = None if content is None else ("answer", canonical(content), keeps(self._keeping, "fields"))

@@ -37,6 +37,23 @@ class Choice:
         return value
 
 
+class Choices:
+    """A list with some of a few words."""
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    @property
+    def allowed(self) -> str:
+        quoted = ", ".join(f'"{word}"' for word in self.words)
+        return f"a list with any of {quoted}"
+
+    def take(self, value: object) -> tuple[str, ...]:
+        if not isinstance(value, list) or any(each not in self.words for each in value):
+            raise ValueError(self.allowed)
+        return tuple(dict.fromkeys(value))
+
+
 @dataclass(frozen=True, slots=True)
 class Whole:
     """A whole number within bounds."""

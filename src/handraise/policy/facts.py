@@ -40,6 +40,10 @@ class Facts:
     now: float = 0.0
     """Wall clock."""
     counts: Counts = Counts()
+    guard: bool = False
+    """Whether it is a question of the user's own guards, in front of a call."""
+    shared: bool = False
+    """Whether it waits at a desk that several people share."""
 
     @property
     def mode(self) -> Literal["form", "url"]:

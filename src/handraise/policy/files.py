@@ -96,7 +96,7 @@ class RulesFile:
         """Change the kept rules. Two programs that do so at once wait for each other."""
         try:
             make_directory(self.path.parent)
-            with _locked(self.path.with_suffix(".lock")):
+            with locked(self.path.with_suffix(".lock")):
                 replace_file(self.path, json.dumps(dump_book(change(self._read())), indent=1) + "\n")
         except OSError as error:
             raise SetupError(f"{self.path}: the rules cannot be kept: {error.strerror}") from None
@@ -129,7 +129,8 @@ def _read_settings(file: ConfigFile) -> Settings:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock file, so that two programs change a file one after the other."""
     with os.fdopen(os.open(path, os.O_CREAT | os.O_RDWR, 0o600), "w") as stream:
         if sys.platform != "win32":
             import fcntl

@@ -13,13 +13,15 @@ from handraise.policy.rules import Rule, all_of
 from handraise.policy.rulings import ALLOW, Ruling, worst_of
 from handraise.policy.secrets import judge_form
 from handraise.policy.settings import Settings
-from handraise.policy.standard import standard_rules
+from handraise.policy.standard import standard_rules, why_passkey
 from handraise.policy.tables import Asking
 from handraise.questions import FormQuestion, Origin, Question
 from handraise.urls import inspect_url
 
 SERVERS: Final = "servers"
 """The name of the rule about who may ask at all."""
+PASSKEY: Final = "desk.passkey"
+"""The name of the rule about which questions need a passkey."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ class Policy:
         tool: str | None = None,
         now: float = 0.0,
         counts: Counts | None = None,
+        guard: bool = False,
+        shared: bool = False,
     ) -> Facts:
         """Find out about a question what the rules want to know.
 
@@ -79,15 +83,19 @@ class Policy:
                     brands=self.settings.links.brands,
                 ),
             )
-        return Facts(question, origin, person, secrets, link, tool, now, counts or Counts())
+        return Facts(question, origin, person, secrets, link, tool, now, counts or Counts(), guard, shared)
 
     def judge(self, facts: Facts) -> Ruling:
         """The ruling: the worst that any rule says."""
-        return worst_of([self._about_server(facts), all_of(*self._rules)(facts)])
+        return worst_of([self._about_server(facts), self._about_passkey(facts), all_of(*self._rules)(facts)])
 
     def explain(self, facts: Facts) -> tuple[tuple[str, Ruling], ...]:
         """What each rule says, by its name."""
-        return ((SERVERS, self._about_server(facts)), *((each.name, each(facts)) for each in self._rules))
+        return (
+            (SERVERS, self._about_server(facts)),
+            (PASSKEY, self._about_passkey(facts)),
+            *((each.name, each(facts)) for each in self._rules),
+        )
 
     def remember(self, rule: OwnRule, *, keep: bool) -> None:
         """Make a rule of the person's own: for good, or until this program ends."""
@@ -112,6 +120,9 @@ class Policy:
                 return _asking(standing.asking, f"The configuration has {name} {_DONE[standing.asking]}.")
             case "default":
                 return _asking(standing.asking, f"No rule lets {name} ask.")
+
+    def _about_passkey(self, facts: Facts) -> Ruling:
+        return Ruling("allow", passkey=why_passkey(self.settings.desk, facts))
 
 
 _DONE: Final[dict[Asking, str]] = {"allow": "allowed", "mute": "muted", "block": "blocked"}

@@ -23,6 +23,8 @@ class Ruling:
     """Refused without a word at the desk: the person muted the server."""
     same_as: str | None = None
     """The id of the same question, which waits already: its answer is this one's too."""
+    passkey: str = ""
+    """Why accepting it needs the person's passkey, in a sentence; empty when it does not."""
 
     @property
     def severity(self) -> int:
@@ -55,6 +57,7 @@ def worst_of(rulings: Iterable[Ruling]) -> Ruling:
         _once(reason for ruling in ordered for reason in ruling.reasons),
         _once(name for ruling in deciding for name in ruling.rules),
         any(ruling.silent for ruling in deciding),
+        passkey=next((ruling.passkey for ruling in ordered if ruling.passkey), ""),
     )
 
 

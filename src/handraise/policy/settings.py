@@ -16,6 +16,7 @@ from handraise.policy.accepts import Choice
 from handraise.policy.setting import Setting, setting
 from handraise.policy.tables import (
     Asking,
+    DeskSettings,
     FormSettings,
     GatewaySettings,
     GuardSettings,
@@ -48,6 +49,7 @@ class Settings:
     forms: FormSettings = field(default=None)  # type: ignore[assignment]  # the preset's, when not given
     links: LinkSettings = field(default_factory=LinkSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
+    desk: DeskSettings = field(default_factory=DeskSettings)
     headless: HeadlessSettings = field(default_factory=HeadlessSettings)
     ledger: LedgerSettings = field(default_factory=LedgerSettings)
     gateway: GatewaySettings = field(default_factory=GatewaySettings)
@@ -78,6 +80,7 @@ GROUPS: Final[Mapping[str, type[Any]]] = MappingProxyType(
         "forms": FormSettings,
         "links": LinkSettings,
         "limits": LimitSettings,
+        "desk": DeskSettings,
         "headless": HeadlessSettings,
         "ledger": LedgerSettings,
         "gateway": GatewaySettings,

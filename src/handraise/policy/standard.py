@@ -7,13 +7,13 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final, Literal
 
-from handraise.forms import Choice, Choices
+from handraise.forms import Choice, Choices, Flag, Text
 from handraise.policy.facts import Facts
 from handraise.policy.rules import Rule
 from handraise.policy.rulings import ALLOW, Ruling
 from handraise.policy.settings import Settings
-from handraise.policy.tables import FormSettings, LinkSettings
-from handraise.questions import FormQuestion
+from handraise.policy.tables import DeskSettings, FormSettings, LinkSettings
+from handraise.questions import TYPED, FormQuestion
 from handraise.urls import REASONS
 
 _URL: Final = re.compile(r"\b(?:[a-z][a-z0-9+.-]{1,30}://|www\.|mailto:|javascript:)\S", re.IGNORECASE)
@@ -30,6 +30,24 @@ def standard_rules(settings: Settings) -> tuple[Rule, ...]:
         doubtful_links(settings.links),
         only_domains(settings.links),
     )
+
+
+def why_passkey(desk: DeskSettings, facts: Facts) -> str:
+    """Why accepting a question needs the person's passkey; empty when it does not.
+
+    A server's guard cannot be told from its other confirmations. So every form that only wants a yes counts as one.
+    """
+    if "shared" in desk.passkey and facts.shared:
+        return "This desk is shared, so accepting needs your passkey."
+    typed = only_yes = False
+    if isinstance(facts.question, FormQuestion) and len(fields := facts.question.form.fields) < 2:
+        only_yes = all(isinstance(each, Flag) for each in fields)
+        typed = not only_yes and isinstance(fields[0], Text) and fields[0].name == TYPED
+    if "typed" in desk.passkey and typed:
+        return "This confirmation has to be typed, so accepting needs your passkey."
+    if "guards" in desk.passkey and (facts.guard or only_yes or typed):
+        return "A guard asks, so accepting needs your passkey."
+    return ""
 
 
 def no_credentials(forms: FormSettings) -> Rule:

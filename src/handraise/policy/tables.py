@@ -10,6 +10,7 @@ from handraise.policy.accepts import (
     ArgumentName,
     ArgumentPatterns,
     Choice,
+    Choices,
     Command,
     Domains,
     FileName,
@@ -79,6 +80,18 @@ class LimitSettings:
         Seconds(0, 3600),
         "Seconds for which a server may not ask after a decline; doubled with each further decline in a row, "
         "up to an hour.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DeskSettings:
+    """What the desks want from a person before they take a yes."""
+
+    passkey: tuple[Literal["guards", "typed", "shared"], ...] = setting(
+        (),
+        Choices("guards", "typed", "shared"),
+        "Which questions are accepted only with your passkey, at the web desk: guards and questions that only want a "
+        "yes, confirmations that have to be typed, every question at a shared desk.",
     )
 
 

@@ -46,14 +46,14 @@ def whole(text: UntrustedText | str) -> Markup:
     return Markup(for_html(raw, limit=_WHOLE))  # noqa: S704 - for_html escapes
 
 
+def commands(text: str) -> Markup:
+    """Our own words with commands between backticks."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped above
+
+
 def sentence(text: str) -> Markup:
     """Our own words as a sentence."""
     return escape(text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else "."))
-
-
-def with_commands(text: str) -> Markup:
-    """Our own words, with commands that stand in backticks set as code."""
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped
 
 
 class _Compiled(BytecodeCache):
@@ -83,9 +83,7 @@ def environment(*packages: str, static: str) -> Environment:
         lstrip_blocks=True,
         bytecode_cache=_COMPILED,
     )
-    made.filters.update(
-        line=line, excerpt=excerpt, whole=whole, sentence=sentence, with_commands=with_commands
-    )
+    made.filters.update(line=line, excerpt=excerpt, whole=whole, sentence=sentence, commands=commands)
     made.globals["static"] = static
     return made
 

@@ -311,3 +311,14 @@ async def test_what_was_just_asked_is_held_back_and_not_refused(tmp_path: Path) 
         began = time.monotonic()
         await office.bring({"action": "accept", "content": {"name": "Bob"}})
         assert time.monotonic() - began >= 0.5
+
+
+@pytest.mark.shows("W9b")
+async def test_the_code_does_not_accept_what_needs_a_passkey(tmp_path: Path) -> None:
+    async with open_office(tmp_path / "run") as office:
+        await office.put(form_question("Who?", NAME, passkey=True))
+        reply = await office.bring({"action": "accept", "content": {"name": "Ada"}})
+        assert reply["error"] == "needs_passkey"
+        assert "handraise inbox" in reply["sentence"]
+        assert len(office.queue.waiting()) == 1
+        assert (await office.bring(DECLINE))["taken"] == "decline"

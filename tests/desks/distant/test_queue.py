@@ -14,6 +14,7 @@ from tests.desks.questions import form_question
 
 from handraise.desks import ARMED_AFTER, Decision, Queue, Waiting
 from handraise.desks.distant import DistantQueue, reply_to
+from handraise.desks.waiting import PasskeyProof, answer_digest
 from handraise.questions import Accepted, Cancelled, Declined
 
 pytestmark = pytest.mark.anyio
@@ -166,3 +167,20 @@ async def test_nobody_decides_but_a_person() -> None:
     assert reply is not None
     assert reply["verdict"] == "too soon"
     asked.cancel()
+
+
+@pytest.mark.shows("W9b")
+async def test_a_desk_in_another_process_cannot_accept_what_needs_a_passkey() -> None:
+    """Not even one that claims to have the proof: it is never carried."""
+    other, waiting = Other(), form_question(passkey=True)
+    asked = asyncio.create_task(other.queue.put(waiting))
+    async with followed(other) as queue:
+        await seen(queue, waiting)
+        queue.show(waiting.id)
+        other.clock.now += ARMED_AFTER
+        proof = PasskeyProof(waiting.person.key, "laptop", ((waiting.id, answer_digest({})),))
+        assert queue.decide(waiting.id, Decision(Accepted({}), passkey=proof)) == "needs passkey"
+        assert queue.waiting() == (waiting,)
+        assert other.queue.waiting() == (waiting,)
+        assert queue.decide(waiting.id, Decision(Declined())) == "taken"
+    assert (await asked).answer == Declined()

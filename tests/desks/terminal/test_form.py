@@ -296,3 +296,13 @@ async def test_several_lines_can_be_typed_where_a_text_may_be_long() -> None:
         await here.sees('"a\\nb"', "The model may see it.")
         await here.press("f5")
         assert (await here.decision()).answer == Accepted({"story": "a\nb"})
+
+
+@pytest.mark.shows("W9b")
+async def test_a_form_that_needs_a_passkey_is_not_sent_from_here() -> None:
+    async with sitting(form_question(form=Form.by_hand(), passkey=True)) as here:
+        await here.press("f5")
+        await here.sees("This needs your passkey: answer at the web desk")
+        assert here.undecided()
+        await here.press("f3")
+        assert (await here.decision()).answer == Declined()

@@ -144,3 +144,15 @@ async def test_a_link_that_is_asked_for_again_is_called_the_same_one_and_can_be_
         await here.press("f5")
         assert (await here.decision()).answer == Accepted(None)
         assert len(browser.opened) == 1
+
+
+@pytest.mark.shows("W9b")
+async def test_a_link_that_needs_a_passkey_is_neither_opened_nor_accepted_here() -> None:
+    browser = Browser()
+    async with sitting(link_question(passkey=True), browser=browser) as here:
+        await here.sees("Accepting needs your passkey, at the web desk.")
+        await here.press("f5")
+        await here.sees("This needs your passkey: answer at the web desk")
+        assert browser.opened == []
+        await here.press("f3")
+        assert (await here.decision()).answer == Declined()

@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
+from playwright.async_api import Browser, BrowserContext, CDPSession, Page, async_playwright, expect
 
 from handraise.desks import Decision, Queue, Waiting
 from handraise.desks.counter import Code
 from handraise.desks.gate import PolicyGate
 from handraise.desks.web import WebDesk
-from handraise.policy import Policy
+from handraise.policy import Policy, Settings
 
 FLAGS = (
     "--no-sandbox",
@@ -127,10 +127,26 @@ class Room:
         await asyncio.gather(*self.asked, return_exceptions=True)
 
 
+async def has_passkeys(page: Page, transport: str = "internal") -> CDPSession:
+    """Give a tab a device for passkeys, in the computer or on "usb". It says yes at once, as the right finger does."""
+    device = await page.context.new_cdp_session(page)
+    await device.send("WebAuthn.enable")
+    how = {
+        "protocol": "ctap2",
+        "transport": transport,
+        "hasResidentKey": True,
+        "hasUserVerification": True,
+        "isUserVerified": True,
+        "automaticPresenceSimulation": True,
+    }
+    await device.send("WebAuthn.addVirtualAuthenticator", {"options": how})
+    return device
+
+
 @asynccontextmanager
-async def open_room(browser: Browser) -> AsyncIterator[Room]:
-    queue, gate = Queue(), PolicyGate(Policy())
-    async with WebDesk(queue, gate=gate, code=Code()) as desk:
+async def open_room(browser: Browser, settings: Settings | None = None, **more: Any) -> AsyncIterator[Room]:
+    queue, gate = Queue(), PolicyGate(Policy(settings))
+    async with WebDesk(queue, gate=gate, code=Code(), **more) as desk:
         room = Room(queue, desk, browser, gate)
         try:
             yield room

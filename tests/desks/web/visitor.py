@@ -8,6 +8,7 @@ import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import httpx2 as httpx
@@ -126,11 +127,13 @@ class Office:
 
 
 @asynccontextmanager
-async def open_office(gate: PolicyGate | None = None, code: Code | None = None) -> AsyncIterator[Office]:
+async def open_office(
+    gate: PolicyGate | None = None, code: Code | None = None, **more: Any
+) -> AsyncIterator[Office]:
     clock = Clock()
     queue = Queue(clock=clock)
     # not started: the visitor calls it in this process, so that no connection tells whose it is
-    desk = WebDesk(queue, port=7070, gate=gate, code=code, clock=clock, access=InThisProcess())
+    desk = WebDesk(queue, port=7070, gate=gate, code=code, clock=clock, access=InThisProcess(), **more)
     office = Office(queue, desk, clock, await Visitor(desk).sign_in())
     try:
         yield office

@@ -20,6 +20,7 @@ from tests.gateway.test_http import served
 from tests.issuers.tls import THIS_COMPUTER
 from tests.server.peers import free_port
 
+from handraise.client.gate import Gate
 from handraise.desks import Queue
 from handraise.gateway.accounts.accounts import Enter
 from handraise.gateway.asking import Asking
@@ -49,8 +50,9 @@ class Team:
         """Somebody's client."""
         return _connect(f"{self.url}/mcp", revision, token, person)
 
-    def invitation(self, name: str, at: float | None = None) -> str:
-        return f"{self.url}/enter/{make_invitation(self.people, name, time.time() if at is None else at)}"
+    def invitation(self, name: str, at: float | None = None, *, passkey: bool = False) -> str:
+        now = time.time() if at is None else at
+        return f"{self.url}/enter/{make_invitation(self.people, name, now, passkey=passkey)}"
 
     async def post(self, token: str | None, body: Any, **headers: str) -> httpx2.Response:
         """A request as it goes over the wire."""
@@ -123,12 +125,14 @@ async def team(
     hold: float = 0.05,
     port: int = 0,
     ledger: Ledger | None = None,
+    gate: Gate | None = None,
+    host: str = "127.0.0.1",
 ) -> AsyncIterator[Team]:
     """A gateway that several people share."""
     queue, port = Queue(), port or free_port()
     people = PeopleFile(folder / "people.json")
     people.add("operator")
-    url = f"http://127.0.0.1:{port}"
+    url = f"http://{host}:{port}"
     made = Team(url, queue, people)
 
     async def open_link(enter: Enter) -> Link:
@@ -137,7 +141,7 @@ async def team(
         await link.open()
         return EraLink(link)
 
-    asking = Asking(queue, OpenGate(), timeout=300, ledger=ledger)
+    asking = Asking(queue, gate or OpenGate(), timeout=300, ledger=ledger)
     home = Home(Options(hold=hold, where="at the desk"), opening(asking))
     sharing = Sharing(
         url, people if issuer is None else None, issuer, desk_client, THIS_COMPUTER.unsafe_networks

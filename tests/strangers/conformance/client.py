@@ -27,9 +27,13 @@ class Willing:
     reasons = ()
     same_as = None
     silent = False
+    passkey = ""
 
     def admit(self, waiting: Waiting, now: float) -> Any:
         return self
+
+    def needs_passkey(self, waiting: Waiting) -> bool:
+        return False
 
     def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:
         """Nothing to remember."""

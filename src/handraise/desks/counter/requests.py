@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 from handraise.desks.counter.code import Code
 from handraise.desks.describe import describe
 from handraise.desks.fill import edited
-from handraise.desks.queue import ARMED_AFTER, Queue
+from handraise.desks.queue import ARMED_AFTER, Queue, Verdict
 from handraise.desks.sheet import link_of
 from handraise.desks.telling import tell
 from handraise.desks.waiting import Content, Decision, DeskAnswer, Waiting, desk_answer
@@ -73,11 +73,15 @@ class Requests:
         answer = _read(waiting, given, anyway)
         if not isinstance(answer, Accepted | Declined | Cancelled):
             return answer
-        if await self._put(waiting, answer):
-            return {"taken": answer.action, "link": _to_open(waiting, answer)}
-        return self._gone(question_id)
+        match await self._put(waiting, answer):
+            case "taken":
+                return {"taken": answer.action, "link": _to_open(waiting, answer)}
+            case "needs passkey":
+                return _no("needs_passkey", self._queue.needs_passkey)
+            case _:
+                return self._gone(question_id)
 
-    async def _put(self, waiting: Waiting, answer: DeskAnswer) -> bool:
+    async def _put(self, waiting: Waiting, answer: DeskAnswer) -> Verdict:
         """Decide. What was written out with its code is no typing ahead: where it comes too soon, it is held back."""
         decision = Decision(answer, desk=DESK, edited=_edited(waiting, answer))
         verdict = self._queue.decide(waiting.id, decision)
@@ -85,7 +89,7 @@ class Requests:
             self._queue.show(waiting.id)
             await asyncio.sleep(ARMED_AFTER)
             verdict = self._queue.decide(waiting.id, decision)
-        return verdict == "taken"
+        return verdict
 
     def _gone(self, question_id: str) -> Message:
         ended = self._queue.outcome(question_id)

@@ -14,7 +14,7 @@ from handraise.wire import dump_question, parse_question
 
 Carried: TypeAlias = dict[str, Any]
 
-_PLAIN = ("id", "asked_at", "deadline", "group", "browsing", "asked_again", "ours")
+_PLAIN = ("id", "asked_at", "deadline", "group", "browsing", "asked_again", "ours", "guard", "passkey")
 
 
 def dump_waiting(waiting: Waiting) -> Carried:

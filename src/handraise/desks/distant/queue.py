@@ -61,7 +61,7 @@ class DistantQueue(Queue):
         carried = dump_decision(decision, with_content=True)
         reply = self._tell(question_id, {"do": "decide", "decision": carried})
         verdict: Verdict = "too late" if reply is None else reply["verdict"]
-        if place is not None and verdict != "too soon":
+        if place is not None and verdict in ("taken", "too late"):
             ended = decision if verdict == "taken" else _ending(reply and reply["ended"])
             self._leave(place, ended)
         return verdict

@@ -14,6 +14,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from handraise.desks.clerk import Block, Clerk
+from handraise.desks.queue import Verdict
 from handraise.desks.sheet import lay_out
 from handraise.desks.terminal.block import BlockScreen
 from handraise.desks.terminal.writing import Bar, Plain
@@ -153,9 +154,15 @@ class FrameScreen(Screen[None]):
     def decide(self, answer: DeskAnswer, *, block: Block | None = None, edited: tuple[str, ...] = ()) -> None:
         """Decide what is on the screen. What comes too late is told when the screen moves on."""
         for waiting in self.together:
-            if self.clerk.decide(waiting, answer, block=block, edited=edited) == "too soon":
-                self.say(TOO_SOON)
+            self.say_why_not(self.clerk.decide(waiting, answer, block=block, edited=edited))
             block = None  # one rule is enough
+
+    def say_why_not(self, verdict: Verdict) -> None:
+        """Say why a decision was not taken, where the question still waits."""
+        if verdict == "too soon":
+            self.say(TOO_SOON)
+        elif verdict == "needs passkey":
+            self.say(self.clerk.queue.needs_passkey)
 
     def action_decline(self) -> None:
         self.decide(Declined())

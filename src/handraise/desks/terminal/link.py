@@ -91,7 +91,9 @@ class LinkScreen(FrameScreen):
 
     def action_accept(self) -> None:
         """Consent: open the link, then say that it was opened. Where it cannot be, the person opens it."""
-        if self._stage in ("browsing", "by hand"):
+        if self.waiting.passkey:  # not even opened: that would be consent
+            self.say_why_not("needs passkey")
+        elif self._stage in ("browsing", "by hand"):
             self.decide(Accepted(None))
         elif self._stage == "asking" and self.may_be_opened and not self._read_to_the_end():
             self.action_scroll_body(1)

@@ -15,7 +15,7 @@ from handraise.desks.clerk import Clerk
 from handraise.desks.fill import Filled, edited
 from handraise.desks.review import ReviewLine, review
 from handraise.desks.sheet import Sheet
-from handraise.desks.terminal.frame import TOO_SOON, Act, FrameScreen
+from handraise.desks.terminal.frame import Act, FrameScreen
 from handraise.desks.terminal.writing import LONGEST, Plain, Quoted, Row
 from handraise.desks.waiting import Waiting
 from handraise.display import for_line
@@ -85,8 +85,7 @@ class ReviewScreen(FrameScreen):
         for each in self._sending:
             content = each.filled.content
             changed = edited(each.form, content)
-            if self.clerk.decide(each.waiting, Accepted(content), edited=changed) == "too soon":
-                self.say(TOO_SOON)
+            self.say_why_not(self.clerk.decide(each.waiting, Accepted(content), edited=changed))
 
 
 def _lines(sending: Sending) -> Iterator[Widget]:

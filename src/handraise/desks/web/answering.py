@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 
 from starlette.exceptions import HTTPException
@@ -17,9 +18,13 @@ from handraise.desks.waiting import Decision, Waiting
 from handraise.desks.web.posted import read_entries
 from handraise.desks.web.reception import Ended, Reception
 from handraise.desks.web.sessions import Session
-from handraise.desks.web.sheets import DESK, Sheets, as_sent, form_of, mark
+from handraise.desks.web.sheets import DESK, Sheets, as_sent, flag_alone, form_of, mark
+from handraise.desks.web.with_passkey import WithPasskey, why_refused
+from handraise.errors import HandraiseError
 from handraise.questions import Accepted, Cancelled, Declined
 from handraise.site.posted import Posted, first
+
+logger = logging.getLogger(__name__)
 
 TOO_SOON = "That came before you can have read this, so nothing was sent. Look again, then choose."
 CHANGED = "The answers were changed in another window. This is what would be sent now."
@@ -31,15 +36,17 @@ NOT_MEANT = "Nothing was sent. Say below that it is meant to leave, or go back."
 class Answering:
     """Takes what a person does with one question."""
 
-    def __init__(self, queue: Queue, reception: Reception, sheets: Sheets) -> None:
+    def __init__(self, queue: Queue, reception: Reception, sheets: Sheets, with_passkey: WithPasskey) -> None:
         self._queue = queue
         self._reception = reception
         self._sheets = sheets
+        self._with_passkey = with_passkey
         self.routes = [
             Route("/{place}/q/{handle}", self._question),
             Route("/{place}/q/{handle}", self._act, methods=["POST"]),
             Route("/{place}/q/{handle}/review", self._review),
             Route("/{place}/q/{handle}/draft", self._keep, methods=["POST"]),
+            Route("/{place}/q/{handle}/passkey", self._ask_for_passkey, methods=["POST"]),
         ]
 
     async def _question(self, request: Request) -> Response:
@@ -71,6 +78,26 @@ class Answering:
         self._keep_draft(found, posted)
         return Response(status_code=204)
 
+    async def _ask_for_passkey(self, request: Request) -> Response:
+        """What the browser asks the passkey for: exactly what would be sent now."""
+        session = self._reception.session(request)
+        posted = await self._reception.posted(request, session)
+        found = self._reception.find(session, request.path_params["handle"])
+        if isinstance(found, Ended):
+            return Response(status_code=409)
+        form, filled = form_of(found), self._filled(found)
+        if (flag := flag_alone(found)) is not None and first(posted, "do") == "yes":
+            return self._with_passkey.begin(session, [(found, Decision(Accepted({flag: True})))])
+        if form is not None and form.fields:
+            if (
+                filled is None
+                or not may_leave(filled)
+                or first(posted, "seen") != mark(as_sent(filled.content))
+            ):
+                return Response(status_code=409)
+            return self._with_passkey.begin(session, [(found, Decision(Accepted(filled.content)))])
+        return self._with_passkey.begin(session, [(found, Decision(Accepted(None if form is None else {})))])
+
     async def _act(self, request: Request) -> Response:
         session = self._reception.session(request)
         posted = await self._reception.posted(request, session)
@@ -83,8 +110,8 @@ class Answering:
                 return self._check(session, found)
             case "send":
                 return self._send(session, found, posted)
-            case "accept":
-                return self._accept(session, found)
+            case "accept" | "yes":
+                return self._accept(session, found, posted)
             case "decline":
                 return self._decide(session, found, Decision(Declined()))
             case "cancel":
@@ -112,18 +139,30 @@ class Answering:
         decision = Decision(Accepted(filled.content), edited=edited(form, filled.content))
         if self._sheets.is_fresh(waiting):
             return self._sheets.review(session, waiting, filled, 409, note=TOO_SOON)
-        return self._decide(session, waiting, decision)
+        try:
+            proof = self._with_passkey.prove(session, [(waiting, decision)], posted)
+        except HandraiseError as error:
+            logger.warning("a passkey was refused: %s", error)
+            return self._sheets.review(session, waiting, filled, 422, note=why_refused(error, posted))
+        return self._decide(session, waiting, replace(decision, passkey=proof))
 
-    def _accept(self, session: Session, waiting: Waiting) -> Response:
-        """Accept what has nothing to review: a link, or a form without fields."""
-        form, link = form_of(waiting), link_of(waiting)
-        if form is not None and form.fields:
+    def _accept(self, session: Session, waiting: Waiting, posted: Posted) -> Response:
+        """Accept what has nothing to review: a link, a form without fields, or a yes that a passkey says."""
+        form, link, flag = form_of(waiting), link_of(waiting), flag_alone(waiting)
+        if form is not None and form.fields and flag is None:
             return self._check(session, waiting)
         if form is None and (link is None or not link.may_be_opened):
             return self._sheets.ask(session, waiting, 403, note=DANGER)
         if self._sheets.is_fresh(waiting):
             return self._sheets.ask(session, waiting, 409, note=TOO_SOON)
-        return self._decide(session, waiting, Decision(Accepted(None if form is None else {})))
+        content = None if form is None else {} if flag is None else {flag: True}
+        decision: Decision = Decision(Accepted(content))
+        try:
+            proof = self._with_passkey.prove(session, [(waiting, decision)], posted)
+        except HandraiseError as error:
+            logger.warning("a passkey was refused: %s", error)
+            return self._sheets.ask(session, waiting, 422, note=why_refused(error, posted))
+        return self._decide(session, waiting, replace(decision, passkey=proof))
 
     def _block(self, session: Session, waiting: Waiting, how_long: str) -> Response:
         match how_long:
@@ -136,6 +175,8 @@ class Answering:
         match self._queue.decide(waiting.id, replace(decision, desk=DESK)):
             case "too soon":
                 return self._sheets.ask(session, waiting, 409, note=TOO_SOON)
+            case "needs passkey":
+                return self._sheets.ask(session, waiting, 422, note=self._queue.needs_passkey)
             case "too late":
                 found = self._reception.find(session, self._reception.handle(waiting))
                 assert isinstance(found, Ended)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from starlette.exceptions import HTTPException
@@ -10,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from handraise.desks.fill import edited
+from handraise.desks.fill import Filled, edited
 from handraise.desks.queue import Queue
 from handraise.desks.sheet import link_of
 from handraise.desks.waiting import Decision, Waiting
@@ -20,14 +21,26 @@ from handraise.desks.web.posted import read_entries
 from handraise.desks.web.reception import Batch, Reception
 from handraise.desks.web.sessions import Session
 from handraise.desks.web.sheets import DESK, Sheets, form_of
+from handraise.desks.web.with_passkey import WithPasskey, why_refused
+from handraise.errors import HandraiseError
 from handraise.questions import Accepted, Cancelled, Declined
 from handraise.site.posted import Posted, first
+
+logger = logging.getLogger(__name__)
 
 
 class BatchAnswering:
     """Takes what a person does with questions that came together. Each gets its own answer and its own decision."""
 
-    def __init__(self, queue: Queue, reception: Reception, sheets: Sheets, shown: BatchSheets) -> None:
+    def __init__(
+        self,
+        queue: Queue,
+        reception: Reception,
+        sheets: Sheets,
+        shown: BatchSheets,
+        with_passkey: WithPasskey,
+    ) -> None:
+        self._with_passkey = with_passkey
         self._queue = queue
         self._reception = reception
         self._sheets = sheets
@@ -37,6 +50,7 @@ class BatchAnswering:
             Route("/{place}/b/{handle}", self._act, methods=["POST"]),
             Route("/{place}/b/{handle}/review", self._review),
             Route("/{place}/b/{handle}/draft", self._keep, methods=["POST"]),
+            Route("/{place}/b/{handle}/passkey", self._ask_for_passkey, methods=["POST"]),
         ]
 
     async def _batch(self, request: Request) -> Response:
@@ -56,6 +70,20 @@ class BatchAnswering:
         self._keep_drafts(self._found(request)[1], posted)
         return Response(status_code=204)
 
+    async def _ask_for_passkey(self, request: Request) -> Response:
+        """What the browser asks the passkey for: one link, or all forms as they would be sent now."""
+        session = self._reception.session(request)
+        posted = await self._reception.posted(request, session)
+        batch = self._found(request)[1]
+        wanted, _, handle = first(posted, "do").partition("-")
+        if wanted == "accept":
+            links = [one for one in batch.waiting if self._reception.handle(one) == handle]
+            return self._with_passkey.begin(session, [(one, Decision(Accepted(None))) for one in links])
+        filled = self._shown.filled(batch)
+        if not all_may_leave(filled) or first(posted, "seen") != mark_all(filled):
+            return Response(status_code=409)
+        return self._with_passkey.begin(session, self._sending(batch, filled))
+
     async def _act(self, request: Request) -> Response:
         session = self._reception.session(request)
         posted = await self._reception.posted(request, session)
@@ -65,7 +93,7 @@ class BatchAnswering:
         self._keep_drafts(batch, posted)
         wanted, _, handle = first(posted, "do").partition("-")
         if handle:
-            return self._act_on_one(session, batch, wanted, handle)
+            return self._act_on_one(session, batch, wanted, handle, posted)
         match wanted:
             case "review":
                 return self._check(session, batch)
@@ -80,7 +108,9 @@ class BatchAnswering:
             case _:
                 raise HTTPException(400, "No button was pressed.")
 
-    def _act_on_one(self, session: Session, batch: Batch, wanted: str, handle: str) -> Response:
+    def _act_on_one(
+        self, session: Session, batch: Batch, wanted: str, handle: str, posted: Posted
+    ) -> Response:
         waiting = next((one for one in batch.waiting if self._reception.handle(one) == handle), None)
         match wanted:
             case _ if waiting is None:
@@ -90,11 +120,11 @@ class BatchAnswering:
             case "cancel":
                 return self._decide(session, batch, [(waiting, Decision(Cancelled()))])
             case "accept":
-                return self._agree(session, batch, waiting)
+                return self._agree(session, batch, waiting, posted)
             case _:
                 raise HTTPException(400, "No button was pressed.")
 
-    def _agree(self, session: Session, batch: Batch, waiting: Waiting) -> Response:
+    def _agree(self, session: Session, batch: Batch, waiting: Waiting, posted: Posted) -> Response:
         """Agree to open one link. A form is sent from its review."""
         link = link_of(waiting)
         if form_of(waiting) is not None:
@@ -103,7 +133,7 @@ class BatchAnswering:
             return self._shown.ask(session, batch, 403, note=DANGER)
         if self._sheets.is_fresh(waiting):
             return self._shown.ask(session, batch, 409, note=TOO_SOON)
-        return self._decide(session, batch, [(waiting, Decision(Accepted(None)))])
+        return self._accept(session, batch, [(waiting, Decision(Accepted(None)))], posted)
 
     def _check(self, session: Session, batch: Batch) -> Response:
         if not all_may_leave(self._shown.filled(batch)):
@@ -121,12 +151,27 @@ class BatchAnswering:
             return self._shown.review(session, batch, 422, note=NOT_MEANT)
         if any(self._sheets.is_fresh(waiting) for waiting in batch.waiting):
             return self._shown.review(session, batch, 409, note=TOO_SOON)
+        return self._accept(session, batch, self._sending(batch, filled), posted)
+
+    def _sending(self, batch: Batch, filled: Mapping[str, Filled]) -> list[tuple[Waiting, Decision]]:
+        """Every form of the batch, with the answer that would be sent."""
         sent = []
         for waiting in batch.waiting:
             if (form := form_of(waiting)) is not None:
                 content = filled[waiting.id].content
                 sent.append((waiting, Decision(Accepted(content), edited=edited(form, content))))
-        return self._decide(session, batch, sent)
+        return sent
+
+    def _accept(
+        self, session: Session, batch: Batch, accepting: list[tuple[Waiting, Decision]], posted: Posted
+    ) -> Response:
+        """Accept, with one passkey for all that needs one."""
+        try:
+            proof = self._with_passkey.prove(session, accepting, posted)
+        except HandraiseError as error:
+            logger.warning("a passkey was refused: %s", error)
+            return self._shown.ask(session, batch, 422, note=why_refused(error, posted))
+        return self._decide(session, batch, ((one, replace(made, passkey=proof)) for one, made in accepting))
 
     def _block(self, session: Session, batch: Batch, how_long: str) -> Response:
         """Decline all, and make one rule of it."""
@@ -149,6 +194,9 @@ class BatchAnswering:
         ]
         if "too soon" in verdicts:
             return self._shown.ask(session, self._again(session, batch), 409, note=TOO_SOON)
+        if "needs passkey" in verdicts:
+            note = self._queue.needs_passkey
+            return self._shown.ask(session, self._again(session, batch), 422, note=note)
         return self._to(session, batch)
 
     def _found(self, request: Request) -> tuple[Session, Batch]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
 from collections.abc import Callable
@@ -11,13 +12,18 @@ from typing import Final
 
 from handraise.desks.access import AccessCheck
 from handraise.desks.counter import Code
+from handraise.desks.counter.place import counter_directory, require_private
 from handraise.desks.desk_code import DeskCodeCheck
 from handraise.desks.gate import PolicyGate
+from handraise.desks.passkeys import LOCAL, PasskeyFile, Passkeys, PasskeyStore
 from handraise.desks.past import Earlier
 from handraise.desks.queue import Queue
-from handraise.desks.web.sessions import Sessions
+from handraise.desks.web.enrolling import Heard
+from handraise.desks.web.sessions import Errand, Sessions
 from handraise.desks.web.site import Site
+from handraise.desks.web.with_passkey import WithPasskey
 from handraise.disk import create_file
+from handraise.errors import SetupError
 from handraise.questions import Person
 from handraise.site.gate import Gate
 from handraise.site.listener import Listener
@@ -27,6 +33,10 @@ _LEADS_TO: Final = """<!doctype html>
 <meta http-equiv="refresh" content="0; url={link}"><title>Handraise</title>
 <p><a href="{link}">Open your desk</a></p></html>
 """
+ADD_FIRST: Final = (
+    "You have no passkey yet, so this question waits. Run `handraise desk passkey add` in a terminal of your own, then "
+    "reload this page."
+)
 
 
 class WebDesk:
@@ -52,14 +62,27 @@ class WebDesk:
         now: Callable[[], float] = time.time,
         access: AccessCheck | None = None,
         desk_code: DeskCodeCheck | None = None,
+        passkeys: PasskeyStore | None = None,
+        heard: Heard | None = None,
     ) -> None:
         """`port` 0 takes a free one. `clock` measures, `now` tells the time of day.
 
         With a `gate` the desk has a page for servers and rules; with a `code` it says how to answer from a terminal;
         with `earlier` its history goes back to before this run. `access` knows which programs of this computer are
         kept out; without one, those of other users. `desk_code` lets a person in where the system does not tell.
+        Where the gate's policy wants passkeys, or with a place where `passkeys` are kept, the desk is at
+        http://localhost; `heard` is told how a person gets on who adds one.
         """
-        self._listener = Listener("The web desk", host, port)
+        file = passkeys or PasskeyFile()
+        wanted = bool(gate is not None and gate.policy.settings.desk.passkey) or _has_any(file)
+        self._listener = Listener("The web desk", host, port, as_localhost=wanted or passkeys is not None)
+        kept = Passkeys(
+            file,
+            rp_id=LOCAL,
+            origin=lambda: f"http://{LOCAL}:{self.port}",
+            clock=clock,
+            now=now,
+        )
         self._sessions = Sessions(clock)
         self._site = Site(
             queue,
@@ -71,8 +94,9 @@ class WebDesk:
             now=now,
             access=access or AccessCheck(),
             desk_code=desk_code or DeskCodeCheck(),
+            passkeys=WithPasskey(kept, advice=ADD_FIRST),
+            heard=heard,
         )
-
         self.app = Gate(self._site.app, lambda: self.hosts)
         """The ASGI application, as it is served."""
 
@@ -86,17 +110,20 @@ class WebDesk:
         """The names under which the desk answers; under any other it does not, whatever it resolves to."""
         return self._listener.hosts
 
-    def sign_in_url(self, person: Person | None = None) -> str:
-        """A link that signs one browser in, once, within ten minutes. With `person`, to their questions only."""
-        return self._sign_in_link(self._sessions.invite(person))
+    def sign_in_url(self, person: Person | None = None, errand: Errand | None = None) -> str:
+        """A link that signs one browser in, once, within ten minutes. With `person`, to their questions only.
 
-    def sign_in_file(self, directory: Path) -> Path:
-        """A private file in a directory that leads one browser to its sign-in page.
+        With an `errand` it leads to the page on which they add a passkey, or remove one.
+        """
+        return self._sign_in_link(self._sessions.invite(person, errand))
+
+    def sign_in_file(self, person: Person | None = None, errand: Errand | None = None) -> Path:
+        """A private file that leads one browser to its sign-in page.
 
         A browser is opened with it, and not with the link: everybody can see the arguments of a program.
         """
-        ticket = self._sessions.invite(None)
-        file = directory / f"handraise-desk-{secrets.token_hex(8)}.html"
+        ticket = self._sessions.invite(person, errand)
+        file = _place_for_browsers() / f"handraise-desk-{secrets.token_hex(8)}.html"
         create_file(file, _LEADS_TO.format(link=self._sign_in_link(ticket)).encode())
         self._sessions.keep_file(ticket, file)
         return file
@@ -123,3 +150,22 @@ class WebDesk:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.stop()
+
+
+def _has_any(passkeys: PasskeyStore) -> bool:
+    try:
+        return bool(passkeys.all())
+    except SetupError:  # the page that wants one says what is wrong
+        return False
+
+
+def _place_for_browsers() -> Path:
+    """A directory where the person's browser can read a file that nobody else can.
+
+    A browser in a snap reads nothing in hidden directories, but what lies openly in the person's home.
+    """
+    if Path("/snap").is_dir():
+        return Path.home()
+    directory = counter_directory(os.environ)
+    require_private(directory)
+    return directory

@@ -12,11 +12,23 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from handraise.questions import Person
 
 TICKET_LIFE = 10 * 60.0
 SESSION_LIFE = 12 * 60 * 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """What a browser is let in for beside answering: to add a passkey, or to remove one."""
+
+    purpose: Literal["add", "remove"]
+    name: str
+    """What the passkey is called."""
+    trusted: bool = False
+    """Whoever made the link vouches for the person, so that no other passkey of theirs is asked for first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +40,7 @@ class Session:
     csrf: str = field(repr=False)
     person: Person | None
     until: float
+    errand: Errand | None = None
 
 
 @dataclass(slots=True)
@@ -36,6 +49,7 @@ class _Ticket:
 
     person: Person | None
     until: float
+    errand: Errand | None = None
     file: Path | None = None
     """The file that leads a browser to it, removed with it."""
 
@@ -48,11 +62,11 @@ class Sessions:
         self._tickets: dict[str, _Ticket] = {}
         self._sessions: dict[str, Session] = {}
 
-    def invite(self, person: Person | None) -> str:
+    def invite(self, person: Person | None, errand: Errand | None = None) -> str:
         """A ticket that signs one browser in, once, within ten minutes."""
         self._forget()
         ticket = secrets.token_urlsafe(32)
-        self._tickets[_key(ticket)] = _Ticket(person, self._clock() + TICKET_LIFE)
+        self._tickets[_key(ticket)] = _Ticket(person, self._clock() + TICKET_LIFE, errand)
         return ticket
 
     def keep_file(self, ticket: str, file: Path) -> None:
@@ -83,6 +97,7 @@ class Sessions:
             csrf=secrets.token_urlsafe(32),
             person=invited.person,
             until=self._clock() + SESSION_LIFE,
+            errand=invited.errand,
         )
         self._sessions[_key(session.cookie)] = session
         return session

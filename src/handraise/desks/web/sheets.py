@@ -19,7 +19,8 @@ from handraise.desks.web.fields import view_fields
 from handraise.desks.web.pages import Pages
 from handraise.desks.web.reception import Ended, Reception
 from handraise.desks.web.sessions import Session
-from handraise.forms import Form
+from handraise.desks.web.with_passkey import WithPasskey
+from handraise.forms import Flag, Form
 from handraise.questions import FormQuestion
 from handraise.urls import Inspection
 
@@ -35,6 +36,7 @@ class Sheets:
         queue: Queue,
         reception: Reception,
         pages: Pages,
+        with_passkey: WithPasskey,
         *,
         clock: Callable[[], float],
         now: Callable[[], float],
@@ -42,6 +44,7 @@ class Sheets:
         self._queue = queue
         self._reception = reception
         self._pages = pages
+        self._with_passkey = with_passkey
         self._clock = clock
         self._now = now
         self._seen_since: dict[str, float] = {}
@@ -71,6 +74,7 @@ class Sheets:
             browsing=waiting.browsing,
             asked_again=waiting.asked_again,
             can_be_declined=waiting.can_be_declined,
+            yes_alone=flag_alone(waiting) is not None,
             stops=[] if filled is None else [found for found in filled.secrets if found.tier == 1],
             note=note,
             block_note=block_note,
@@ -122,6 +126,7 @@ class Sheets:
             count=len(self._reception.waiting(session)),
             left=left(min(deadlines) - self._now()) if deadlines else None,
             armed_after=round(ARMED_AFTER * 1000),
+            passkey=self._with_passkey.offer(session, shown),
             **values,
         )
 
@@ -168,6 +173,14 @@ def agreed_link(ended: Ended) -> Inspection | None:
 def form_of(waiting: Waiting) -> Form[Any] | None:
     """The form of a question, None for a link."""
     return waiting.question.form if isinstance(waiting.question, FormQuestion) else None
+
+
+def flag_alone(waiting: Waiting) -> str | None:
+    """The one field of a question that needs a passkey and wants nothing but a yes: the passkey is the yes."""
+    form = form_of(waiting)
+    if not waiting.passkey or form is None or len(form.fields) != 1 or not isinstance(form.fields[0], Flag):
+        return None
+    return form.fields[0].name
 
 
 def as_sent(content: Content) -> str:

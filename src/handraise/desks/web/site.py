@@ -12,7 +12,6 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from handraise.desks.access import REFUSALS, Access, AccessCheck
 from handraise.desks.batch import batches
@@ -27,18 +26,17 @@ from handraise.desks.waiting import Waiting
 from handraise.desks.web.answering import Answering
 from handraise.desks.web.batch_answering import BatchAnswering
 from handraise.desks.web.batch_sheets import BatchSheets
+from handraise.desks.web.enrolling import PATH, Enrolling, Heard
 from handraise.desks.web.events import stream
 from handraise.desks.web.pages import Pages
 from handraise.desks.web.reception import Reception, cookie_name
 from handraise.desks.web.servers import Servers
 from handraise.desks.web.sessions import Session, Sessions
 from handraise.desks.web.sheets import Sheets
+from handraise.desks.web.sign_in import LocalPrograms, SignIn
+from handraise.desks.web.with_passkey import WithPasskey
 from handraise.errors import HandraiseError
-from handraise.site.posted import first, read_posted
 from handraise.site.rendering import StaticFiles
-
-_ACCESS = "handraise.access"
-"""The member of a request's scope that holds what is known of the program at its other end."""
 
 
 class Site:
@@ -56,11 +54,14 @@ class Site:
         now: Callable[[], float] = time.time,
         access: AccessCheck | None = None,
         desk_code: DeskCodeCheck | None = None,
+        passkeys: WithPasskey | None = None,
+        heard: Heard | None = None,
     ) -> None:
-        """`access` keeps out the wrong programs of this computer; None for a desk that is reached from elsewhere."""
+        """`access` keeps out the wrong programs of this computer; None for a desk that is reached from elsewhere.
+
+        `heard` is told what happens on the page for passkeys.
+        """
         self._queue = queue
-        self._access = access
-        self._desk_code = desk_code
         self._sessions = sessions
         self._now = now
         self._code = code
@@ -70,25 +71,38 @@ class Site:
         self._files = StaticFiles("handraise.desks.web")
         self._reception = Reception(queue, sessions)
         self._closing = asyncio.Event()
-        sheets = Sheets(queue, self._reception, self._pages, clock=clock, now=now)
+        with_passkey = passkeys or WithPasskey(None, advice="")
+        self._enrolling: Enrolling | None = None
+        if with_passkey.passkeys is not None:
+            self._enrolling = Enrolling(
+                with_passkey.passkeys, self._reception, self._pages, enrols=with_passkey.enrols, heard=heard
+            )
+        sign_in = SignIn(
+            sessions,
+            self._pages,
+            is_local=access is not None,
+            desk_code=desk_code,
+            passkeys=with_passkey.passkeys,
+        )
+        sheets = Sheets(queue, self._reception, self._pages, with_passkey, clock=clock, now=now)
         together = BatchSheets(self._reception, sheets, now=now)
         rules = [] if gate is None else Servers(gate, self._reception, self._pages, now=now).routes
         self.app = Starlette(
             routes=[
                 Route("/", self._door),
                 Route("/static/{name}", self._static),
-                Route("/sign-in/{ticket}", self._sign_in_page),
-                Route("/sign-in/{ticket}", self._sign_in, methods=["POST"]),
+                *sign_in.routes,
                 Route("/{place}/", self._inbox),
                 Route("/{place}/history", self._history),
                 Route("/{place}/events", self._events),
                 Route("/{place}/sign-out", self._sign_out, methods=["POST"]),
                 *rules,
-                *Answering(queue, self._reception, sheets).routes,
-                *BatchAnswering(queue, self._reception, sheets, together).routes,
+                *([] if self._enrolling is None else self._enrolling.routes),
+                *Answering(queue, self._reception, sheets, with_passkey).routes,
+                *BatchAnswering(queue, self._reception, sheets, together, with_passkey).routes,
             ],
             exception_handlers={HTTPException: self._refused},
-            middleware=[] if access is None else [Middleware(_LocalPrograms, access, self._no_access)],
+            middleware=[] if access is None else [Middleware(LocalPrograms, access, self._no_access)],
         )
         self.app.router.redirect_slashes = False
 
@@ -106,52 +120,9 @@ class Site:
     async def _static(self, request: Request) -> Response:
         return self._files.get(request.path_params["name"]) or _not_found()
 
-    async def _sign_in_page(self, request: Request) -> Response:
-        """A page with one button. Looking at the link, as previews do, does not use it up."""
-        if not self._sessions.is_open(request.path_params["ticket"]):
-            return self._used_up()
-        return await self._ask_to_sign_in(request)
-
-    async def _sign_in(self, request: Request) -> Response:
-        posted = await read_posted(request)
-        if self._needs_code(request):
-            if not self._sessions.is_open(request.path_params["ticket"]):
-                return self._used_up()
-            typed = first(posted, "code")
-            if not typed or not await asyncio.to_thread(self._accepts_code, typed):
-                return await self._ask_to_sign_in(request, wrong=bool(typed))
-        session = self._sessions.admit(request.path_params["ticket"])
-        if session is None:
-            return self._used_up()
-        response = RedirectResponse(f"/{session.place}/", 303)
-        response.set_cookie(
-            cookie_name(request), session.cookie, path="/", secure=True, httponly=True, samesite="strict"
-        )
-        return response
-
-    async def _ask_to_sign_in(self, request: Request, *, wrong: bool = False) -> Response:
-        if not self._needs_code(request):
-            return self._pages.render("sign_in.html", way="plain", wrong=False)
-        if not await asyncio.to_thread(self._has_code):
-            return self._pages.render("sign_in.html", 403, way="no code", wrong=False)
-        return self._pages.render("sign_in.html", 403 if wrong else 200, way="code", wrong=wrong)
-
-    def _needs_code(self, request: Request) -> bool:
-        return self._access is not None and request.scope.get(_ACCESS) != "own"
-
-    def _has_code(self) -> bool:
-        return self._desk_code is not None and self._desk_code.load() is not None
-
-    def _accepts_code(self, typed: str) -> bool:
-        return self._desk_code is not None and self._desk_code.accepts(typed)
-
     def _no_access(self, access: Access) -> Response:
         heading = "You cannot use this desk from here"
         return self._pages.render("note.html", 403, heading=heading, text=REFUSALS[access], refused=True)
-
-    def _used_up(self) -> Response:
-        text = "This sign-in link was used already or has run out. Each works once, for ten minutes."
-        return self._pages.render("note.html", 403, heading="This link does not work any more", text=text)
 
     async def _sign_out(self, request: Request) -> Response:
         session = self._reception.session(request)
@@ -165,6 +136,8 @@ class Site:
 
     async def _inbox(self, request: Request) -> Response:
         session = self._reception.session(request)
+        if self._enrolling is not None and self._enrolling.awaits(session):
+            return RedirectResponse(f"/{session.place}/{PATH}", 303)
         waiting = self._reception.waiting(session)
         cards = [
             {"handle": self._reception.batch_handle(batch[0]), "cards": [self._card(one) for one in batch]}
@@ -224,23 +197,6 @@ class Site:
         return self._pages.render(
             "note.html", error.status_code, session=session, count=None, heading=heading, text=error.detail
         )
-
-
-class _LocalPrograms:
-    """Looks at the program behind each request, and lets none in that is another user's or the client's."""
-
-    def __init__(self, app: ASGIApp, access: AccessCheck, refuse: Callable[[Access], Response]) -> None:
-        self._app = app
-        self._access = access
-        self._refuse = refuse
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        ends = scope.get("client"), scope.get("server")
-        known: Access = "unknown"
-        if ends[0] is not None and ends[1] is not None:
-            known = await asyncio.to_thread(self._access.of_connection, tuple(ends[0]), tuple(ends[1]))
-        app = self._refuse(known) if known in ("another_user", "client") else self._app
-        await app({**scope, _ACCESS: known}, receive, send)
 
 
 _HEADINGS = {403: "Please sign in", 404: "Nothing here", 413: "Too much", 405: "Not possible"}

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from handraise.desks.access import AccessCheck
 from handraise.desks.counter import Code, Counter
-from handraise.desks.counter.place import counter_directory, require_private
 from handraise.desks.gate import PolicyGate
 from handraise.errors import SetupError
 from handraise.gateway.asking import Asking
@@ -55,7 +53,7 @@ class Reception:
                     access=self._access,
                 )
                 self._desk = await self._asking.open(desk)
-        return self._desk.sign_in_file(_place_for_browsers())
+        return self._desk.sign_in_file()
 
     async def call_person(self, server: str) -> None:
         """A question waits: tell the person, as far as they want to be told. The model hears nothing of it."""
@@ -64,18 +62,6 @@ class Reception:
         if self._options.browser and not self._invited:
             self._invited = True
             await asyncio.to_thread(open_file, await self.sign_in_file())
-
-
-def _place_for_browsers() -> Path:
-    """A directory where the person's browser can read a file that nobody else can.
-
-    A browser in a snap reads nothing in hidden directories, but what lies openly in the person's home.
-    """
-    if Path("/snap").is_dir():
-        return Path.home()
-    directory = counter_directory(os.environ)
-    require_private(directory)
-    return directory
 
 
 async def open_asking(options: Options, access: AccessCheck) -> Asking:

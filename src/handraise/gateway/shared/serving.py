@@ -132,7 +132,8 @@ async def serve_shared(
     """Serve people over streamable HTTP until we are told to end."""
     listening = listen(host, port)
     where = f"they open it at {sharing.public_url}/ in their browser"
-    asking = await open_lasting(PolicyGate(load_policy()), options)  # there is no way in from a terminal
+    gate = PolicyGate(load_policy(), shared=True)
+    asking = await open_lasting(gate, options)  # there is no way in from a terminal
 
     async def opened() -> Asking:
         return asking

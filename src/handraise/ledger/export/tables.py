@@ -63,6 +63,7 @@ _COLUMNS: Final[Mapping[str, Callable[[Event], object]]] = MappingProxyType(
         "link_reasons": lambda e: e.link and " ".join(e.link.reasons),
         "action": lambda e: e.action,
         "decided_by": lambda e: e.decided_by,
+        "how": lambda e: e.how,
         "answer_hash": lambda e: e.answer and e.answer.hash,
         "edited": lambda e: " ".join(e.edited),
         "latency_ms": lambda e: e.latency,

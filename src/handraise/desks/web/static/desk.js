@@ -1,9 +1,10 @@
-// What a page does by itself. Everything can be answered without it.
+// What a page does by itself. Everything can be answered without it, but for what needs a passkey.
 "use strict";
 {
   const body = document.body;
   const form = document.querySelector("form[data-arms]");
   let leaving = false;
+  let signed = false;  // the passkey was used, or cannot be: the desk says what it thinks of it
   let save = async () => {};
 
   // A button that accepts stays disarmed for a moment: typing ahead is no consent. The desk checks it too.
@@ -20,10 +21,55 @@
         event.preventDefault();
         return;
       }
+      if (button && button.dataset.passkey && !signed) {
+        event.preventDefault();
+        withPasskey(button);
+        return;
+      }
       leaving = true;
     });
-    addEventListener("pageshow", () => { leaving = false; });
+    addEventListener("pageshow", () => { leaving = signed = false; });
   }
+
+  // A passkey: the desk says what it is asked for, the browser asks the person, and the form takes what came of it.
+  const says = form && form.querySelector("[data-says]");
+  const troubles = {
+    NotAllowedError: "The passkey was cancelled, or took too long. Nothing was sent. Press the button again when you are ready.",
+    SecurityError: "Passkeys work only at this desk’s own address. Close this tab and open the desk again.",
+    InvalidStateError: "This device has a passkey for this desk already.",
+    Unsupported: "This browser has no passkeys. Use a current Chrome, Edge, Firefox or Safari.",
+  };
+  const withPasskey = async (button) => {
+    const label = button.textContent;
+    const named = (value) => new URLSearchParams({ csrf: form.querySelector("[name=csrf]").value, ...value });
+    button.setAttribute("aria-disabled", "true");
+    button.textContent = "Waiting for your passkey …";
+    says.hidden = true;
+    try {
+      const answer = await fetch(button.dataset.passkey, {
+        method: "POST",
+        body: new URLSearchParams(new FormData(form, button)),
+      });
+      if (answer.ok) {
+        if (!window.PublicKeyCredential || !PublicKeyCredential.parseRequestOptionsFromJSON) throw { name: "Unsupported" };
+        const options = await answer.json();
+        const made = "rp" in options
+          ? await navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options) })
+          : await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options) });
+        form.querySelector("[name=passkey]").value = JSON.stringify(made);
+      }
+      signed = true;
+      button.removeAttribute("aria-disabled");
+      form.requestSubmit(button);
+    } catch (error) {
+      says.textContent = troubles[error.name] || `The passkey did not work (${error.name}). Nothing was sent.`;
+      says.hidden = false;
+      button.textContent = label;
+      button.removeAttribute("aria-disabled");
+      button.focus();
+      if (form.dataset.trouble) fetch(form.dataset.trouble, { method: "POST", body: named({ why: error.name }) }).catch(() => {});
+    }
+  };
 
   // Drafts are kept by the desk, so that a reload or a closed tab loses nothing.
   if (form && form.dataset.draft && form.querySelector("[name=fields]")) {

@@ -1,0 +1,353 @@
+"""Answering with a passkey in a real Chromium, with its virtual authenticator, at http://localhost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, expect
+from tests.desks.authenticator import Authenticator
+from tests.desks.web import samples
+from tests.desks.web.browsing import Person, Room, has_passkeys, open_room
+from tests.desks.web.visitor import open_office
+from tests.strangers.axe import require_accessible
+from tests.waiting import until
+
+from handraise.desks import Waiting
+from handraise.desks.access import Access, AccessCheck
+from handraise.desks.desk_code import DeskCodeCheck
+from handraise.desks.gate import PolicyGate
+from handraise.desks.passkeys import PasskeyFile, Passkeys, Use
+from handraise.desks.web.sessions import Errand
+from handraise.forms import Flag, Form, Text
+from handraise.policy import Policy, Settings
+from handraise.policy.tables import DeskSettings
+from handraise.processes import Address
+from handraise.questions import TYPED, Accepted, Declined, FormQuestion
+from handraise.this_user import local_person
+
+pytestmark = pytest.mark.stranger
+
+YES = "button.passkey"
+SETTINGS = Settings(desk=DeskSettings(passkey=("guards", "typed")))
+GO_AHEAD = Form.by_hand(Flag("confirm", title="Go ahead?"))
+TYPE_IT = Form.by_hand(Text(TYPED, title="Type the number 47 to go ahead", min_length=1))
+
+
+def guard(question_id: str = "guard", form: Form[Any] = GO_AHEAD, **more: Any) -> Waiting:
+    message = "The model wants to delete 47 notes.\n\nTool: delete_notes\nArguments:\n- folder: Old"
+    return samples.waiting(question_id, FormQuestion(message, form), guard=True, passkey=True, **more)
+
+
+class Heard(list[tuple[str, str]]):
+    def __call__(self, what: str, name: str) -> None:
+        self.append((what, name))
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> PasskeyFile:
+    return PasskeyFile(tmp_path / "passkeys.json")
+
+
+@pytest.fixture
+def heard() -> Heard:
+    return Heard()
+
+
+@pytest.fixture
+async def room(browser: Browser, kept: PasskeyFile, heard: Heard) -> AsyncIterator[Room]:
+    async with open_room(browser, SETTINGS, passkeys=kept, heard=heard) as opened:
+        yield opened
+
+
+async def enrol(room: Room, name: str = "laptop", **how: Any) -> Person:
+    """Come with a link that adds a passkey, and add it."""
+    person = await come_for(room, Errand("add", name), **how)
+    await person.armed()
+    await person.press(YES)
+    await person.heading("Your passkey works")
+    return person
+
+
+async def come_for(room: Room, errand: Errand, context: Any = None, **how: Any) -> Person:
+    """Come with a link of its own; in a browser that has passkeys already, or in a new one."""
+    fresh = context is None
+    if fresh:
+        context = await room.browser.new_context(**how)
+        context.set_default_timeout(10_000)
+        room.contexts.append(context)
+    person = Person(await context.new_page() if fresh else context.pages[0])
+    if fresh:
+        await has_passkeys(person.page)
+    await person.page.goto(room.desk.sign_in_url(samples.PERSON, errand))
+    await person.press("main button")
+    await person.page.locator("form[data-trouble]").wait_for()
+    return person
+
+
+async def to_desk(room: Room, person: Person) -> None:
+    """The same tab, and so the same passkeys, at the desk."""
+    await person.page.goto(room.desk.sign_in_url())
+    await person.press("main button")
+    await person.page.locator("#inbox").wait_for()
+
+
+@pytest.mark.shows("W9b")
+async def test_a_person_adds_a_passkey_and_says_yes_with_it_by_one_button(
+    room: Room, kept: PasskeyFile, heard: Heard
+) -> None:
+    assert room.desk.sign_in_url().startswith(f"http://localhost:{room.desk.port}/")
+    person = await enrol(room)
+    assert [what for what, _ in heard if what != "seen"] == ["added"]
+    (passkey,) = kept.all()
+    assert (passkey.name, passkey.rp_id, passkey.owner) == ("laptop", "localhost", "system:ada")
+    await to_desk(room, person)
+    await room.put(guard())
+    await person.open()
+    await expect(person.page.locator(YES)).to_have_text("Yes, with your passkey")
+    await expect(person.page.locator("input[type=radio][name=f0]")).to_have_count(0)
+    await person.armed()
+    await person.press(YES)
+    await person.heading("Accepted")
+    await expect(person.page.locator("main")).to_contain_text("in the browser with a passkey")
+    decision = await room.decided()
+    assert decision.answer == Accepted({"confirm": True})
+    assert decision.passkey is not None
+    assert decision.passkey.name == "laptop"
+    assert kept.all()[0].sign_count > passkey.sign_count
+
+
+@pytest.mark.shows("W9b")
+async def test_a_typed_confirmation_is_typed_reviewed_and_sent_with_the_passkey(room: Room) -> None:
+    person = await enrol(room)
+    await to_desk(room, person)
+    await room.put(guard(form=TYPE_IT))
+    await person.open()
+    await person.type("#f0", "47")
+    await person.press("button[value=review]")
+    await person.heading("will get")
+    await person.armed()
+    await person.press(YES)
+    await person.heading("Accepted")
+    assert (await room.decided()).answer == Accepted({TYPED: "47"})
+
+
+@pytest.mark.shows("W9b")
+async def test_questions_that_came_together_need_one_touch(room: Room) -> None:
+    person = await enrol(room)
+    await to_desk(room, person)
+    await room.put(*(guard(f"g{n}", TYPE_IT, group="one") for n in range(3)))
+    await person.open()
+    for field in range(3):
+        await person.page.locator("input[type=text]").nth(field).fill("47")
+    await person.press(".go button[value=review]")
+    await person.heading("will get")
+    await expect(person.page.locator(YES)).to_have_text("Send all 3 with your passkey")
+    await person.armed()
+    await person.press(YES)
+    await asyncio.gather(*(room.decided(at) for at in range(3)))
+    assert all(decision.passkey is not None for decision in [await room.decided(at) for at in range(3)])
+
+
+@pytest.mark.shows("W9b")
+async def test_a_link_is_agreed_to_with_the_passkey(room: Room) -> None:
+    person = await enrol(room)
+    await to_desk(room, person)
+    await room.put(samples.link(passkey=True))
+    await person.open()
+    await person.armed()
+    await person.press(YES)
+    await person.heading("Accepted")
+    assert (await room.decided()).passkey is not None
+
+
+@pytest.mark.shows("W9b")
+async def test_without_a_passkey_the_question_waits_and_the_desk_says_how_to_add_one(room: Room) -> None:
+    await room.put(guard())
+    person = await room.come_in()
+    await person.open()
+    await expect(person.page.locator(".needs-passkey")).to_contain_text("handraise desk passkey add")
+    await expect(person.page.locator(YES)).to_have_count(0)
+    assert len(room.queue.waiting()) == 1
+    await person.press("button[value=decline]")
+    await person.heading("Declined")
+    assert (await room.decided()).answer == Declined()
+
+
+@pytest.mark.shows("W9b")
+async def test_a_passkey_that_is_cancelled_sends_nothing_and_can_be_used_again(room: Room) -> None:
+    person = await enrol(room)
+    await to_desk(room, person)
+    await room.put(guard())
+    await person.open()
+    refuse = "navigator.credentials.get = () => Promise.reject(new DOMException('no', 'NotAllowedError'))"
+    await person.page.evaluate(f"() => {{ window.real = navigator.credentials.get; {refuse} }}")
+    await person.armed()
+    await person.press(YES)
+    await expect(person.page.locator("[data-says]")).to_contain_text("Nothing was sent")
+    assert len(room.queue.waiting()) == 1
+    await person.page.evaluate("() => { delete navigator.credentials.get }")
+    await person.press(YES)
+    await person.heading("Accepted")
+
+
+@pytest.mark.shows("W9b")
+async def test_a_device_that_cannot_verify_its_person_does_not_answer(room: Room) -> None:
+    person = await enrol(room)
+    await to_desk(room, person)
+    await room.put(guard())
+    await person.open()
+    await person.page.evaluate(
+        """() => { const real = PublicKeyCredential.parseRequestOptionsFromJSON;
+        PublicKeyCredential.parseRequestOptionsFromJSON = (o) => real({ ...o, userVerification: "discouraged" }); }"""
+    )
+    await person.armed()
+    await person.press(YES)
+    await expect(person.page.locator(".notice.warn")).to_contain_text("could not be checked")
+    assert len(room.queue.waiting()) == 1
+
+
+@pytest.mark.shows("W9b")
+async def test_another_passkey_is_added_only_with_one_that_is_there(
+    room: Room, kept: PasskeyFile, heard: Heard
+) -> None:
+    person = await enrol(room)
+    stranger = await come_for(room, Errand("add", "its-own"))
+    await stranger.heading("First, the passkey that you have")
+    await stranger.armed()
+    await stranger.press(YES)
+    await expect(stranger.page.locator("[data-says]")).to_contain_text("cancelled, or took too long")
+    await until(lambda: ("trouble", "NotAllowedError") in heard)
+    assert [each.name for each in kept.all()] == ["laptop"]
+
+    await person.page.goto(room.desk.sign_in_url(samples.PERSON, Errand("add", "phone")))
+    await person.press("main button")
+    await person.armed()
+    await person.press(YES)
+    await person.heading("Add your passkey")
+    await has_passkeys(person.page, "usb")  # another one: the first has a passkey already
+    await person.armed()
+    await person.press(YES)
+    await person.heading("Your passkey works")
+    assert [each.name for each in kept.all()] == ["laptop", "phone"]
+
+
+@pytest.mark.shows("W9b")
+async def test_a_passkey_is_removed_with_a_passkey(room: Room, kept: PasskeyFile, heard: Heard) -> None:
+    person = await enrol(room)
+    await person.page.goto(room.desk.sign_in_url(samples.PERSON, Errand("remove", "laptop")))
+    await person.press("main button")
+    await person.heading("Remove “laptop”?")
+    await person.armed()
+    await person.press(YES)
+    await person.heading("The passkey is removed")
+    assert kept.all() == ()
+    assert ("removed", "laptop") in heard
+
+
+@pytest.mark.shows("W9b")
+async def test_no_post_of_a_page_accepts_without_a_passkey(kept: PasskeyFile) -> None:
+    """Whatever a program posts that got into the desk: the queue wants the proof."""
+    site, device = Passkeys(kept, rp_id="localhost", origin=lambda: "http://localhost:7070"), Authenticator()
+    adding = Use("add", "here", samples.PERSON, name="laptop")
+    site.finish_registration(device.create(site.begin_registration(adding)), adding)
+    async with open_office(PolicyGate(Policy(SETTINGS)), passkeys=kept) as office:
+        visitor = office.visitor
+        (path,) = await office.put(guard())
+        page = (await visitor.get(path)).text
+        assert "<noscript>" in page
+        assert "JavaScript" in page
+        office.wait()
+        for posted in ({"do": "yes"}, {"do": "accept"}, {"do": "send"}, {"do": "yes", "passkey": "{}"}):
+            assert (await visitor.post(path, posted)).status_code in (303, 422)
+            office.wait()
+            assert len(office.queue.waiting()) == 1
+        options = (await visitor.post(f"{path}/passkey", {"do": "yes"})).text
+        await visitor.get(path)
+        office.wait()
+        signed = {"do": "yes", "passkey": device.get(options)}
+        other = (await office.put(guard("other")))[1]
+        await visitor.get(other)
+        office.wait()
+        assert (await visitor.post(other, signed)).status_code == 422  # for another question
+        assert len(office.queue.waiting()) == 2
+        assert (await visitor.post(path, signed)).status_code == 422  # and it is used up now
+        again = {
+            "do": "yes",
+            "passkey": device.get((await visitor.post(f"{path}/passkey", {"do": "yes"})).text),
+        }
+        office.wait()
+        assert (await visitor.post(path, again)).status_code == 303
+        assert (await office.decided()).answer == Accepted({"confirm": True})
+
+
+@pytest.mark.shows("D10")
+@pytest.mark.parametrize("look", ["phone", "dark"])
+async def test_every_page_about_passkeys_is_accessible(room: Room, look: str) -> None:
+    width, scheme = (390, "light") if look == "phone" else (1280, "dark")
+    how = {"viewport": {"width": width, "height": 800}, "color_scheme": scheme, "bypass_csp": True}
+    await room.put(guard(), guard("typed", TYPE_IT, origin=samples.SHOP))
+    without = await room.come_in(**how)
+    await without.open()
+    await require_accessible(without.page)
+    person = await come_for(room, Errand("add", "laptop"), **how)
+    await person.armed()
+    await require_accessible(person.page)
+    await person.press(YES)
+    await person.heading("Your passkey works")
+    await require_accessible(person.page)
+    await to_desk(room, person)
+    await person.open()
+    await person.armed()
+    await require_accessible(person.page)
+    await person.page.goto(room.desk.sign_in_url(samples.PERSON, Errand("remove", "laptop")))
+    await person.press("main button")
+    await person.heading("Remove")
+    await person.armed()
+    await require_accessible(person.page)
+
+
+class Changing(AccessCheck):
+    """A system that tells whose a browser is, until it does not."""
+
+    known: Access = "own"
+
+    def of_connection(self, client: Address, server: Address) -> Access:
+        return self.known
+
+
+@pytest.mark.shows("W9")
+async def test_where_the_system_does_not_tell_the_desk_opens_with_a_passkey(
+    browser: Browser, kept: PasskeyFile, tmp_path: Path
+) -> None:
+    access, no_code = Changing(), DeskCodeCheck(tmp_path / "desk-code.json")
+    async with open_room(browser, SETTINGS, passkeys=kept, access=access, desk_code=no_code) as room:
+        context = await browser.new_context(bypass_csp=True)  # axe is a script of its own
+        room.contexts.append(context)
+        person = Person(await context.new_page())
+        await has_passkeys(person.page)
+        await person.page.goto(room.desk.sign_in_url(local_person(), Errand("add", "laptop")))
+        await person.press("main button")
+        await person.armed()
+        await person.press(YES)
+        await person.heading("Your passkey works")
+
+        access.known = "unknown"
+        link = room.desk.sign_in_url()
+        await person.page.goto(link)
+        await expect(person.page.locator(YES)).to_have_text("Open the desk with your passkey")
+        await require_accessible(person.page)
+        await person.armed()
+        await person.press(YES)
+        await person.page.locator("#inbox").wait_for()
+
+        stranger = Person(await (await browser.new_context()).new_page())  # has the link of another sign-in
+        room.contexts.append(stranger.page.context)
+        await stranger.page.goto(room.desk.sign_in_url())
+        await stranger.armed()
+        await stranger.press(YES)
+        await expect(stranger.page.locator("[data-says]")).to_be_visible()
+        await expect(stranger.page.locator("#inbox")).to_have_count(0)
