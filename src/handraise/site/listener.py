@@ -12,6 +12,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from handraise.errors import SetupError, UsageError
+from handraise.site.connections import IDLE, Connections, Watched
 
 LOOPBACK: Final = ("127.0.0.1", "::1")
 
@@ -38,12 +39,13 @@ class _QuietServer(uvicorn.Server):
 class Listener:
     """Serves an application to this computer only. `name` says in errors what it is."""
 
-    def __init__(self, name: str, host: str = "127.0.0.1", port: int = 0) -> None:
-        """`port` 0 takes a free one at the first start, and keeps it."""
+    def __init__(self, name: str, host: str = "127.0.0.1", port: int = 0, *, idle: float = IDLE) -> None:
+        """`port` 0 takes a free one at the first start, and keeps it. `idle`: see `handraise.site.connections`."""
         if host not in LOOPBACK:
             raise SetupError(f"{name} serves this computer only: {host} is neither 127.0.0.1 nor ::1.")
         self._name = name
         self._address = (host, port)
+        self._idle = idle
         self._server: _QuietServer | None = None
         self._serving: asyncio.Task[None] | None = None
 
@@ -75,7 +77,7 @@ class Listener:
         if self._serving is not None:
             raise UsageError(f"{self._name} is running already.")
         listening = self._bind()
-        self._server = _QuietServer(_config(app))
+        self._server = _QuietServer(_config(Connections(app, idle=self._idle)))
         self._serving = asyncio.create_task(
             self._server.serve(sockets=[listening]), name=f"handraise: {self._name}"
         )
@@ -104,17 +106,16 @@ class Listener:
         return listening
 
 
-def _config(app: ASGIApp) -> uvicorn.Config:
+def _config(app: Connections) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         log_config=None,
         log_level="error",
         access_log=False,
         lifespan="off",
-        http="h11",
+        http=Watched,
         ws="none",
         server_header=False,
         proxy_headers=False,  # nothing is in front of it, and a header must not say where a request comes from
         timeout_graceful_shutdown=2,
-        limit_concurrency=200,
     )
