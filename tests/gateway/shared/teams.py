@@ -123,6 +123,7 @@ async def team(
     hold: float = 0.05,
     port: int = 0,
     ledger: Ledger | None = None,
+    sessions: int = 8,
 ) -> AsyncIterator[Team]:
     """A gateway that several people share."""
     queue, port = Queue(), port or free_port()
@@ -138,7 +139,7 @@ async def team(
         return EraLink(link)
 
     asking = Asking(queue, OpenGate(), timeout=300, ledger=ledger)
-    home = Home(Options(hold=hold, where="at the desk"), opening(asking))
+    home = Home(Options(hold=hold, where="at the desk", sessions=sessions), opening(asking))
     sharing = Sharing(
         url, people if issuer is None else None, issuer, desk_client, THIS_COMPUTER.unsafe_networks
     )
