@@ -129,15 +129,20 @@ def _heading(verdict: Verdict, text: str) -> str:
 
 
 def _text(shown: tuple[str, ...], room: int) -> str:
-    """The statements as a whole, or the beginning of each and how many characters follow."""
+    """The statements as a whole, or the beginning and the end of each with how many characters are between them."""
     whole = inert(";\n".join(shown), limit=MAX_TEXT * 20)
     if len(whole) <= room:
         return whole
-    each = room // len(shown) - _COUNTED
-    return ";\n".join(inert(statement, limit=each) for statement in shown)
+    half = (room // len(shown) - _COUNTED) // 2
+    return ";\n".join(
+        inert(each, limit=2 * half)
+        if len(each) <= 2 * half
+        else inert(each[:-half], limit=half) + inert(each[-half:], limit=half)
+        for each in shown
+    )
 
 
-_COUNTED: Final = 30
+_COUNTED: Final = 50
 """Characters that tell how many are left out."""
 
 
