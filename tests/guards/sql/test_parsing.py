@@ -55,6 +55,7 @@ def test_a_dialect_whose_comments_and_functions_the_guard_does_not_know_is_refus
         ("SELECT 1 FROM " + "(" * 5000 + "orders" + ")" * 5000, "more than 100 brackets"),
         ("SELECT " + "[" * 101 + "1" + "]" * 101, "more than 100 brackets"),
         ("SELECT " + "{'a': " * 101 + "1" + "}" * 101, "more than 100 brackets"),
+        ("CREATE MATERIALIZED VIEW m ON AS SELECT * FROM people", "do not belong together"),
         ("-- nothing", "no statement"),
         (";;", "no statement"),
     ],

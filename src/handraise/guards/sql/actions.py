@@ -87,7 +87,7 @@ def unknown_tables(nodes: Sequence[exp.Expr], schema: Schema) -> Iterator[str]:
                 yield ".".join(path)
 
 
-def _write(node: exp.Expr) -> tuple[str, Iterable[exp.Expr | None]]:
+def _write(node: exp.Expr) -> tuple[str, Iterable[object]]:
     """The verb of a change, and the parts of it that name its tables."""
     match node:
         case exp.Insert():
@@ -137,8 +137,13 @@ def _definition(node: exp.Expr, schema: Schema, dialect: str) -> tuple[str, list
         case exp.Copy():
             verb = "COPY FROM A FILE INTO" if node.args.get("kind") else "COPY TO A FILE FROM"
             target = node.this if isinstance(node.this, exp.Table | exp.Schema) else None
-            files = [_sql(each, dialect) for each in node.args.get("files") or ()]
-            return verb, [*(_tables([target], schema) if target is not None else ["a query"]), *files]
+            files = node.args.get("files") or ()
+            if not all(each.is_string or each.name.upper() in ("STDIN", "STDOUT") for each in files):
+                raise Unreadable("The guard cannot see what the program of its COPY does.")
+            return verb, [
+                *(_tables([target], schema) if target is not None else ["a query"]),
+                *(_sql(each, dialect) for each in files),
+            ]
         case exp.Grant() | exp.Revoke():
             rights = ", ".join(_sql(each, dialect) for each in node.args.get("privileges") or ())
             people = ", ".join(_sql(each, dialect) for each in node.args.get("principals") or ())
@@ -152,10 +157,11 @@ def _definition(node: exp.Expr, schema: Schema, dialect: str) -> tuple[str, list
     return _word(node.key), [_sql(part, dialect) for part in named]
 
 
-def _tables(parts: Iterable[exp.Expr | None], schema: Schema, behind: Behind | None = None) -> list[str]:
+def _tables(parts: Iterable[object], schema: Schema, behind: Behind | None = None) -> list[str]:
     """The names of all tables in these parts, each that a name may mean; a new one as it is written."""
     found: list[str] = []
-    for table in (each for part in parts if part is not None for each in part.find_all(exp.Table)):
+    named = (part for part in parts if isinstance(part, exp.Expr))
+    for table in (each for part in named for each in part.find_all(exp.Table)):
         path = tuple(part.name for part in table.parts)
         known = schema.named(path)
         found += [relation.name for relation in known] or [".".join(path)]

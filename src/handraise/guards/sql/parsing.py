@@ -64,12 +64,18 @@ def parse(text: str, dialect: str) -> Parsed:
     statements = [each for each in found if each is not None and not isinstance(each, exp.Semicolon)]
     if not statements:
         raise Unreadable("There is no statement in it.")
+    nodes = [tuple(each.walk()) for each in statements]
+    for statement in nodes:
+        known = set(map(id, statement))
+        if any(id(node.parent) not in known for node in statement[1:]):
+            # Which query a node belongs to would be unknown, and so would be the tables of its names.
+            raise Unreadable("Its parts do not belong together in a way that the guard can follow.")
     shown = [_shown(text, each) for each in _by_statement(tokens)]
     if len(shown) != len(statements):
         raise Unreadable("It cannot be told where its statements end.")
     said = [(fold(token.text), token) for token in tokens if token.token_type not in _NO_NAMES]
     return Parsed(
-        tuple(tuple(each.walk()) for each in statements),
+        tuple(nodes),
         tuple(shown),
         _visible(text) - sum(_visible(text[token.start : token.end + 1]) for token in tokens),
         frozenset(word for word, _ in said),
