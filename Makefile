@@ -11,7 +11,7 @@ OLD    := $(patsubst tests/strangers/old_sdk/mcp-%.txt,tests/strangers/old_sdk/.
 unexport PYTHONDONTWRITEBYTECODE # where it is set, each of the hundreds of processes that tests start would compile all anew
 
 .DEFAULT_GOAL := help
-.PHONY: help setup installed demo test tests check inner soak fmt lint types bench docs clean
+.PHONY: help setup installed demo test tests check inner soak fmt lint audit types bench docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -49,7 +49,7 @@ installed: $(READY) $(NPM) $(UVLOOP) $(OLD)
 demo: $(READY) ## a tour of a few minutes, in a temporary folder
 	$(BIN)/handraise demo
 
-test: setup lint ## everything: style, types, every test, strangers included
+test: setup lint audit ## everything: style, types, every test, strangers included
 	@$(MAKE) --no-print-directory --jobs=2 types tests
 
 tests: $(READY)
@@ -72,6 +72,10 @@ lint: $(READY)
 	$(BIN)/ruff format --check --quiet src tests bench examples docs/make
 	$(BIN)/ruff check --quiet src tests bench examples docs/make
 	$(BIN)/lint-imports --no-cache > $(VENV)/imports.log 2>&1 || { cat $(VENV)/imports.log; exit 1; }
+
+audit: $(READY) ## known mistakes in the code and vulnerabilities in dependencies
+	$(BIN)/bandit --quiet --recursive --configfile pyproject.toml src
+	$(BIN)/python -m tests.packaging.audit
 
 types: $(READY)
 	$(BIN)/mypy

@@ -106,7 +106,7 @@ def at_this_computer(port: int) -> Place:
     provider = free_port()
     issuer = f"http://127.0.0.1:{provider}"
     program = Path(__file__).with_name("local_provider.py")
-    child = subprocess.Popen(
+    child = subprocess.Popen(  # noqa: S603 - a program beside this one, as an argument list
         [sys.executable, program, str(provider)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     atexit.register(child.wait)

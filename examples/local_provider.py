@@ -12,7 +12,7 @@ from canaille.backends import Backend
 from joserfc.jwk import RSAKey
 
 PEOPLE = ("ann", "bob")
-PASSWORD = "correct horse"
+PASSWORD = "correct horse"  # noqa: S105 - of made-up people, on this computer only
 
 
 def serve(port: int) -> None:

@@ -14,11 +14,13 @@ from mcp_types import ElicitRequestURLParams, ErrorData, Implementation
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, use_span
 from tests.client.hosts import ADA, NOTES, OpenGate, Ruled, host
 from tests.conversation.parking import breathe
+from tests.waiting import until
 
 from handraise import Handraise, ask
 from handraise.client import Consent
 from handraise.client.browsing import finish_in_browser
 from handraise.client.calls import CALL, Call
+from handraise.client.recording import MOST_REFUSALS, Circumstances, Recorder, Refusals
 from handraise.desks import Decision, Queue
 from handraise.desks.scripted import Line
 from handraise.errors import StoreError
@@ -26,7 +28,16 @@ from handraise.forms import Form, Text
 from handraise.ledger import Event, Ledger
 from handraise.ledger.audit import verify
 from handraise.ledger.events import Client
-from handraise.questions import Accepted, Cancelled, Declined, FormQuestion, Origin, Question, UrlQuestion
+from handraise.questions import (
+    Accepted,
+    Cancelled,
+    Declined,
+    FormQuestion,
+    Origin,
+    Person,
+    Question,
+    UrlQuestion,
+)
 from handraise.revisions import Revision
 
 FORM = FormQuestion("Who are you?", Form.by_hand(Text("name", default="Bob")))
@@ -150,6 +161,72 @@ async def test_a_refusal_is_recorded_with_its_reasons_and_was_never_asked(ledger
     assert (refused.kind, refused.decided_by) == ("refused", "policy")
     assert refused.reasons == ("You blocked this server.",)
     assert refused.message is not None
+
+
+REFUSING = Ruled("refuse", ("You blocked this server.",))
+
+
+def numbers(events: list[Event]) -> list[int]:
+    return [event.count for event in events if event.count is not None]
+
+
+@pytest.mark.shows("G7", "D6")
+async def test_thousands_of_refusals_are_a_few_events_and_their_number(ledger: Ledger) -> None:
+    consent = consent_with(ledger, OpenGate(REFUSING))
+    for _ in range(1500):
+        await consent.ask(FORM, Revision.JULY_2026)
+        await consent.unreadable(Revision.JULY_2026, "it breaks the rule bytes")
+    await consent.aclose()
+    events = await events_of(ledger)
+    assert {event.kind for event in events} == {"refused"}
+    assert len(events) == MOST_REFUSALS + 1
+    assert numbers(events) == [3000 - MOST_REFUSALS]
+    assert "are counted, with one event a minute" in events[MOST_REFUSALS - 1].reasons[-1]
+    assert events[-1].reasons[0] == f"{3000 - MOST_REFUSALS:,} more questions of this server were refused"
+    assert set(events[-1].reasons[1:]) == {"You blocked this server.", "it breaks the rule bytes"}
+
+
+@pytest.mark.slow
+@pytest.mark.shows("G7")
+async def test_the_number_of_refusals_is_recorded_when_the_minute_is_over(ledger: Ledger) -> None:
+    refusals = Refusals(ledger, most=2, period=1.0)
+    about = Circumstances(NOTES, ADA, None).about()
+
+    async def refuse(many: int) -> None:
+        for _ in range(many):
+            trail = ledger.trail(ledger.new_question(), about, None)
+            await refusals.record(about, trail.refused, ("no",))
+
+    async def numbered(many: int) -> list[int | None]:
+        """The numbers of all events, once so many of them have one."""
+        async with asyncio.timeout(20):
+            while len(numbers(found := await events_of(ledger))) < many:
+                pass
+        return [event.count for event in found]
+
+    await refuse(5)
+    assert await numbered(1) == [None, None, 3]
+    await refuse(4)  # it goes on, so that none has an event of its own
+    assert await numbered(2) == [None, None, 3, 4]
+    async with asyncio.timeout(20):
+        await until(lambda: not refusals.is_counting)
+    await refuse(1)  # after a minute without any
+    assert [event.count for event in await events_of(ledger)] == [None, None, 3, 4, None]
+    await refusals.aclose()
+
+
+@pytest.mark.shows("G7")
+async def test_refusals_of_different_servers_and_people_are_counted_apart(ledger: Ledger) -> None:
+    recorder = Recorder(ledger)
+    for name in ("notes", "mail"):
+        for person in (ADA, Person("https://id.example", "bob", "token")):
+            around = Circumstances(Origin(name, "stdio"), person, None)
+            for _ in range(MOST_REFUSALS + 3):
+                await recorder.unreadable(around, "no")
+    await recorder.aclose()
+    events = await events_of(ledger)
+    assert numbers(events) == [3] * 4
+    assert len({(event.about.server.id, event.about.principal) for event in events if event.count}) == 4
 
 
 @pytest.mark.shows("G1", "O2")

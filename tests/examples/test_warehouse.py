@@ -76,6 +76,7 @@ async def test_an_accept_is_joined_to_what_became_of_the_call(
         (
             "SELECT name FROM people",
             [
+                "- It reads: people.",
                 "- It reaches personal data: people.name (identity).",
                 "- It goes through about 50 rows; you are asked above 1,000.",
             ],

@@ -50,6 +50,10 @@ class MemoryLink(DirectLink):
         self._leave = asyncio.Event()
         self._outbox: asyncio.Queue[Message] = asyncio.Queue()
 
+    @property
+    def is_open(self) -> bool:
+        return self._serving is not None and not self._serving.done()
+
     async def open(self) -> None:
         ready = asyncio.Event()
         self._serving = asyncio.create_task(self._serve(ready))

@@ -9,22 +9,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.gateway.peers import gateway
+from tests.client.hosts import OpenGate
+from tests.gateway.peers import NOTES, gateway
 from tests.gateway.test_passing import CALL, FORM, either_client, either_server
 from tests.gateway.wire import WireClient, WireServer
 from tests.server.peers import REVISIONS, Person, accept, text_of
 from tests.waiting import until
 
-from handraise.desks import Decision
+from handraise.desks import Decision, Queue
 from handraise.desks.access import AccessCheck
 from handraise.desks.scripted import Line
+from handraise.errors import WireError
+from handraise.gateway.asking import Asker, Asking
 from handraise.gateway.desk.reception import open_asking
 from handraise.gateway.messages import Message, fault, request, response
 from handraise.gateway.options import Options
+from handraise.gateway.upstreams import Source
 from handraise.ledger import Event, Ledger
 from handraise.ledger.home import ledger_path
 from handraise.questions import Accepted
 from handraise.revisions import Revision
+from handraise.this_user import local_person
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 PARENT = f"00-{TRACE}-00f067aa0ba902b7-01"
@@ -152,6 +157,18 @@ async def test_a_yes_is_joined_to_how_the_call_ended(
     assert last.used is not None
     assert (last.used.request.target, last.used.ended) == ("work", "error" if how == "fault" else how)
     assert last.used.request == last.about.request
+
+
+@pytest.mark.shows("G7")
+async def test_a_server_that_asks_against_the_rules_again_and_again_is_counted(ledger: Ledger) -> None:
+    asking = Asking(Queue(), OpenGate(), timeout=300, ledger=ledger)
+    asker = Asker(Source(NOTES), local_person())
+    for _ in range(1000):
+        await asking.refuse(WireError("bytes", "It is too long."), "2025-11-25", asker, [])
+    await asking.aclose()
+    events = [event async for _, event in ledger.events()]
+    assert len(events) == 21
+    assert sum(event.count or 1 for event in events) == 1000
 
 
 async def _opens_a_ledger() -> bool:

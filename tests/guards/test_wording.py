@@ -60,11 +60,22 @@ def test_secrets_are_masked_in_arguments_and_in_the_sentence() -> None:
     assert KEY not in told
 
 
-@pytest.mark.parametrize(("size", "cut"), [(160, False), (161, True)])
-def test_a_long_value_is_cut_and_says_so(size: int, cut: bool) -> None:
+@pytest.mark.parametrize(("size", "cut"), [(900, False), (901, True)])
+def test_a_value_that_is_too_long_is_cut_and_says_so(size: int, cut: bool) -> None:
     line = shown({"x": "y" * size})[2]
     assert ("characters⟩" in line) is cut
     assert (line == f"- x: {'y' * size}") is not cut
+
+
+@pytest.mark.parametrize("others", [0, 3, 5])
+def test_of_a_long_value_the_beginning_and_the_end_are_shown(others: int) -> None:
+    hidden = "/* " + "harmless " * 300 + "*/ DELETE FROM people"
+    lines = shown({"sql": hidden, **{f"x{at}": at for at in range(others)}})
+    assert lines[2].startswith("- sql: /* harmless ")
+    assert lines[2].endswith("*/ DELETE FROM people")
+    left_out = int(lines[2].partition("⟨+")[2].partition(" ")[0])
+    assert len(hidden) - left_out == len(lines[2]) - len(f"- sql: ⟨+{left_out} characters⟩")
+    assert len(lines) == 3 + others
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 import httpx2 as httpx
 import pytest
@@ -12,6 +16,14 @@ from handraise.errors import SetupError, UsageError
 from handraise.site.listener import Listener
 
 APP = PlainTextResponse("here")
+HALF = {
+    "silent": b"",
+    "half a line": b"GET /",
+    "half a head": b"GET / HTTP/1.1\r\nHost: x\r\n",
+    "half a body": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc",
+    "half a chunked body": b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
+    "half a second request": b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET /",
+}
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
@@ -86,3 +98,68 @@ async def test_as_localhost_it_does_not_start_where_somebody_has_the_other_addre
             await Listener("The site", port=port, as_localhost=True).start(APP)
         with socket.socket() as free:
             free.bind(("127.0.0.1", port))  # and it gave back the one that it had
+
+
+async def reading(scope: Any, receive: Any, send: Any) -> None:
+    """An application that wants the whole body."""
+    while (message := await receive())["type"] == "http.request" and message["more_body"]:
+        pass
+    if message["type"] == "http.request":
+        await APP(scope, receive, send)
+
+
+@asynccontextmanager
+async def half_open(port: int, many: int, sent: bytes) -> AsyncIterator[list[asyncio.StreamReader]]:
+    """Connections on which something is missing."""
+    opened = [await asyncio.open_connection("127.0.0.1", port) for _ in range(many)]
+    for _, writer in opened:
+        writer.write(sent)
+        await writer.drain()
+    try:
+        yield [reader for reader, _ in opened]
+    finally:
+        for _, writer in opened:
+            writer.close()
+
+
+@pytest.mark.shows("W7")
+@pytest.mark.parametrize("sent", HALF.values(), ids=HALF)
+async def test_half_open_connections_keep_nobody_out_and_are_closed(sent: bytes) -> None:
+    listener = Listener("The site", idle=1.5)
+    await listener.start(reading)
+    async with asyncio.timeout(20), half_open(listener.port, 300, sent) as readers:
+        async with asyncio.timeout(1), httpx.AsyncClient() as client:
+            assert (await client.get(listener.base_url)).text == "here"
+        for reader in readers:
+            with suppress(ConnectionError):
+                await reader.read()  # to its end
+    await listener.stop()
+
+
+async def test_a_connection_is_not_closed_while_its_request_is_answered() -> None:
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.wait([asyncio.ensure_future(receive_all(receive))], timeout=0.5)
+        await APP(scope, receive, send)
+
+    async def receive_all(receive: Any) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    listener = Listener("The site", idle=0.1)
+    await listener.start(slow)
+    async with httpx.AsyncClient() as client:
+        assert (await client.post(listener.base_url, content=b"x" * 100_000)).text == "here"
+    await listener.stop()
+
+
+async def test_a_body_that_comes_slowly_is_read_to_its_end() -> None:
+    async def slowly() -> AsyncIterator[bytes]:
+        for _ in range(6):
+            yield b"x"
+            await asyncio.sleep(0.1)
+
+    listener = Listener("The site", idle=0.4)
+    await listener.start(reading)
+    async with httpx.AsyncClient() as client:
+        assert (await client.post(listener.base_url, content=slowly())).text == "here"
+    await listener.stop()

@@ -104,6 +104,12 @@ def gateway(
             help="Where parked calls are kept: postgresql://… or a file; one in your data directory by default.",
         ),
     ] = None,
+    sessions: Annotated[
+        int | None,
+        typer.Option(
+            "--sessions", help="With --http: how many sessions one person may have at once; 8 by default."
+        ),
+    ] = None,
     people: Annotated[
         Path | None, typer.Option("--people", help="With --http: tell people apart by this file's tokens.")
     ] = None,
@@ -131,7 +137,15 @@ def gateway(
         return
     if stdio and http:
         raise typer.BadParameter("give --http or --stdio, not both")
-    flags = {"desk": desk, "hold": hold, "wait": wait, "browser": browser, "notify": notify, "store": store}
+    flags = {
+        "desk": desk,
+        "hold": hold,
+        "wait": wait,
+        "browser": browser,
+        "notify": notify,
+        "store": store,
+        "sessions": sessions,
+    }
     from handraise.gateway.choosing import choices, options_of
     from handraise.issuers.reach import parse_networks
 

@@ -23,9 +23,8 @@ from handraise.client.recording import (
     ASKER_ENDED,
     NOT_RECORDED,
     Circumstances,
+    Recorder,
     Recording,
-    begin_record,
-    record_unreadable,
 )
 from handraise.client.roots import Folders, Roots, ask_about
 from handraise.desks import Decision, Waiting
@@ -63,6 +62,7 @@ class Consent:
     Without a mode it is false, and the SDK then declares that the client cannot be asked. Which modes are
     declared otherwise is the SDK's to say (always both); `ConsentClient` declares exactly these. With `roots`,
     `list_roots` is the SDK's other callback: `Client(…, list_roots_callback=consent.list_roots)`.
+    Several of them share one `recorder` in the place of a `ledger`, so that refusals are counted together.
     """
 
     def __init__(
@@ -76,6 +76,7 @@ class Consent:
         roots: Roots | Folders | None = None,
         timeout: float | None = 300.0,
         ledger: Ledger | None = None,
+        recorder: Recorder | None = None,
         policy_version: str | None = None,
         gateway: str | None = None,
         transport: Literal["stdio", "http"] = "stdio",
@@ -95,7 +96,7 @@ class Consent:
         """The host's own program, for the ledger."""
         self._gate = gate
         self._timeout = timeout
-        self._ledger = ledger
+        self._recorder = recorder or Recorder(ledger)
         self._policy_version = policy_version
         self._gateway = gateway
         self._transport: Literal["stdio", "http"] = transport
@@ -166,7 +167,7 @@ class Consent:
         call = asking_call(self.calls)
         try:
             waiting = replace(self.waiting_for(question), ours=ours, guard=guard)
-            recording = begin_record(self._ledger, waiting, self._around(revision))
+            recording = self._recorder.begin(waiting, self._around(revision))
             decision = await self._decide(replace(waiting, on_shown=recording.shown), recording)
             if isinstance(decision.answer, Accepted):
                 self._accepted(question, recording, call)
@@ -213,7 +214,11 @@ class Consent:
 
     async def unreadable(self, revision: Revision, reason: str) -> None:
         """Record a question that could not even be read, or that nobody here can be asked."""
-        await record_unreadable(self._ledger, self._around(revision), reason)
+        await self._recorder.unreadable(self._around(revision), reason)
+
+    async def aclose(self) -> None:
+        """Record what is counted and has no event yet. Call it before the ledger is closed."""
+        await self._recorder.aclose()
 
     def _around(self, revision: Revision | None) -> Circumstances:
         call = asking_call(self.calls)

@@ -41,6 +41,12 @@ class ConsentClient(Client):
             self.consent.hear_claim(claimed.name, claimed.version)
         return self
 
+    async def __aexit__(self, *failure: Any) -> None:
+        try:
+            await super().__aexit__(*failure)
+        finally:
+            await self.consent.aclose()
+
     async def change_roots(self, folders: Folders, *, allowed: bool = False) -> bool:
         """Have another set of roots; True when the server was told. `allowed`: the user named them for this server."""
         return await self._asking.change_roots(folders, allowed=allowed)

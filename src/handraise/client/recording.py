@@ -1,9 +1,14 @@
-"""What becomes of a host's questions, written to the ledger: before an answer leaves, it is on disk."""
+"""Write what becomes of a host's questions to the ledger: before an answer leaves, it is on disk.
+
+A server may ask thousands of questions that are refused, and must not fill the disk with them. So of one server only so
+many refusals a minute have an event each. The others are counted, and one event a minute has the number.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from handraise.desks import Cause, Decision, Waiting
@@ -11,12 +16,19 @@ from handraise.questions import Accepted, Origin, Person
 from handraise.revisions import Revision
 
 if TYPE_CHECKING:
+    from handraise.conversation.recorded import Record
     from handraise.ledger import Ledger
     from handraise.ledger.events import About, Client, Ended, Request
 
 
 ASKER_ENDED: Final = "the asker ended while it was asking"
 """The message with which a question is cancelled whose asker is gone, so that what it did before is not known."""
+MOST_REFUSALS: Final = 20
+"""How many refusals of one server to one person have an event each, within a period."""
+PERIOD: Final = 60.0
+_COUNTED: Final = "from here on more refusals of this server are counted, with one event a minute"
+_MORE: Final = "{} more questions of this server were refused"
+_REASONS: Final = 5
 _NOT_KNOWN: Final = "how the call ended that used the answer is not known"
 
 
@@ -110,13 +122,14 @@ class Circumstances:
 class InLedger:
     """The record of one question in a ledger. It ends with the call that asks, where the host can tell which."""
 
-    def __init__(self, ledger: Ledger, waiting: Waiting, around: Circumstances) -> None:
+    def __init__(self, ledger: Ledger, waiting: Waiting, around: Circumstances, refusals: Refusals) -> None:
         from handraise.ledger.trail import shown_of
 
         about = around.about(_request(ledger, waiting.cause), waiting.question.mode)
         known = around.revision or Revision.JULY_2026
         told = shown_of(waiting.question, known, secrets=waiting.secrets, link=waiting.link)
         self._ledger = ledger
+        self._refusals = refusals
         self._trail = ledger.trail(
             f"q_{waiting.id}", about, told, until="decided" if about.request is None else "used"
         )
@@ -129,7 +142,7 @@ class InLedger:
         self._showing = self._ledger.record_soon(self._trail.shown())
 
     async def refused(self, reasons: tuple[str, ...]) -> None:
-        await self._ledger.record(self._trail.refused(reasons))
+        await self._refusals.record(self._trail.about, self._trail.refused, reasons)
 
     async def decided(self, decision: Decision) -> None:
         if self._showing is not None:
@@ -170,15 +183,94 @@ class InLedger:
             self._ledger.record_soon(over)
 
 
-def begin_record(ledger: Ledger | None, waiting: Waiting, around: Circumstances) -> Recording:
-    """The record of a question, where there is a ledger."""
-    return NOT_RECORDED if ledger is None else InLedger(ledger, waiting, around)
+class Recorder:
+    """Records the questions of a host, where it has a ledger."""
+
+    def __init__(self, ledger: Ledger | None) -> None:
+        self._ledger = ledger
+        self._refusals = None if ledger is None else Refusals(ledger)
+
+    def begin(self, waiting: Waiting, around: Circumstances) -> Recording:
+        """The record of a question."""
+        if self._ledger is None or self._refusals is None:
+            return NOT_RECORDED
+        return InLedger(self._ledger, waiting, around, self._refusals)
+
+    async def unreadable(self, around: Circumstances, reason: str) -> None:
+        """Record a question that could not even be read, or that nobody here can be asked."""
+        if self._ledger is not None and self._refusals is not None:
+            trail = self._ledger.trail(self._ledger.new_question(), around.about(), None)
+            await self._refusals.record(trail.about, trail.refused, (reason,))
+
+    async def aclose(self) -> None:
+        """Record the number of the refusals that have no event yet."""
+        if self._refusals is not None:
+            await self._refusals.aclose()
 
 
-async def record_unreadable(ledger: Ledger | None, around: Circumstances, reason: str) -> None:
-    """Record a question that could not even be read, or that nobody here can be asked."""
-    if ledger is not None:
-        await ledger.record(ledger.trail(ledger.new_question(), around.about(), None).refused((reason,)))
+@dataclass(slots=True)
+class _Period:
+    """The refusals of one server to one person within a period."""
+
+    about: About
+    timer: asyncio.TimerHandle
+    recorded: int = 0
+    counted: int = 0
+    reasons: dict[str, None] = field(default_factory=dict)
+
+
+class Refusals:
+    """Records refusals: the first of a server each, the others by their number."""
+
+    def __init__(self, ledger: Ledger, *, most: int = MOST_REFUSALS, period: float = PERIOD) -> None:
+        self._ledger = ledger
+        self._most = most
+        self._length = period
+        self._periods: dict[object, _Period] = {}
+
+    @property
+    def is_counting(self) -> bool:
+        """Whether a period is under way."""
+        return bool(self._periods)
+
+    async def record(
+        self, about: About, refused: Callable[[tuple[str, ...]], Record], reasons: tuple[str, ...]
+    ) -> None:
+        """Record a refusal, or count it. `refused` makes its event."""
+        key = (about.server.id, about.server.target, about.principal)
+        if (period := self._periods.get(key)) is None:
+            period = self._periods[key] = _Period(about, self._later(key))
+        if period.recorded >= self._most:
+            period.counted += 1
+            for reason in reasons[: _REASONS - len(period.reasons)]:
+                period.reasons[reason] = None
+            return
+        period.recorded += 1
+        last = (_COUNTED,) if period.recorded == self._most else ()
+        await self._ledger.record(refused((*reasons, *last)))
+
+    async def aclose(self) -> None:
+        """Record every number that is not recorded yet."""
+        for period in self._periods.values():
+            period.timer.cancel()
+        numbers = [self._number(period) for period in self._periods.values() if period.counted]
+        self._periods.clear()
+        if numbers:
+            await self._ledger.record(*numbers)
+
+    def _later(self, key: object) -> asyncio.TimerHandle:
+        return asyncio.get_running_loop().call_later(self._length, self._end, key)
+
+    def _end(self, key: object) -> None:
+        """A period is over. While a server goes on, its refusals are counted only."""
+        period = self._periods.pop(key)
+        if period.counted:
+            self._ledger.record_soon(self._number(period))
+            self._periods[key] = _Period(period.about, self._later(key), recorded=self._most)
+
+    def _number(self, period: _Period) -> Record:
+        trail = self._ledger.trail(self._ledger.new_question(), replace(period.about, request=None), None)
+        return trail.refused((_MORE.format(f"{period.counted:,}"), *period.reasons), count=period.counted)
 
 
 def _request(ledger: Ledger, cause: Cause | None) -> Request | None:

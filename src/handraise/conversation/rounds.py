@@ -11,7 +11,7 @@ from typing import Any
 from handraise.conversation.eagerness import ready_in, run_now, running_in
 from handraise.conversation.records import Json, Outcome
 
-TOKEN_PREFIX = "hr1."
+TOKEN_PREFIX = "hr1."  # noqa: S105 - what tokens of ours begin with, no token
 """What every requestState of ours starts with. Anything else belongs to somebody else."""
 
 

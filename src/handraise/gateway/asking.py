@@ -16,6 +16,7 @@ from handraise.client.calls import CALL
 from handraise.client.calls import Call as Told
 from handraise.client.consent import Consent
 from handraise.client.gate import Desks, Gate
+from handraise.client.recording import Recorder
 from handraise.desks import Decision, Queue, Waiting
 from handraise.errors import WireError
 from handraise.gateway.calls import Call
@@ -96,6 +97,7 @@ class Asking:
         self._gate = gate
         self._timeout = timeout
         self._ledger = ledger
+        self._recorder = Recorder(ledger)
         self._policy_version = policy_version
         self._name = f"handraise@{socket.gethostname()}"
         self._opened = opened or AsyncExitStack()
@@ -115,6 +117,7 @@ class Asking:
         await self._calling.aclose()
         if self.keeper is not None:
             await self.keeper.aclose()
+        await self._recorder.aclose()
         await self._opened.aclose()
 
     async def decide(
@@ -171,7 +174,7 @@ class Asking:
             person=asker.person,
             gate=self._gate,
             timeout=self._timeout,
-            ledger=self._ledger,
+            recorder=self._recorder,
             policy_version=self._policy_version,
             gateway=self._name,
             transport=asker.upstream.transport,

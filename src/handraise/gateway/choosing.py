@@ -14,7 +14,7 @@ from handraise.policy.places import find_config
 if TYPE_CHECKING:
     from handraise.policy.chosen import Chosen
 
-OPTIONS: Final = ("desk", "hold", "wait", "browser", "notify", "http")
+OPTIONS: Final = ("desk", "hold", "wait", "browser", "notify", "http", "sessions")
 """Those with a setting of the same name; the store has a table of its own."""
 _VARIABLES: Final = ("HANDRAISE_GATEWAY_", "HANDRAISE_STORE")
 

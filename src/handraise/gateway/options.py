@@ -27,5 +27,7 @@ class Options:
     """Where parked calls are kept: `postgresql://…`, or a file; empty: one in the user's data directory."""
     unsafe_networks: tuple[IPv4Network | IPv6Network, ...] = ()
     """Private networks in which the servers' authorization servers may be."""
+    sessions: int = 8
+    """How many sessions one person may have at once over HTTP; each has server processes of its own."""
     where: str = "they open it with `handraise inbox` in a terminal of their own"
     """How people get to their desk, for the model to tell them. Never a way in by itself."""

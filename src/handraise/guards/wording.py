@@ -1,11 +1,13 @@
-"""What a person reads before a call runs: what happens, with which arguments, and what follows.
+"""Write what a person reads before a call runs: what happens, with which arguments, and what follows.
 
-Arguments are the model's words: they are made inert, secrets in them are masked, and what is left out is counted.
+Arguments are the model's words: they are made inert, and secrets in them are masked. Of a long one the beginning and
+the end are shown, with the number of characters between them: a long beginning must not push the rest out of sight.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Mapping
 from string import Formatter
 from typing import Any, Final
@@ -14,9 +16,12 @@ from handraise.display import for_line
 from handraise.errors import DefinitionError
 
 _VALUE: Final = 160
+"""Characters for one argument, at least."""
 _IN_TEXT: Final = 80
 _NAME: Final = 60
 _LINES: Final = 12
+_COUNTED: Final = 40
+"""Characters that tell how many are left out."""
 _ARGUMENTS: Final = 1000
 """Characters for all arguments together, so that what follows from the call is always seen."""
 
@@ -59,7 +64,7 @@ def masked(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments without secrets."""
     from handraise.trace.masks import Masks  # with it come all the rules about secrets
 
-    return Masks().mask(arguments)
+    return Masks(longest=sys.maxsize).mask(arguments)  # we cut what is too long ourselves
 
 
 def _call(tool: str, arguments: Mapping[str, Any]) -> Iterator[str]:
@@ -69,8 +74,9 @@ def _call(tool: str, arguments: Mapping[str, Any]) -> Iterator[str]:
         return
     yield "Arguments:"
     room, told = _ARGUMENTS, 0
+    share = max(_VALUE, _ARGUMENTS // len(arguments) - _NAME - _COUNTED)
     for name, value in masked(arguments).items():
-        line = f"- {for_line(name, limit=_NAME)}: {_text(value, _VALUE)}"
+        line = f"- {for_line(name, limit=_NAME)}: {_text(value, share)}"
         if told == _LINES or len(line) > room:
             break
         yield line
@@ -82,4 +88,7 @@ def _call(tool: str, arguments: Mapping[str, Any]) -> Iterator[str]:
 
 def _text(value: Any, limit: int) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return for_line(text, limit=limit)
+    if len(whole := for_line(text, limit=limit)) <= limit:
+        return whole
+    half = limit // 2
+    return for_line(text[:-half], limit=half) + for_line(text[-half:], limit=half)

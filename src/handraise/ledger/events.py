@@ -172,6 +172,8 @@ class Event:
     used: Use | None = None
     reasons: tuple[str, ...] = ()
     """Why it was refused, or why nobody answered."""
+    count: int | None = None
+    """How many refused questions the event stands for, when they have no events of their own."""
 
 
 _NEEDS: Final[Mapping[Kind, tuple[str, ...]]] = MappingProxyType(

@@ -153,9 +153,12 @@ class Trail:
         self._open = frozenset()  # whatever is told of it later
         return self._record("used", [f'"used":{dump_plain(plain_of(Use(request, ended)))}'], how=ended)
 
-    def refused(self, reasons: tuple[str, ...]) -> Record:
-        """It may not be asked: nobody saw it."""
-        return self._asking("refused", ['"decided_by":"policy"'], reasons)
+    def refused(self, reasons: tuple[str, ...], *, count: int | None = None) -> Record:
+        """It may not be asked: nobody saw it. `count`: the event stands for so many questions."""
+        said = ['"decided_by":"policy"']
+        if count is not None:
+            said.append(f'"count":{count}')
+        return self._asking("refused", said, reasons)
 
     def expired(self) -> Record:
         """Nobody answered in time."""

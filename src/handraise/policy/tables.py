@@ -172,6 +172,11 @@ class GatewaySettings:
         "starts needs `--stdio` then.",
         own_file_only=True,
     )
+    sessions: int = setting(
+        8,
+        Whole(1, 1000),
+        "How many sessions one person may have at once over HTTP; each has server processes of its own.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

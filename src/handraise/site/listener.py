@@ -13,6 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from handraise.errors import SetupError, UsageError
+from handraise.site.connections import IDLE, Connections, Watched
 
 LOOPBACK: Final = ("127.0.0.1", "::1")
 _TRIES: Final = 10
@@ -43,9 +44,15 @@ class Listener:
     """Serves an application to this computer only. `name` says in errors what it is."""
 
     def __init__(
-        self, name: str, host: str = "127.0.0.1", port: int = 0, *, as_localhost: bool = False
+        self,
+        name: str,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        as_localhost: bool = False,
+        idle: float = IDLE,
     ) -> None:
-        """`port` 0 takes a free one at the first start, and keeps it.
+        """`port` 0 takes a free one at the first start, and keeps it. `idle`: see `handraise.site.connections`.
 
         `as_localhost`: browsers come to http://localhost, as passkeys need it. The name means 127.0.0.1 and ::1, so
         both are taken: another user who listened on the other one would be sent the links that are for us.
@@ -55,6 +62,7 @@ class Listener:
         self._name = name
         self._as_localhost = as_localhost
         self._address = (host, port)
+        self._idle = idle
         self._server: _QuietServer | None = None
         self._serving: asyncio.Task[None] | None = None
 
@@ -87,7 +95,7 @@ class Listener:
         if self._serving is not None:
             raise UsageError(f"{self._name} is running already.")
         listening = self._bind_all()
-        self._server = _QuietServer(_config(app))
+        self._server = _QuietServer(_config(Connections(app, idle=self._idle)))
         self._serving = asyncio.create_task(
             self._server.serve(sockets=listening), name=f"handraise: {self._name}"
         )
@@ -134,17 +142,16 @@ class Listener:
         return listening
 
 
-def _config(app: ASGIApp) -> uvicorn.Config:
+def _config(app: Connections) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         log_config=None,
         log_level="error",
         access_log=False,
         lifespan="off",
-        http="h11",
+        http=Watched,
         ws="none",
         server_header=False,
         proxy_headers=False,  # nothing is in front of it, and a header must not say where a request comes from
         timeout_graceful_shutdown=2,
-        limit_concurrency=200,
     )

@@ -27,7 +27,7 @@ ANSWERED = Entry("answer", "name", "pin of name", {"action": "accept", "content"
 CHARGED = Entry("once", "charge", "", {"id": "ch_1", "cents": 500, "tags": [None, True]})
 
 
-def a_round(token: str = "hr1.first", *, conversation: str = "c1", number: int = 1) -> RoundRecord:
+def a_round(token: str = "hr1.first", *, conversation: str = "c1", number: int = 1) -> RoundRecord:  # noqa: S107 - made up for tests
     """A round as a server would open it."""
     return RoundRecord(
         token=token,
@@ -44,7 +44,7 @@ def a_round(token: str = "hr1.first", *, conversation: str = "c1", number: int =
 
 async def consume(
     store: Store,
-    token: str = "hr1.first",
+    token: str = "hr1.first",  # noqa: S107 - made up for tests
     answers: dict[str, Json] | None = None,
     *,
     binding: Binding = ALICE,

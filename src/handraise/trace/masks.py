@@ -34,9 +34,10 @@ _MAX_NAMES: Final = 1000
 
 
 class Masks:
-    """Masks the messages of one connection, in the order in which they cross."""
+    """Masks the messages of one connection, in the order in which they cross. Texts above `longest` are cut."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, longest: int = MAX_TEXT) -> None:
+        self._longest = longest
         self._asked_for: dict[str, str] = {}
 
     def mask(self, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,7 +76,7 @@ class Masks:
         found = scan_answer({name: value})
         if found:
             return _masked(found[0].kind)
-        return _cut(mask_links(value)) if isinstance(value, str) else value
+        return _cut(mask_links(value), self._longest) if isinstance(value, str) else value
 
 
 def _masked(kind: str) -> str:
@@ -87,8 +88,8 @@ def _key(name: str) -> str:
     return _masked("secret") if scan_answer({"name": name}) else _cut(name)
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}{GONE} ({len(text)} characters)"
+def _cut(text: str, longest: int = MAX_TEXT) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}{GONE} ({len(text)} characters)"
 
 
 @lru_cache(2048)

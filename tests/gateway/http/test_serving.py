@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 from typing import Any
 
+import httpx2
 import pytest
+from tests.site.test_listener import HALF, half_open, reading
 
 from handraise.errors import SetupError
 from handraise.gateway.home import Home
@@ -62,3 +65,23 @@ async def _news(scope: Any, receive: Any, send: Any) -> None:
     """An application that has news for as long as somebody follows it."""
     await start_stream(send, None)
     await disconnected(receive)
+
+
+@pytest.mark.anyio
+@pytest.mark.shows("W7")
+@pytest.mark.parametrize("sent", HALF.values(), ids=HALF)
+async def test_half_open_connections_keep_no_client_out_and_are_closed(sent: bytes) -> None:
+    listening, ready = listen("127.0.0.1", 0), asyncio.Event()
+    async with asyncio.timeout(30):
+        serving = asyncio.ensure_future(
+            serve_until_told(reading, listening, Home(Options()), lambda _: ready.set(), idle=1.5)
+        )
+        await ready.wait()
+        async with half_open(listening.port, 300, sent) as readers:
+            async with asyncio.timeout(1), httpx2.AsyncClient() as client:
+                assert (await client.get(f"http://127.0.0.1:{listening.port}/")).text == "here"
+            for reader in readers:
+                with contextlib.suppress(ConnectionError):
+                    await reader.read()  # to its end
+        os.kill(os.getpid(), signal.SIGTERM)
+        await serving

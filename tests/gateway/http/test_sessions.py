@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+import httpx2
 import pytest
-from tests.gateway.shared.teams import Team, team
+from tests.gateway.shared.teams import Team, questions, team
 from tests.gateway.shared.test_shared import HELLO, LIST
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W7")]
@@ -31,11 +35,8 @@ async def test_a_session_that_rested_for_an_hour_is_over(
         assert await works(shared, ann, new)
 
 
-async def test_whoever_has_too_many_sessions_loses_the_one_that_rested_longest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("handraise.gateway.http.sessions.MOST", 3)
-    async with team(tmp_path) as shared:
+async def test_a_person_with_too_many_sessions_loses_the_one_that_rested_longest(tmp_path: Path) -> None:
+    async with team(tmp_path, sessions=3) as shared:
         ann, bob = shared.people.add("ann"), shared.people.add("bob")
         bobs = await begin(shared, bob)
         first, second, third = [await begin(shared, ann) for _ in range(3)]
@@ -50,13 +51,59 @@ async def test_whoever_has_too_many_sessions_loses_the_one_that_rested_longest(
         assert await works(shared, bob, bobs), "nobody makes room for somebody else"
 
 
+async def test_nobody_starts_more_servers_than_allowed_all_at_once_and_in_use(tmp_path: Path) -> None:
+    """A session whose client follows its stream is in use, so that it does not make room."""
+    async with team(tmp_path) as shared:
+        ann, bob = shared.people.add("ann"), shared.people.add("bob")
+        replies = await asyncio.gather(*(shared.post(ann, HELLO) for _ in range(30)))
+        begun = [reply.headers["mcp-session-id"] for reply in replies if reply.status_code == 200]
+        async with following(shared, ann, begun):
+            replies += await asyncio.gather(*(shared.post(ann, HELLO) for _ in range(60)))
+            assert open_links(shared) <= 8
+            refused = [reply for reply in replies if reply.status_code != 200]
+            assert {reply.status_code for reply in refused} == {429}
+            assert "8 sessions already" in refused[0].json()["error"]["message"]
+            assert (await shared.post(bob, HELLO)).status_code == 200, "nobody else is turned away"
+
+
+async def test_a_session_that_waits_for_a_person_counts_after_its_client_left(tmp_path: Path) -> None:
+    async with team(tmp_path) as shared:
+        ann = shared.people.add("ann")
+        replies = []
+        for number in range(12):
+            replies.append(await shared.post(ann, HELLO))
+            if replies[-1].status_code != 200:
+                continue
+            headers = {"mcp-session-id": replies[-1].headers["mcp-session-id"]}
+            params = {"name": "delete", "arguments": {"title": f"x{number}"}}
+            await shared.post(ann, {**LIST, "method": "tools/call", "params": params}, **headers)
+            async with httpx2.AsyncClient() as http:
+                headers |= {"authorization": f"Bearer {ann}"}
+                assert (await http.delete(f"{shared.url}/mcp", headers=headers)).status_code == 200
+        assert [reply.status_code for reply in replies] == [200] * 8 + [429] * 4
+        assert open_links(shared) == 8
+
+
+def open_links(shared: Team) -> int:
+    return sum(link.is_open for link in shared.links)
+
+
+@asynccontextmanager
+async def following(shared: Team, token: str, sessions: list[str]) -> AsyncIterator[None]:
+    """While a client follows the stream of each session."""
+    async with httpx2.AsyncClient() as http, AsyncExitStack() as streams:
+        for session in sessions:
+            headers = {"authorization": f"Bearer {token}", "mcp-session-id": session}
+            stream = await streams.enter_async_context(
+                http.stream("GET", f"{shared.url}/mcp", headers=headers)
+            )
+            assert stream.status_code == 200
+        yield
+
+
 async def test_a_session_with_a_call_under_way_is_not_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import asyncio
-
-    from tests.gateway.shared.teams import questions
-
     async with team(tmp_path, hold=20) as shared:
         ann = shared.people.add("ann")
         old = await begin(shared, ann)

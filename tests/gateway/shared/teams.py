@@ -127,6 +127,7 @@ async def team(
     ledger: Ledger | None = None,
     gate: Gate | None = None,
     host: str = "127.0.0.1",
+    sessions: int = 8,
 ) -> AsyncIterator[Team]:
     """A gateway that several people share."""
     queue, port = Queue(), port or free_port()
@@ -142,7 +143,7 @@ async def team(
         return EraLink(link)
 
     asking = Asking(queue, gate or OpenGate(), timeout=300, ledger=ledger)
-    home = Home(Options(hold=hold, where="at the desk"), opening(asking))
+    home = Home(Options(hold=hold, where="at the desk", sessions=sessions), opening(asking))
     sharing = Sharing(
         url, people if issuer is None else None, issuer, desk_client, THIS_COMPUTER.unsafe_networks
     )

@@ -216,7 +216,7 @@ PLAIN = (
     "id::INT AS j FROM people WHERE city LIKE 'c%'",
     "SELECT o.*, x.total FROM orders o JOIN (SELECT * FROM orders) x ON x.id = o.id AND o.total * 2 > 1",
 )  # fmt: skip
-"""What need not be parsed."""
+"""Queries as models write them."""
 
 _WORDS = """
 * . , ( ) SELECT FROM WHERE JOIN ON USING AS DISTINCT ALL UNION WITH LIMIT NULLS = > 1 ; || :: [ ] -- /* */ 'x' "email"
@@ -228,7 +228,7 @@ _STRANGE = (*_WORDS.split(), "FROM people", "GROUP BY ALL")
 
 
 def nearly_plain(seed: int, many: int) -> Iterator[str]:
-    """Plain texts in each of which a few words are others, or in other places."""
+    """Such queries in each of which a few words are others, or in other places."""
     chance = Random(seed)
     for _ in range(many):
         words = re.findall(r"'[^']*'|\w+|\S", chance.choice(PLAIN))

@@ -108,7 +108,8 @@ async def test_one_question_names_the_columns_and_the_cost(duck: Any, revision: 
     (message,) = person.messages
     assert "people.email (contact)" in message
     assert "rows; you are asked above 1,000." in message
-    assert statement in message
+    assert statement.removesuffix("  -- once") in message
+    assert "6 of them comments that are not shown" in message
 
 
 @pytest.mark.parametrize(
@@ -152,6 +153,49 @@ async def test_what_cannot_be_read_or_estimated_is_refused(duck: Any, revision: 
     assert server.ran == []
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        f"SELECT 1 /* {'harmless ' * 200} */; DELETE FROM people",
+        f"/* {'harmless ' * 200} */ DELETE FROM people",
+        f"-- {'harmless ' * 200}\nDELETE FROM people",
+        "SELECT 1;" + " \n" * 1500 + "DELETE FROM people",
+        f"SELECT '{'harmless ' * 200}'; DELETE FROM people",
+        f"UPDATE orders SET name = '{'harmless ' * 200}'; DELETE FROM people",
+    ],
+    ids=["comment between", "comment before", "line comment", "blanks", "string", "other change"],
+)
+async def test_nothing_pushes_a_change_out_of_sight(duck: Any, revision: Revision, statement: str) -> None:
+    server = Server(SqlGuard(DuckDB(duck), CATALOGUE), duck)
+    person = Person(DECLINE)
+    assert (await server.call(statement, revision, person))[1] == "user_declined"
+    (message,) = person.messages
+    reasons, _, shown = (
+        message.partition("statement (") if ";" not in statement else message.partition("statements (")
+    )
+    assert "DELETE FROM people" in reasons
+    assert "DELETE FROM people" in shown
+    assert len(message) <= 2000
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE FUNCTION f(x) AS x + 1",
+        "CREATE MACRO f(x) AS (SELECT max(email) FROM people)",
+        "CREATE OR REPLACE MACRO leak(x) AS TABLE SELECT * FROM people",
+    ],
+)
+async def test_a_statement_that_makes_a_function_is_refused(
+    duck: Any, revision: Revision, statement: str
+) -> None:
+    server = Server(SqlGuard(DuckDB(duck), CATALOGUE), duck)
+    told, found = await server.call(statement, revision, Person())
+    assert found == "cannot_parse"
+    assert "cannot see what it will do when it is called" in told
+    assert server.ran == []
+
+
 async def test_a_yes_is_for_one_call_only(duck: Any, revision: Revision) -> None:
     server = Server(SqlGuard(DuckDB(duck), CATALOGUE), duck)
     assert (await server.call("SELECT email FROM people LIMIT 1", revision, Person(YES)))[1] is None
@@ -185,7 +229,7 @@ async def test_what_else_a_call_does_is_asked_about_however_harmless_the_stateme
     assert (await server.call("SELECT id FROM orders", revision, person))[1] is None
     assert server.ran == ["SELECT id FROM orders"]
     assert person.messages[0].startswith(
-        "Run this SQL?\n\n- It replaces the file a.csv.\n- It goes through about "
+        "Run this SQL?\n\n- It replaces the file a.csv.\n- It reads: orders.\n- It goes through about "
     )
     (asked, _) = person.asked
     assert isinstance(asked, types.ElicitRequestFormParams)

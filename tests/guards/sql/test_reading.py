@@ -1,4 +1,4 @@
-"""Reading a text over a schema: what is kept of it, and views of views."""
+"""Reading a text over a schema: views of views, and what is too much to be read or shown."""
 
 from __future__ import annotations
 
@@ -16,24 +16,6 @@ pytestmark = pytest.mark.shows("U4")
 
 PEOPLE = Relation(("main", "people"), ("id", "email"))
 EMAIL = Catalogue({"people": {"email": ["contact"]}})
-
-
-def test_what_was_read_is_kept_for_texts_of_the_same_shape_only() -> None:
-    reader = Reader("duckdb", SCHEMA, CATALOGUE)
-    first = reader.read("SELECT id FROM people WHERE id > 1")
-    assert reader.read("SELECT id FROM people WHERE id > 2") is first
-    assert [name for name, _ in reader.read("SELECT email FROM people WHERE id > 2").columns] == [
-        "people.email"
-    ]
-    assert not reader.read("SELECT id FROM people WHERE id > 3").columns
-
-
-def test_what_was_read_is_not_kept_for_ever() -> None:
-    reader = Reader("duckdb", SCHEMA, CATALOGUE)
-    first = reader.read("SELECT id FROM people")
-    for at in range(500):
-        reader.read(f"SELECT 1 AS x{at}")
-    assert reader.read("SELECT id FROM people") is not first
 
 
 def test_views_of_views_are_looked_at_once_however_many_there_are() -> None:
@@ -172,6 +154,20 @@ def test_tags_of_a_view_count_beside_those_behind_it() -> None:
 )
 def test_only_what_planning_cannot_run_is_planned(text: str, can: bool) -> None:
     assert read(text, "duckdb", SCHEMA, CATALOGUE).can_be_estimated is can
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (";".join(["SELECT 1"] * 11), "more than 10 statements"),
+        ("; ".join(f"CREATE TABLE {'a' * 50}{at} (id INT)" for at in range(9)), "run it in several parts"),
+        (f'DROP TABLE "{"x" * 161}"', "more characters than a question can show"),
+        ('DROP TABLE "' + "\u202e\u202d" * 15 + '"', "more characters than a question can show"),
+    ],
+)
+def test_changes_that_a_question_cannot_name_are_refused(text: str, told: str) -> None:
+    with pytest.raises(Unreadable, match=told):
+        read(text, "duckdb", SCHEMA, CATALOGUE)
 
 
 def test_several_statements_are_asked_about_however_harmless_each_is() -> None:

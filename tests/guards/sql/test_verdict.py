@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
+from handraise.forms.limits import DEFAULT_LIMITS
 from handraise.guards.sql import Catalogue, Estimate, Relation, Schema
+from handraise.guards.sql.actions import Action
+from handraise.guards.sql.parsing import Unreadable
 from handraise.guards.sql.reading import Reading
 from handraise.guards.sql.verdict import Verdict, judge, message, planned_columns, reasons, unnamed_tables
 
@@ -15,6 +18,7 @@ pytestmark = pytest.mark.shows("U4")
 
 EMAIL = ("people.email", ("contact",))
 HARMLESS = Verdict(frozenset({"read"}), 1, (), (), 10, 1000)
+DELETE, READ = Action("write", "DELETE FROM", "people"), Action("read", "reads", "orders")
 PEOPLE = Relation(("main", "people"), ("id", "Email"))
 PART = Relation(("main", "people_24"), ("id", "Email"), part_of=(("main", "people"),))
 SCHEMA = Schema((PEOPLE, PART))
@@ -51,6 +55,8 @@ def test_each_reason_alone_makes_a_question(change: dict[str, Any], asks: bool) 
         ({}, {"kinds": frozenset({"write"})}, False),
         ({"functions": ("leak",)}, {}, True),
         ({}, {"functions": ("leak",)}, False),
+        ({"actions": (DELETE, READ)}, {"actions": (DELETE,)}, True),
+        ({"actions": (READ,)}, {"actions": (DELETE, READ)}, False),
         ({"rows": 10}, {"rows": 1000}, True),
         ({"rows": 10}, {"rows": 1001}, False),
         ({"rows": 2000}, {"rows": 4000}, True),
@@ -66,9 +72,14 @@ def test_a_yes_covers_nothing_more_and_at_most_twice_the_rows(
 
 
 def test_a_verdict_has_what_the_text_says_and_what_the_plan_says() -> None:
-    reading = Reading(("read", "write"), (EMAIL,), frozenset({PEOPLE}), ("leak",))
+    reading = Reading(
+        ("read", "write"), (EMAIL,), frozenset({PEOPLE}), ("leak",), (DELETE,), ("SELECT 1", "DELETE"), 3
+    )
     verdict = judge(reading, Estimate(7), 1000, (("a.b", ()),))
-    assert verdict == Verdict(frozenset({"read", "write"}), 2, (("a.b", ()), EMAIL), ("leak",), 7, 1000)
+    columns = (("a.b", ()), EMAIL)
+    assert verdict == Verdict(
+        frozenset({"read", "write"}), 2, columns, ("leak",), 7, 1000, (DELETE,), ("SELECT 1", "DELETE"), 3
+    )
     assert judge(reading, None, 5).rows is None
 
 
@@ -122,12 +133,26 @@ def test_a_table_of_the_plan_that_the_text_does_not_reach_is_told(tables: Any, u
             ["It has 2 statements.", "What it costs cannot be estimated before it runs."],
         ),
         (
-            {"statements": 3, "kinds": frozenset({"outside", "read", "write", "definition"}), "rows": None},
+            {
+                "statements": 3,
+                "kinds": frozenset({"outside", "read", "write", "definition"}),
+                "rows": None,
+                "actions": (
+                    Action("outside", "COPY TO A FILE FROM", "a"),
+                    DELETE,
+                    Action("write", "UPDATE", "c"),
+                    Action("write", "DELETE FROM", "a\u202eb"),
+                    Action("definition", "DROP TABLE", "d"),
+                    READ,
+                    Action("read", "reads", "e"),
+                ),
+            },
             [
                 "It has 3 statements.",
-                "It changes data.",
-                "It changes tables, views or rights.",
-                "It reaches files, other databases or settings.",
+                "It changes data: DELETE FROM people, a⟨U+202E⟩b; UPDATE c.",
+                "It changes tables, views or rights: DROP TABLE d.",
+                "It reaches files, other databases or settings: COPY TO A FILE FROM a.",
+                "It reads: orders, e.",
                 "What it costs cannot be estimated before it runs.",
             ],
         ),
@@ -141,7 +166,7 @@ def test_a_table_of_the_plan_that_the_text_does_not_reach_is_told(tables: Any, u
         (
             {"functions": ("leak", "a\u202eb"), "rows": None},
             [
-                "It uses what may read files, the network or other tables: leak, a⟨U+202E⟩b.",
+                "It calls what may change data, or read files, the network or other tables: leak, a⟨U+202E⟩b.",
                 "What it costs cannot be estimated before it runs.",
             ],
         ),
@@ -151,11 +176,11 @@ def test_reasons_are_sentences_with_names_and_numbers(change: dict[str, Any], to
     assert [*reasons(replace(HARMLESS, **change))] == told
 
 
-@pytest.mark.parametrize(("many", "more"), [(12, "c11."), (13, "c11 and 1 more."), (40, "c11 and 28 more.")])
+@pytest.mark.parametrize(("many", "more"), [(29, "c28."), (31, "c29 and 1 more."), (40, "c29 and 10 more.")])
 def test_of_many_columns_the_first_are_named_and_the_others_counted(many: int, more: str) -> None:
     columns = tuple((f"t.c{at}", ()) for at in range(many))
     told = next(reasons(replace(HARMLESS, columns=columns)))
-    assert told.endswith(f"t.c10, t.{more}")
+    assert told.endswith(f", t.{more}")
 
 
 def test_long_names_are_cut() -> None:
@@ -168,16 +193,35 @@ def test_long_names_are_cut() -> None:
 
 
 def test_the_person_reads_the_reasons_the_statement_and_what_a_no_does() -> None:
-    assert message(HARMLESS, "SELECT\n1\u202e", "It writes a file.") == (
+    verdict = replace(HARMLESS, shown=("SELECT\n1\u202e",), comments=4)
+    assert message(verdict, "SELECT\n1\u202e--ab", "It writes a file.") == (
         "Run this SQL?\n\n- It writes a file.\n- It goes through about 10 rows; you are asked above 1,000.\n\n"
-        "The statement (9 characters):\nSELECT\n1⟨U+202E⟩\n\n"
+        "The statement (13 characters, 4 of them comments that are not shown):\nSELECT\n1⟨U+202E⟩\n\n"
         "If you decline: It does not run, and the model is told that you said no."
     )
     assert message(HARMLESS, "SELECT 1").startswith("Run this SQL?\n\n- It goes through about ")
 
 
-def test_a_long_statement_is_cut_and_its_length_told() -> None:
-    told = message(HARMLESS, "y" * 1234)
-    assert "The statement (1,234 characters):\nyyy" in told
-    assert "y" * 901 not in told
-    assert "y" * 400 in told
+def test_of_long_statements_the_beginning_and_the_end_are_shown_and_the_rest_counted() -> None:
+    long = "y" * 1500, "a" * 700 + "z" * 800
+    verdict = replace(HARMLESS, statements=3, shown=(long[0], "SELECT 1", long[1]))
+    told = message(verdict, "x" * 3020)
+    assert "The 3 statements (3,020 characters):\nyyy" in told
+    assert "yyy;\nSELECT 1;\naaa" in told
+    assert "zzz\n\nIf you decline" in told
+    for letter in "yaz":
+        assert letter * 200 in told
+    assert told.count("characters⟩") == 2
+    assert len(told) <= DEFAULT_LIMITS.message
+
+
+@pytest.mark.parametrize("odd", ["\u202e", "\u202e\u202d", "⟨", "\n" * 9, " " * 99])
+@pytest.mark.parametrize("many", [1, 3, 10])
+def test_a_question_is_never_longer_than_a_client_takes(odd: str, many: int) -> None:
+    verdict = replace(HARMLESS, statements=many, shown=(odd * (15_000 // len(odd) // many),) * many)
+    assert len(message(verdict, "x" * 20_000)) <= DEFAULT_LIMITS.message
+
+
+def test_a_question_whose_reasons_leave_no_room_for_the_statement_is_refused() -> None:
+    with pytest.raises(Unreadable, match="run it in several parts"):
+        message(replace(HARMLESS, shown=("SELECT 1",)), "SELECT 1", "x" * 1700)

@@ -8,6 +8,7 @@ from tests.ledger.report.years import PEOPLE, SERVERS, START, made_up
 from handraise.ledger import About, Content, Event, Field, Link, Request, Use
 from handraise.ledger.events import Kind
 from handraise.ledger.report import Case, cases_of, figures_of
+from handraise.ledger.report.cases import OUTCOMES
 from handraise.ledger.report.pressure import pressure_of
 
 ABOUT = About(SERVERS[0][0], PEOPLE[0], Request("tools/call", "notes_delete"), "form")
@@ -51,6 +52,20 @@ def test_the_three_answers_stay_three_outcomes(action: str, outcome: str) -> Non
 @pytest.mark.shows("O2", "G7")
 def test_no_answer_is_never_counted_as_a_decline(kind: Kind, outcome: str) -> None:
     assert one(event("q", "asked", message=MESSAGE), event("q", kind, 5)).outcome == outcome
+
+
+@pytest.mark.shows("G7")
+def test_refusals_that_were_only_counted_count_as_what_they_were() -> None:
+    cases = cases_of(
+        [
+            event("a", "refused", decided_by="policy", reasons=("no",)),
+            event("b", "refused", 5, decided_by="policy", reasons=("99 more", "no"), count=99),
+        ]
+    )
+    figures = figures_of(cases)
+    assert figures.all.counts[OUTCOMES.index("refused")] == 100
+    assert [(each.reason, each.count) for each in figures.blocked] == [("no", 100), ("99 more", 99)]
+    assert (figures.pressure[0].refused, figures.pressure[0].busiest_hour) == (100, 100)
 
 
 def test_a_question_that_nothing_has_ended_is_waiting() -> None:

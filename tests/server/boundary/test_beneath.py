@@ -5,8 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import platform
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,7 +18,16 @@ from hypothesis import strategies as st
 
 from handraise.errors import SetupError
 from handraise.server.boundary import beneath
-from handraise.server.boundary.beneath import FOLDER, Opener, best_opener, by_openat2, by_walking
+from handraise.server.boundary.beneath import (
+    FOLDER,
+    Opener,
+    best_opener,
+    by_linking,
+    by_openat2,
+    by_renameat2,
+    by_walking,
+    rename_new,
+)
 
 OPENERS = [
     pytest.param(
@@ -141,3 +154,84 @@ def test_where_a_sandbox_forbids_the_call_folders_are_walked(monkeypatch: pytest
     monkeypatch.setattr(beneath, "by_openat2", forbidden)
     assert best_opener() is by_walking
     best_opener.cache_clear()
+
+
+LINUX = pytest.mark.skipif(platform.system() != "Linux", reason="renameat2 is Linux's")
+RENAMES = [pytest.param(by_renameat2, marks=LINUX), by_linking, rename_new]
+
+
+@pytest.mark.parametrize("rename", RENAMES)
+@pytest.mark.shows("B2")
+def test_a_rename_replaces_nothing(rename: Any, folder: int, tree: Path) -> None:
+    (tree / "empty").mkdir()
+    for name in ("note.md", "away", "inside"):
+        for new in ("empty", "inside", "note.md", "loop"):
+            with pytest.raises(FileExistsError):
+                rename(folder, name, folder, new)
+    rename(folder, "note.md", folder, "free.md")
+    assert (tree / "free.md").read_text() == "a note"
+    assert not (tree / "note.md").exists()
+
+
+@pytest.mark.parametrize("rename", RENAMES)
+@pytest.mark.parametrize(("name", "new"), [("..", "a"), ("note.md", "../a"), ("note.md", ""), ("a/b", "c")])
+def test_a_rename_takes_plain_names_only(rename: Any, folder: int, name: str, new: str) -> None:
+    with pytest.raises(OSError, match="not a plain name"):
+        rename(folder, name, folder, new)
+
+
+def test_a_folder_is_refused_where_the_kernel_cannot_move_it_safely(
+    monkeypatch: pytest.MonkeyPatch, folder: int, tree: Path
+) -> None:
+    def unknown(*_: object) -> None:
+        raise OSError(errno.ENOSYS, "no such call")
+
+    monkeypatch.setattr(beneath, "by_renameat2", unknown)
+    rename_new(folder, "note.md", folder, "free.md")
+    with pytest.raises(OSError, match="without overwrite=True"):
+        rename_new(folder, "inside", folder, "free")
+    assert (tree / "inside" / "note.md").exists()
+
+
+@LINUX
+@pytest.mark.slow
+@pytest.mark.shows("B2")
+def test_a_name_that_is_taken_in_the_same_moment_is_not_replaced(folder: int, tree: Path) -> None:
+    """Another process makes and removes the folder `target` all the time, and says whenever it finds another one."""
+    code = (
+        "import os\n"
+        "while os.getppid() == int(os.environ['RACED']):\n"
+        "    try:\n"
+        "        os.mkdir('target')\n"
+        "    except FileExistsError:\n"
+        "        continue\n"
+        "    made = os.stat('target').st_ino\n"
+        "    for _ in range(50):\n"
+        "        if os.stat('target').st_ino != made:\n"
+        "            print('replaced', flush=True)\n"
+        "    os.rmdir('target')\n"
+    )
+    (tree / "moving").mkdir()
+    raced = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=tree,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "RACED": str(os.getpid())},
+    )
+    seen, end = {True: 0, False: 0}, time.monotonic() + 20
+    try:
+        while min(seen.values()) < 200 and time.monotonic() < end:
+            try:
+                rename_new(folder, "moving", folder, "target")
+            except FileExistsError:
+                seen[False] += 1
+            else:
+                seen[True] += 1
+                rename_new(folder, "target", folder, "moving")
+        assert raced.poll() is None
+    finally:
+        raced.kill()
+        told, _ = raced.communicate()
+    assert told == b""
+    assert min(seen.values()) >= 200, f"the race did not take place: {seen}"

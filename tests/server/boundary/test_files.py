@@ -59,6 +59,30 @@ def test_nothing_is_overwritten_unasked(files: Files, roots: RootSet) -> None:
     assert files.read(b) == b"a"
 
 
+@pytest.mark.shows("B2")
+@pytest.mark.parametrize("what", ["file", "folder", "full folder", "link"])
+@pytest.mark.parametrize("there", ["file", "empty folder", "full folder", "link", "broken link"])
+def test_a_rename_without_overwriting_replaces_nothing(
+    files: Files, roots: RootSet, tmp_path: Path, what: str, there: str
+) -> None:
+    for name, kind in (("moved", what), ("taken", there)):
+        path = tmp_path / "Notes" / name
+        if "folder" in kind:
+            path.mkdir()
+        if kind == "full folder":
+            (path / "inner").touch()
+        elif kind == "file":
+            path.write_text(name)
+        elif "link" in kind:
+            path.symlink_to("nowhere" if kind == "broken link" else "..")
+    before = {path.name: path.lstat().st_ino for path in (tmp_path / "Notes").iterdir()}
+    with pytest.raises(FileExistsError):
+        files.rename(roots.locate("moved"), roots.locate("taken"), overwrite=False)
+    assert {path.name: path.lstat().st_ino for path in (tmp_path / "Notes").iterdir()} == before
+    files.rename(roots.locate("moved"), roots.locate("free"), overwrite=False)
+    assert (tmp_path / "Notes" / "free").lstat().st_ino == before["moved"]
+
+
 def test_a_rewritten_file_keeps_its_mode(files: Files, roots: RootSet, tmp_path: Path) -> None:
     note = tmp_path / "Notes" / "a.md"
     note.write_text("private")

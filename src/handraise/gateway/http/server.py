@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -32,12 +33,17 @@ from handraise.gateway.requests import is_modern
 from handraise.questions import Person
 
 HEADER_MISMATCH: Final = -32020
+TOO_MANY: Final = -32000
 PERSON: Final = "handraise.person"
 """Where in the scope the person stands whom somebody in front of us verified."""
 
 
+class TooManySessions(Exception):
+    """A person has as many sessions as one may have, and all are in use."""
+
+
 class HttpGateway:
-    """The application. `open_link` connects a person to the server: every session of its own."""
+    """The application. `open_link` connects a person to the servers: every session has processes of its own."""
 
     def __init__(
         self, home: Home, open_link: Callable[[Person | None], Awaitable[Link]], path: str = "/mcp"
@@ -48,6 +54,9 @@ class HttpGateway:
         self._sessions = Sessions()
         self._modern: dict[Person | None, asyncio.Future[Relay]] = {}
         self._retiring: dict[asyncio.Future[None], Relay] = {}
+        self._opening: Counter[Person | None] = Counter()
+        self._owners: dict[Relay, Person | None] = {}
+        """Whose each relay is, as long as it has its servers."""
         home.on_lost = self._lost
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -96,10 +105,8 @@ class HttpGateway:
         if modern and message.is_request and (name := mismatch(message, headers)) is not None:
             text = f"The header {name} does not say what the body says."
             await send_error(send, 400, fault(message.id, HEADER_MISMATCH, text))
-        elif modern:
-            await self._exchange(await self._modern_relay(person), message, receive, send, modern=True)
-        elif message.method == "initialize":
-            await self._begin(message, receive, send, person)
+        elif modern or message.method == "initialize":
+            await self._serve(message, receive, send, person, modern=modern)
         elif (session := self._session(headers, person)) is None:
             status = 404 if b"mcp-session-id" in headers else 400
             await send_error(
@@ -111,12 +118,51 @@ class HttpGateway:
     def _session(self, headers: dict[bytes, str], person: Person | None) -> Session | None:
         return self._sessions.find(headers.get(b"mcp-session-id", ""), person)
 
-    async def _begin(self, message: Message, receive: Receive, send: Send, person: Person | None) -> None:
-        link = await self._open_link(person)
+    async def _serve(
+        self, message: Message, receive: Receive, send: Send, person: Person | None, *, modern: bool
+    ) -> None:
+        """Serve a message that may need servers of its own."""
+        try:
+            if modern:
+                relay = await self._modern_relay(person)
+            else:
+                relay = (session := await self._begin(message, person)).relay
+        except TooManySessions as error:
+            await send_error(send, 429, fault(message.id, TOO_MANY, str(error)))
+            return
+        await self._exchange(
+            relay, message, receive, send, modern=modern, session=None if modern else session.id
+        )
+
+    async def _begin(self, message: Message, person: Person | None) -> Session:
+        for session in self._sessions.over():
+            self._sessions.remove(session)
+            self._retire(session.relay)
+        link = await self._connected(person)
         session = Session(lambda port: LegacyRelay(link, self._home, port, person), message, person)
-        for over in self._sessions.add(session):
-            self._retire(over.relay)
-        await self._exchange(session.relay, message, receive, send, session=session.id)
+        self._owners[session.relay] = person
+        self._sessions.add(session)
+        return session
+
+    async def _connected(self, person: Person | None) -> Link:
+        """Connect a person to the servers. A session that rests makes room; TooManySessions when none does.
+
+        A session counts until its servers are gone. Otherwise one token could start processes without bound.
+        """
+        most = self._home.options.sessions
+        while self._opening[person] + sum(each == person for each in self._owners.values()) >= most:
+            if (resting := self._sessions.longest_resting(person)) is None:
+                raise TooManySessions(
+                    f"You have {most} sessions already, and all are in use. End one of your clients or answer what "
+                    "waits for you; `gateway.sessions` in handraise.toml allows more."
+                )
+            self._sessions.remove(resting)
+            await asyncio.shield(self._retire(resting.relay))
+        self._opening[person] += 1
+        try:
+            return await self._open_link(person)
+        finally:
+            self._opening[person] -= 1
 
     async def _modern_relay(self, person: Person | None) -> Relay:
         """One relay for all of a person's requests without a session; they are told apart by their ids."""
@@ -126,7 +172,9 @@ class HttpGateway:
         return opening.result() if opening.done() else await asyncio.shield(opening)
 
     async def _open_modern(self, person: Person | None) -> Relay:
-        return ModernRelay(await self._open_link(person), self._home, _Nowhere(), person)
+        relay = ModernRelay(await self._connected(person), self._home, _Nowhere(), person)
+        self._owners[relay] = person
+        return relay
 
     async def _exchange(
         self,
@@ -183,10 +231,15 @@ class HttpGateway:
                 del self._modern[person]
         self._retire(relay)
 
-    def _retire(self, relay: Relay) -> None:
+    def _retire(self, relay: Relay) -> asyncio.Future[None]:
         retiring = asyncio.ensure_future(relay.retire())
         self._retiring[retiring] = relay
-        retiring.add_done_callback(lambda done: self._retiring.pop(retiring, None))
+        retiring.add_done_callback(self._retired)
+        return retiring
+
+    def _retired(self, retiring: asyncio.Future[None]) -> None:
+        relay = self._retiring.pop(retiring)
+        self._owners.pop(relay, None)
 
 
 def _is_modern(message: Message, headers: dict[bytes, str]) -> bool:

@@ -14,6 +14,7 @@ import uvicorn
 from handraise.errors import SetupError
 from handraise.gateway.ending import ending_on_signals
 from handraise.gateway.http.protocol import WholeResponses
+from handraise.site.connections import IDLE, Connections, Watched
 
 if TYPE_CHECKING:
     from handraise.gateway.home import Home
@@ -22,6 +23,8 @@ Ready: TypeAlias = Callable[[str], None]
 """Told the host and port at which clients are served, from then on."""
 
 _BACKLOG: Final = 2048
+_MOST_REQUESTS: Final = 2000
+"""Each client of a shared gateway follows a stream, and calls wait for their people."""
 _GRACE: Final = 1
 """Seconds that calls have to end after we were told to."""
 
@@ -61,11 +64,14 @@ def _written(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-async def serve_until_told(app: Any, listening: Listening, home: Home, ready: Ready) -> None:
+async def serve_until_told(
+    app: Any, listening: Listening, home: Home, ready: Ready, *, idle: float = IDLE
+) -> None:
     """Serve a gateway. Afterwards there is time to put everything away."""
     config = uvicorn.Config(
-        app,
-        http=WholeResponses,
+        Connections(app, protocol=WholeResponses, idle=idle, most_requests=_MOST_REQUESTS),
+        http=Watched,
+        ws="none",
         log_level="warning",
         access_log=False,  # sign-in links are addresses
         lifespan="off",

@@ -1,4 +1,4 @@
-"""The sessions of clients that shook hands: whose each is, and which of them nobody uses any more."""
+"""The sessions of clients that sent `initialize`: whose each is, and which of them nobody uses any more."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from handraise.gateway.relay import Relay
 from handraise.questions import Person
 
 IDLE: Final = 3600.0
-"""Seconds after which a session ends that nobody used: clients come and go, and few say good-bye."""
-MOST: Final = 64
-"""How many sessions one person may have; the one that rested longest makes room."""
+"""Seconds after which an unused session ends: clients come and go, and few say good-bye."""
 
 
 class Session:
@@ -33,8 +31,8 @@ class Session:
 
     @property
     def is_busy(self) -> bool:
-        """Whether its client waits for something."""
-        return self.following or bool(self.relay.calls)
+        """Whether its client follows its stream, or a call of it is under way or waits for a person."""
+        return self.following or bool(self.relay.calls) or bool(self.relay.holding.waiting)
 
 
 class Sessions:
@@ -47,14 +45,10 @@ class Sessions:
     def __iter__(self) -> Iterator[Session]:
         return iter(list(self._all.values()))
 
-    def add(self, session: Session) -> list[Session]:
-        """Keep a session; those that have to go for it, or are over."""
-        over = self._over(session.person)
-        for each in over:
-            self.remove(each)
+    def add(self, session: Session) -> None:
+        """Keep a session."""
         session.used = self._clock()
         self._all[session.id] = session
-        return over
 
     def find(self, id: str, person: Person | None) -> Session | None:
         """The session of this id, if it is this person's: knowing its id is not enough."""
@@ -68,9 +62,13 @@ class Sessions:
         """Know it no more."""
         self._all.pop(session.id, None)
 
-    def _over(self, person: Person | None) -> list[Session]:
-        resting = sorted((each for each in self if not each.is_busy), key=lambda each: each.used)
-        theirs = [each for each in resting if each.person == person]
-        too_many = sum(each.person == person for each in self) + 1 - MOST
-        over = [each for each in resting if self._clock() - each.used >= IDLE]
-        return list(dict.fromkeys([*over, *theirs[: max(0, too_many)]]))
+    def over(self) -> list[Session]:
+        """The sessions that nobody used for an hour."""
+        return [each for each in self._resting() if self._clock() - each.used >= IDLE]
+
+    def longest_resting(self, person: Person | None) -> Session | None:
+        """The session of a person that is unused for longest; None when all are in use."""
+        return next((each for each in self._resting() if each.person == person), None)
+
+    def _resting(self) -> list[Session]:
+        return sorted((each for each in self if not each.is_busy), key=lambda each: each.used)

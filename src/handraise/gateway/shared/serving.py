@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from handraise.gateway.serve import OpenLink
 
-SECRET: Final = "HANDRAISE_DESK_SECRET"
+SECRET: Final = "HANDRAISE_DESK_SECRET"  # noqa: S105 - the name of a variable
 """The variable that holds the secret of the desk's own registration at the issuer, where it has one."""
 PATH: Final = "/mcp"
 ACCOUNTS: Final = "/accounts"

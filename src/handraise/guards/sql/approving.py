@@ -76,6 +76,8 @@ class SqlGuard:
                 verdict = later  # the world has changed meanwhile, and it reaches more now
         except GuardRefused as error:
             end_with(error)
+        except Unreadable as error:
+            end_with(_refused("cannot_parse", str(error)))
         if verdict.kinds != {"read"} or verdict.functions:
             self._settled = (
                 self._clock() + self._keep

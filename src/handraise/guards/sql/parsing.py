@@ -1,11 +1,12 @@
-"""A text of SQL, taken apart: into words first, which tell what has been read before, and then into statements."""
+"""Take a text of SQL apart with sqlglot: into statements, with the text of each as a person is shown it."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, zip_longest
-from typing import Final, TypeAlias
+from itertools import accumulate, pairwise, zip_longest
+from typing import Final
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
@@ -16,8 +17,9 @@ from handraise.guards.sql.schema import fold
 
 MAX_TEXT: Final = 20_000
 MAX_DEPTH: Final = 100
+DIALECTS: Final = frozenset({"duckdb", "postgres", "trino"})
+"""The SQL whose comments, strings and functions the guard knows."""
 
-Shape: TypeAlias = tuple[object, ...]
 _NO_NAMES: Final = frozenset(
     each for each in TokenType if each.name.endswith("STRING") or each is TokenType.NUMBER
 )
@@ -35,67 +37,47 @@ class Unreadable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """A text as its words."""
-
-    text: str
-    dialect: Dialect
-    tokens: list[Token]
-
-    @property
-    def shape(self) -> Shape:
-        """The same for texts that differ in numbers, blanks and comments only: they reach the same."""
-        found: list[object] = []
-        for token in self.tokens:
-            kind = token.token_type
-            found += (kind, None if kind is TokenType.NUMBER else token.text)
-        return tuple(found)
-
-
-@dataclass(frozen=True, slots=True)
 class Parsed:
     """A text as its statements."""
 
     statements: tuple[tuple[exp.Expr, ...], ...]
     """Each with all its nodes, itself first."""
+    shown: tuple[str, ...]
+    """The text of each, without comments and with one blank or line end between two words."""
+    comments: int
+    """How many characters of the text are comments."""
     words: frozenset[str]
     """Every word, in one spelling."""
     names: frozenset[str]
     """Those of them that cannot be the name of a function."""
 
 
-def split(text: str, dialect: str) -> Words:
-    """The words of a text. Raises `Unreadable`."""
-    if len(text) > MAX_TEXT:
-        raise Unreadable(f"It has more than {MAX_TEXT:,} characters.")
-    if "\0" in text:
-        raise Unreadable("It has a NUL character, at which some drivers end a text.")
-    speaks = Dialect.get_or_raise(dialect)
-    try:
-        tokens = speaks.tokenize(text)
-    except SqlglotError as error:
-        raise _unparsed(dialect, error) from None
-    # Engines disagree about them, so that a parser may take for a comment what an engine runs.
-    if "{#" in text or any("/*" in comment for token in tokens for comment in token.comments):
-        raise Unreadable("It has a comment within a comment, which engines read in different ways.")
-    if max(accumulate(_BRACKETS.get(token.token_type, 0) for token in tokens), default=0) > MAX_DEPTH:
-        # The parser's compiled form would overflow the stack of the process and end it.
-        raise Unreadable(f"It has more than {MAX_DEPTH} brackets within each other.")
-    return Words(text, speaks, tokens)
-
-
-def parse(words: Words) -> Parsed:
+def parse(text: str, dialect: str) -> Parsed:
     """The statements of a text. Raises `Unreadable`, or `RecursionError`."""
+    tokens = _tokens(text, dialect)
     try:
-        found = words.dialect.parser().parse(words.tokens, words.text)
-    except (SqlglotError, ValueError) as error:
-        raise _unparsed(type(words.dialect).__name__, error) from None
+        found = Dialect.get_or_raise(dialect).parser().parse(tokens, text)
+    except RecursionError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the parser may fail in any way at hostile text
+        raise _unparsed(dialect, error) from None
     statements = [each for each in found if each is not None and not isinstance(each, exp.Semicolon)]
     if not statements:
         raise Unreadable("There is no statement in it.")
-    said = [(fold(token.text), token) for token in words.tokens if token.token_type not in _NO_NAMES]
+    nodes = [tuple(each.walk()) for each in statements]
+    for statement in nodes:
+        known = set(map(id, statement))
+        if any(id(node.parent) not in known for node in statement[1:]):
+            # Which query a node belongs to would be unknown, and so would be the tables of its names.
+            raise Unreadable("Its parts do not belong together in a way that the guard can follow.")
+    shown = [_shown(text, each) for each in _by_statement(tokens)]
+    if len(shown) != len(statements):
+        raise Unreadable("It cannot be told where its statements end.")
+    said = [(fold(token.text), token) for token in tokens if token.token_type not in _NO_NAMES]
     return Parsed(
-        tuple(tuple(each.walk()) for each in statements),
+        tuple(nodes),
+        tuple(shown),
+        _visible(text) - sum(_visible(text[token.start : token.end + 1]) for token in tokens),
         frozenset(word for word, _ in said),
         frozenset(
             word
@@ -103,6 +85,55 @@ def parse(words: Words) -> Parsed:
             if after is None or after[1].token_type is not TokenType.L_PAREN
         ),
     )
+
+
+def _tokens(text: str, dialect: str) -> list[Token]:
+    if dialect not in DIALECTS:
+        raise Unreadable(f"The guard does not read {dialect}.")
+    if len(text) > MAX_TEXT:
+        raise Unreadable(f"It has more than {MAX_TEXT:,} characters.")
+    if "\0" in text:
+        raise Unreadable("It has a NUL character, at which some drivers end a text.")
+    try:
+        tokens = Dialect.get_or_raise(dialect).tokenize(text)
+    except SqlglotError as error:
+        raise _unparsed(dialect, error) from None
+    # An engine may run a part of these which the parser takes for a comment.
+    comments = [comment for token in tokens for comment in token.comments]
+    if "{#" in text or any("/*" in comment for comment in comments):
+        raise Unreadable("It has a comment within a comment, which engines read in different ways.")
+    if any(comment.startswith(("!", "M!")) for comment in comments):
+        raise Unreadable("It has a comment that some engines run.")
+    if max(accumulate(_BRACKETS.get(token.token_type, 0) for token in tokens), default=0) > MAX_DEPTH:
+        # The parser's compiled form would overflow the stack of the process and end it.
+        raise Unreadable(f"It has more than {MAX_DEPTH} brackets within each other.")
+    return tokens
+
+
+def _by_statement(tokens: Iterable[Token]) -> list[list[Token]]:
+    """The tokens of each statement; semicolons separate them."""
+    found: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.token_type is TokenType.SEMICOLON:
+            found.append([])
+        else:
+            found[-1].append(token)
+    return [each for each in found if each]
+
+
+def _shown(text: str, tokens: Sequence[Token]) -> str:
+    """The tokens as they are written. What lies between two is blanks and comments only."""
+    parts = [text[tokens[0].start : tokens[0].end + 1]]
+    for before, token in pairwise(tokens):
+        between = text[before.end + 1 : token.start]
+        parts.append("\n" if "\n" in between else " " if between else "")
+        parts.append(text[token.start : token.end + 1])
+    return "".join(parts)
+
+
+def _visible(text: str) -> int:
+    """How many characters are no blanks."""
+    return sum(map(len, text.split()))
 
 
 def _unparsed(dialect: str, error: Exception) -> Unreadable:

@@ -1,36 +1,29 @@
-"""What a text of SQL says: its statements, of what kind they are, and what they reach."""
+"""Read a text of SQL: its statements, what each does, and which tables and columns they reach."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from sqlglot import exp
 
+from handraise.guards.sql.actions import Action, Kind, changes_of, kind_of, unknown_tables
 from handraise.guards.sql.catalogue import Catalogue
 from handraise.guards.sql.functions import unknown_functions
-from handraise.guards.sql.parsing import Parsed, Shape, Unreadable, Words, parse, split
-from handraise.guards.sql.plain import plainly_reached
+from handraise.guards.sql.parsing import Parsed, Unreadable, parse
 from handraise.guards.sql.reach import Reach, Reached, Views
 from handraise.guards.sql.schema import Relation, Schema, fold
 from handraise.guards.sql.scopes import UnknownTable
 
-Kind = Literal["read", "write", "definition", "outside"]
-
-_READS: Final = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values, exp.Summarize, exp.Pivot)
-_WRITES: Final = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
-_DEFINES: Final = (
-    exp.Create, exp.Drop, exp.Alter, exp.TruncateTable, exp.Comment, exp.Grant, exp.Revoke,
-)  # fmt: skip
-_OUTSIDE: Final = (exp.Copy, exp.Attach, exp.Detach, exp.Pragma, exp.Set, exp.Use, exp.Install)
-_ALSO_WRITES: Final = (*_WRITES, exp.Into, exp.Lock)
-_MOST_KEPT: Final = 500
+MOST_STATEMENTS: Final = 10
+MOST_CHANGES: Final = 500
+"""Characters for all changes of a text together: each has to be named to a person, in a message of 2,000."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a text says. Columns are named as people read them, with their tags."""
+    """The effects of a text. Columns are named as people read them, with their tags."""
 
     kinds: tuple[Kind, ...]
     columns: tuple[tuple[str, tuple[str, ...]], ...]
@@ -38,6 +31,12 @@ class Reading:
     """The tables and views that are reached, those behind views included."""
     functions: tuple[str, ...]
     """Those of which nobody knows what they do."""
+    actions: tuple[Action, ...] = ()
+    """Each change first, then each table that is only read."""
+    shown: tuple[str, ...] = ()
+    """The text of each statement, without comments."""
+    comments: int = 0
+    """How many characters of comments there are."""
 
     @property
     def can_be_estimated(self) -> bool:
@@ -46,7 +45,7 @@ class Reading:
 
 
 class Reader:
-    """Reads texts over one schema. What was found out about them and its views is kept."""
+    """Reads texts over one schema. It remembers what its views reach."""
 
     def __init__(self, dialect: str, schema: Schema, catalogue: Catalogue) -> None:
         self.schema = schema
@@ -55,51 +54,56 @@ class Reader:
         self._personal: dict[Relation, dict[str, tuple[str, ...]]] = {}
         self._views = Views(schema, self._wanted, self._definition)
         self._in_views: dict[Relation, list[str]] = {}
-        self._kept: dict[Shape, Reading] = {}
 
     def read(self, text: str) -> Reading:
-        """Read a text. Raises `Unreadable` when it cannot be told for sure what it does."""
-        words = split(text, self._dialect)
-        shape = words.shape
-        if (kept := self._kept.get(shape)) is not None:
-            return kept
-        if (tables := plainly_reached(words, self.schema, self._wanted)) is not None:
-            reading = Reading(("read",), (), tables, ())
-        else:
-            reading = self.read_parsed(words)
-        if len(self._kept) >= _MOST_KEPT:
-            self._kept.clear()
-        self._kept[shape] = reading
-        return reading
-
-    def read_parsed(self, words: Words) -> Reading:
-        """Read a text that need not be plain. Raises `Unreadable`."""
+        """Read a text. Raises `Unreadable` when its effects cannot be told for sure, or not be shown."""
         try:
-            return self._read(parse(words))
+            return self._read(parse(text, self._dialect))
         except UnknownTable as error:
             raise Unreadable(f"It names {error}, which is no table or view that the guard knows.") from None
         except RecursionError:
             raise Unreadable("It, or a view that it names, has too much within each other.") from None
 
     def _read(self, parsed: Parsed) -> Reading:
+        if len(parsed.statements) > MOST_STATEMENTS:
+            raise Unreadable(f"It has more than {MOST_STATEMENTS} statements; run them one by one.")
         columns: dict[str, tuple[str, ...]] = {}
         kinds: list[Kind] = []
         relations: set[Relation] = set()
         functions: dict[str, None] = {}
+        changes: dict[Action, None] = {}
+        tables: set[str] = set()
         for nodes in parsed.statements:
             if self._dialect == "duckdb":
                 _require_lasting(nodes)
-            kind = _kind(nodes)
+            kind = kind_of(nodes)
             kinds.append(kind)
+            changes.update(dict.fromkeys(changes_of(nodes, self.schema, self._dialect, self._behind)))
             functions.update(dict.fromkeys(self._strange(nodes, parsed.words)))
             reach = Reach(self._views)
             reached = reach.of(nodes, new_tables=kind in ("definition", "outside"))
             relations |= reach.relations
+            tables.update(unknown_tables(nodes, self.schema))
             for relation, column in reached | self._unseen(parsed, reach.relations):
                 columns[f"{relation.name}.{_spelled(relation, column)}"] = self._wanted(relation)[column]
+        if sum(len(each.verb) + len(each.shown) for each in changes) > MOST_CHANGES:
+            raise Unreadable("It changes more than a question can name; run it in several parts.")
         for relation in relations & self._in_views.keys():
             functions.update(dict.fromkeys(self._in_views[relation]))
-        return Reading(tuple(kinds), tuple(sorted(columns.items())), frozenset(relations), tuple(functions))
+        tables |= {relation.name for relation in relations}
+        read = sorted(tables - {change.name for change in changes})
+        return Reading(
+            tuple(kinds),
+            tuple(sorted(columns.items())),
+            frozenset(relations),
+            tuple(functions),
+            (*changes, *(Action("read", "reads", name) for name in read)),
+            parsed.shown,
+            parsed.comments,
+        )
+
+    def _behind(self, relation: Relation) -> set[Relation]:
+        return set() if relation.definition is None else self._views.through(relation, "")[1]
 
     def _wanted(self, relation: Relation) -> dict[str, tuple[str, ...]]:
         if (known := self._personal.get(relation)) is None:
@@ -124,7 +128,7 @@ class Reader:
 
     def _definition(self, view: Relation) -> exp.Expr:
         assert view.definition is not None
-        parsed = parse(split(view.definition, self._dialect))
+        parsed = parse(view.definition, self._dialect)
         made = parsed.statements[0][0]
         body = made.expression if isinstance(made, exp.Create) else made
         if not isinstance(body, exp.Expr):
@@ -137,21 +141,6 @@ class Reader:
 def read(text: str, dialect: str, schema: Schema, catalogue: Catalogue) -> Reading:
     """Read one text alone."""
     return Reader(dialect, schema, catalogue).read(text)
-
-
-def _kind(nodes: Sequence[exp.Expr]) -> Kind:
-    statement = nodes[0]
-    if any(isinstance(node, exp.Command) for node in nodes):
-        raise Unreadable("There is a kind of statement in it that the guard cannot read.")
-    if isinstance(statement, _OUTSIDE):
-        return "outside"
-    if isinstance(statement, _DEFINES):
-        return "definition"
-    if any(isinstance(node, _ALSO_WRITES) for node in nodes):
-        return "write"
-    if isinstance(statement, _READS):
-        return "read"
-    raise Unreadable(f"{statement.key.upper()} is a kind of statement that the guard cannot read.")
 
 
 def _require_lasting(nodes: Sequence[exp.Expr]) -> None:

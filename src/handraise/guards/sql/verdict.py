@@ -1,24 +1,31 @@
-"""May a statement run as it is, after a question, or not at all? Decides from what was found out before."""
+"""Decide whether a statement may run, and write the question that a person is asked about it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final
 
 from handraise.display import for_line, inert
+from handraise.forms.limits import DEFAULT_LIMITS
+from handraise.guards.sql.actions import Action, Kind
 from handraise.guards.sql.catalogue import Catalogue
 from handraise.guards.sql.engines import Estimate
-from handraise.guards.sql.reading import Kind, Reading
+from handraise.guards.sql.parsing import MAX_TEXT, Unreadable
+from handraise.guards.sql.reading import Reading
 from handraise.guards.sql.schema import Path, Relation, Schema, fold
 
 DEFAULT_ROWS: Final = 1_000_000
-_STATEMENT: Final = 900
-_NAMED: Final = 12
+_MESSAGE: Final = DEFAULT_LIMITS.message
+"""A client refuses a question that is longer."""
+_LEAST_TEXT: Final = 200
+_NAMES: Final = 200
+"""Characters for a list of names, of which those that do not fit are counted."""
 _KINDS: Final[dict[Kind, str]] = {
-    "write": "It changes data.",
-    "definition": "It changes tables, views or rights.",
-    "outside": "It reaches files, other databases or settings.",
+    "write": "It changes data",
+    "definition": "It changes tables, views or rights",
+    "outside": "It reaches files, other databases or settings",
 }
 
 
@@ -32,6 +39,11 @@ class Verdict:
     functions: tuple[str, ...]
     rows: int | None
     threshold: int
+    actions: tuple[Action, ...] = ()
+    shown: tuple[str, ...] = ()
+    """The text of each statement, without comments."""
+    comments: int = 0
+    """How many characters of comments there are."""
 
     @property
     def asks(self) -> bool:
@@ -46,9 +58,10 @@ class Verdict:
         return self.rows is not None and self.rows > self.threshold
 
     def covers(self, later: Verdict) -> bool:
-        """Whether who agreed to this agreed to that one, too: nothing more is reached, at most twice the rows."""
+        """Whether a yes to this verdict is one to a later: it reaches nothing more, and at most twice the rows."""
         return (
             later.kinds <= self.kinds
+            and set(later.actions) <= set(self.actions)
             and set(later.columns) <= set(self.columns)
             and set(later.functions) <= set(self.functions)
             and (not later.is_costly or (later.rows or 0) <= 2 * (self.rows or 0))
@@ -64,6 +77,9 @@ def judge(reading: Reading, estimate: Estimate | None, threshold: int, columns: 
         reading.functions,
         None if estimate is None else estimate.rows,
         threshold,
+        reading.actions,
+        reading.shown,
+        reading.comments,
     )
 
 
@@ -92,30 +108,72 @@ def _names(path: Path, schema: Schema) -> set[str]:
 
 
 def message(verdict: Verdict, text: str, also: str | None = None) -> str:
-    """What the person is asked: what the statement does, with numbers and names, and the statement itself."""
+    """The question: every change and every table by name, the cost, and then the statement itself.
+
+    The names come first: a client may show the beginning of a long question only, and a long text may hide a change.
+    Raises `Unreadable` when they leave no room for the statement.
+    """
     told = "\n".join(f"- {reason}" for reason in (*([also] if also else []), *reasons(verdict)))
-    length = f"{len(text):,} characters"
-    return (
-        f"Run this SQL?\n\n{told}\n\nThe statement ({length}):\n{inert(text, limit=_STATEMENT)}\n\n"
-        "If you decline: It does not run, and the model is told that you said no."
+    before = f"Run this SQL?\n\n{told}\n\n{_heading(verdict, text)}\n"
+    behind = "\n\nIf you decline: It does not run, and the model is told that you said no."
+    room = _MESSAGE - len(before) - len(behind)
+    if room < _LEAST_TEXT:
+        raise Unreadable("It does more than a question can show; run it in several parts.")
+    return before + _text(verdict.shown, room) + behind
+
+
+def _heading(verdict: Verdict, text: str) -> str:
+    comments = f", {verdict.comments:,} of them comments that are not shown" if verdict.comments else ""
+    which = "The statement" if verdict.statements == 1 else f"The {verdict.statements} statements"
+    return f"{which} ({len(text):,} characters{comments}):"
+
+
+def _text(shown: tuple[str, ...], room: int) -> str:
+    """The statements as a whole, or the beginning and the end of each with how many characters are between them."""
+    whole = inert(";\n".join(shown), limit=MAX_TEXT * 20)
+    if len(whole) <= room:
+        return whole
+    half = (room // len(shown) - _COUNTED) // 2
+    return ";\n".join(
+        inert(each, limit=2 * half)
+        if len(each) <= 2 * half
+        else inert(each[:-half], limit=half) + inert(each[-half:], limit=half)
+        for each in shown
     )
 
 
+_COUNTED: Final = 50
+"""Characters that tell how many are left out."""
+
+
 def reasons(verdict: Verdict) -> Iterator[str]:
-    """Why a person is asked, in sentences."""
+    """Why a person is asked, in sentences. Changes are named in full, everything else up to some length."""
     if verdict.statements > 1:
         yield f"It has {verdict.statements} statements."
-    yield from (sentence for kind, sentence in _KINDS.items() if kind in verdict.kinds)
+    for kind, sentence in _KINDS.items():
+        if kind in verdict.kinds or any(action.kind == kind for action in verdict.actions):
+            yield f"{sentence}: {_changes(verdict.actions, kind)}."
+    if read := [for_line(each.name, limit=80) for each in verdict.actions if each.kind == "read"]:
+        yield f"It reads: {_listed(read)}."
     if verdict.columns:
         yield f"It reaches personal data: {_listed([_named(*each) for each in verdict.columns])}."
     if verdict.functions:
         names = _listed([for_line(name, limit=60) for name in verdict.functions])
-        yield f"It uses what may read files, the network or other tables: {names}."
+        yield f"It calls what may change data, or read files, the network or other tables: {names}."
     if verdict.rows is None:
         yield "What it costs cannot be estimated before it runs."
     else:
         rows = "1 row" if verdict.rows == 1 else f"{verdict.rows:,} rows"
         yield f"It goes through about {rows}; you are asked above {verdict.threshold:,}."
+
+
+def _changes(actions: tuple[Action, ...], kind: Kind) -> str:
+    """All changes of a kind: `DELETE FROM people, orders; UPDATE cities`."""
+    by_verb: dict[str, list[str]] = {}
+    for action in actions:
+        if action.kind == kind:
+            by_verb.setdefault(action.verb, []).append(action.shown)
+    return "; ".join(f"{for_line(verb)} {', '.join(names)}" for verb, names in by_verb.items())
 
 
 def _named(column: str, tags: tuple[str, ...]) -> str:
@@ -124,5 +182,8 @@ def _named(column: str, tags: tuple[str, ...]) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    """As many names as there is room for, at least one, and how many more there are."""
+    lengths = accumulate(len(name) + 2 for name in names)
+    fits = max(1, sum(length <= _NAMES for length in lengths))
+    more = f" and {len(names) - fits} more" if len(names) > fits else ""
+    return ", ".join(names[:fits]) + more

@@ -70,6 +70,7 @@ _COLUMNS: Final[Mapping[str, Callable[[Event], object]]] = MappingProxyType(
         "used_by": lambda e: e.used and f"{e.used.request.method} {e.used.request.target or ''}".strip(),
         "ended": lambda e: e.used and e.used.ended,
         "reasons": lambda e: "; ".join(e.reasons),
+        "count": lambda e: e.count,
         "policy": lambda e: e.about.policy,
         "trace": lambda e: e.about.trace,
     }

@@ -43,6 +43,11 @@ class Case:
     """How the call ended that used the answer; ambiguous: nobody knows."""
 
     @property
+    def count(self) -> int:
+        """How many questions it stands for: more than one for refused ones that were only counted."""
+        return 1 if self.ending is None or self.ending.count is None else self.ending.count
+
+    @property
     def thought(self) -> int | None:
         """Milliseconds that a person took to decide; None when no person did."""
         if self.ending is None or self.ending.decided_by != "human":

@@ -137,7 +137,7 @@ def _rows(cases: Sequence[Case], key: Callable[[Case], tuple[str, str]]) -> tupl
     groups: dict[tuple[str, str], list[Case]] = {}
     for case in cases:
         groups.setdefault(key(case), []).append(case)
-    largest = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+    largest = sorted(groups.items(), key=lambda group: (-sum(case.count for case in group[1]), group[0]))
     rows = [_row(*name, members) for name, members in largest[:_MOST]]
     rest = [case for _, members in largest[_MOST:] for case in members]
     if rest:
@@ -146,7 +146,9 @@ def _rows(cases: Sequence[Case], key: Callable[[Case], tuple[str, str]]) -> tupl
 
 
 def _row(name: str, detail: str, cases: Sequence[Case]) -> Row:
-    counts = Counter(case.outcome for case in cases)
+    counts: Counter[Outcome] = Counter()
+    for case in cases:
+        counts[case.outcome] += case.count
     thought = [case.thought for case in cases if case.thought is not None]
     return Row(
         name,
@@ -167,7 +169,9 @@ def _thinking(thought: Sequence[int]) -> Thinking:
 
 
 def _blocked(refused: Sequence[Case]) -> tuple[Blocked, ...]:
-    counts = Counter(reason for case in refused for reason in case.reasons)
+    counts: Counter[str] = Counter()
+    for case in refused:
+        counts.update(dict.fromkeys(case.reasons, case.count))
     return tuple(
         Blocked(
             reason,

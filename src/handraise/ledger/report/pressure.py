@@ -57,18 +57,19 @@ def _pressure(server: str, cases: Sequence[Case]) -> Pressure:
         signs.append("people turn down most of what it asks")
     if len(decided) >= _ENOUGH and after_no > _INSISTENT * len(cases):
         signs.append(f"asked {after_no} times soon after a no")
-    refused = sum(case.outcome == "refused" for case in cases)
+    refused = sum(case.count for case in cases if case.outcome == "refused")
     return Pressure(server, busiest, unwelcome, after_no, refused, tuple(signs))
 
 
 def _busiest(cases: Sequence[Case]) -> int:
-    within: deque[int] = deque()
-    most = 0
+    within: deque[Case] = deque()
+    most = now = 0
     for case in cases:
-        within.append(case.asked)
-        while within[0] <= case.asked - _HOUR:
-            within.popleft()
-        most = max(most, len(within))
+        within.append(case)
+        now += case.count
+        while within[0].asked <= case.asked - _HOUR:
+            now -= within.popleft().count
+        most = max(most, now)
     return most
 
 

@@ -1,8 +1,11 @@
-"""Open a file beneath a folder, wherever other processes move things meanwhile.
+"""Open and rename files beneath a folder, wherever other processes move things meanwhile.
 
 A path that was checked and is then opened by name leads elsewhere when somebody puts a symbolic link in its way
 between the two. So nothing is checked by name here: the kernel resolves the path and refuses every link in it, or the
 folders are opened one by one, each from the one before it. Both ways give the same answers.
+
+A rename that must not replace anything is one call of the kernel for the same reason: whoever looks first whether the
+new name is free renames over what somebody puts there a moment later.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import os
 import platform
 import stat
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Final, Protocol
 
@@ -28,6 +32,9 @@ _SHARED_NUMBERS: Final = frozenset({"x86_64", "aarch64", "riscv64", "s390x", "pp
 _RESOLVE_NO_SYMLINKS: Final = 0x04
 _RESOLVE_BENEATH: Final = 0x08
 _TRIES: Final = 8
+_RENAME_NOREPLACE: Final = 1
+_NOT_HERE: Final = frozenset({errno.ENOSYS, errno.EINVAL, errno.EPERM})
+"""What an older kernel, a file system without the flag or a sandbox answers to renameat2."""
 
 
 class Opener(Protocol):
@@ -88,6 +95,44 @@ def _require_plain(names: Sequence[str]) -> None:
     for name in names:
         if name in ("", ".", "..") or "/" in name or "\0" in name:
             raise OSError(errno.EINVAL, "not a plain name", name)
+
+
+def rename_new(folder: int, name: str, other: int, new: str) -> None:
+    """Rename what is called `name` in a folder to `new` in another. FileExistsError when that name is taken."""
+    try:
+        by_renameat2(folder, name, other, new)
+    except OSError as error:
+        if error.errno not in _NOT_HERE:
+            raise
+        by_linking(folder, name, other, new)
+
+
+def by_renameat2(folder: int, name: str, other: int, new: str) -> None:
+    """Have the kernel do it at once: renameat2 with RENAME_NOREPLACE (Linux 3.15)."""
+    _require_plain((name, new))
+    rename = getattr(_libc(), "renameat2", None)
+    if rename is None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), name)
+    if rename(folder, os.fsencode(name), other, os.fsencode(new), _RENAME_NOREPLACE) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), name, None, new)
+
+
+def by_linking(folder: int, name: str, other: int, new: str) -> None:
+    """Give a file the new name and take its old one, where the kernel has no such rename.
+
+    A folder cannot have two names, and a plain rename would replace an empty one. So a folder is refused.
+    """
+    _require_plain((name, new))
+    if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+        with suppress(FileNotFoundError):
+            os.stat(new, dir_fd=other, follow_symlinks=False)
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name, None, new)
+        raise OSError(
+            errno.ENOTSUP, "this folder cannot be moved here without overwrite=True, nor into itself", name
+        )
+    os.link(name, new, src_dir_fd=folder, dst_dir_fd=other, follow_symlinks=False)
+    os.unlink(name, dir_fd=folder)
 
 
 @cache

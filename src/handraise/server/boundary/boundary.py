@@ -109,7 +109,10 @@ class Boundary:
         return await self._do(path, self._files.stat)
 
     async def rename(self, path: Named, to: Named, *, overwrite: bool = False) -> None:
-        """Move a file or folder; both ends lie inside."""
+        """Move a file or folder; both ends lie inside.
+
+        FileExistsError when there is something at `to` already, an empty folder included, unless `overwrite`.
+        """
         roots = await self._scope().roots()
         target = self._located(roots, to)
         await self._do(path, partial(self._files.rename, to=target, overwrite=overwrite))

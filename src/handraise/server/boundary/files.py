@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final, Literal
 
-from handraise.server.boundary.beneath import FOLDER, Opener
+from handraise.server.boundary.beneath import FOLDER, Opener, rename_new
 from handraise.server.boundary.rootset import Place
 
 Kind = Literal["file", "folder", "link", "other"]
@@ -110,14 +110,12 @@ class Files:
             return _entry(place, os.stat(name, dir_fd=folder, follow_symlinks=False))
 
     def rename(self, place: Place, to: Place, *, overwrite: bool) -> None:
-        """Move a file or a folder inside the boundary."""
+        """Move a file or a folder inside the boundary; FileExistsError when that would replace something."""
         with self._parent(place) as (folder, name), self._parent(to) as (other, new):
-            seen = os.stat(name, dir_fd=folder, follow_symlinks=False)
-            if overwrite or stat.S_ISDIR(seen.st_mode):
+            if overwrite:
                 os.rename(name, new, src_dir_fd=folder, dst_dir_fd=other)
             else:
-                os.link(name, new, src_dir_fd=folder, dst_dir_fd=other, follow_symlinks=False)
-                os.unlink(name, dir_fd=folder)
+                rename_new(folder, name, other, new)
 
     def remove(self, place: Place) -> None:
         """Remove a file, a link itself, or an empty folder."""
