@@ -29,7 +29,7 @@ PAGES = {page.name: page for page in pages()}
 LINES = [("Answer:", "Ada"), ("Write send", "send")]
 VARIES = {
     r"\b[0-9a-f]{16}\b": "ID",
-    r"code( to answer with is)? [0-9A-Z]{4}-[0-9A-Z]{4}": r"code\1 CODE",
+    r"code(:| to answer with is)? [0-9A-Z]{4}-[0-9A-Z]{4}": r"code\1 CODE",
     r"\d\d-\d\d \d\d:\d\d:\d\d": "WHEN",
     r"\d+\.\d…": "TIME…",
     r"(?m) +$": "",
@@ -203,6 +203,13 @@ def test_a_ledger_is_shown_and_what_was_removed_is_found(shell: Shell) -> None:
         db.execute("DELETE FROM events WHERE number = 3")
     found = shell.run(verify[0])
     assert (found.returncode, found.stdout) == (1, verify[1])
+
+
+def test_a_desk_code_is_shown_once_at_the_terminal(shell: Shell) -> None:
+    [(command, expected)] = only(blocks_run_by("test_a_desk_code_is_shown_once_at_the_terminal"))
+    with shell.at_a_terminal(command) as terminal:
+        assert terminal.end() == 0
+    assert looks_like(terminal.shown, expected), terminal.shown
 
 
 def test_the_gateway_is_put_in_front_of_a_client(shell: Shell) -> None:
