@@ -54,6 +54,8 @@ logger = logging.getLogger(__name__)
 
 DeskMode = Literal["form", "url"]
 
+_REFUSED = "the policy refused it"
+_ELSEWHERE = "the client took it further, and its answer is not heard here"
 _NO_ROOTS = "Roots are not supported here."
 
 
@@ -172,12 +174,7 @@ class Consent:
     async def _decide(self, waiting: Waiting, recording: Recording) -> Decision:
         ruling = self._gate.admit(waiting, time.time())
         if ruling.verdict == "refuse":
-            refused = Decision(Cancelled(), by="policy", reason="; ".join(ruling.reasons))
-            await recording.refused(ruling.reasons or ("the policy refused it",))
-            if not ruling.silent:
-                self._log_refusal(refused.reason)
-                self.queue.tell(waiting, refused)
-            return refused
+            return await self._refuse(waiting, ruling, recording)
         try:
             await recording.asked()
             decision = await self._answered(waiting, ruling)
@@ -186,6 +183,30 @@ class Consent:
             recording.ambiguous() if ended.args == (ASKER_ENDED,) else recording.withdrawn()
             raise
         return decision
+
+    async def _refuse(self, waiting: Waiting, ruling: Ruling, recording: Recording) -> Decision:
+        refused = Decision(Cancelled(), by="policy", reason="; ".join(ruling.reasons))
+        await recording.refused(ruling.reasons or (_REFUSED,))
+        if not ruling.silent:
+            self._log_refusal(refused.reason)
+            self.queue.tell(waiting, refused)
+        return refused
+
+    async def pass_on(self, question: Question, revision: Revision) -> tuple[str, ...]:
+        """Judge and record a question that somebody else puts to the person, whose answer is not heard here.
+
+        Why the policy refuses it; empty when it may pass.
+        """
+        waiting = self._waiting(question)
+        recording = begin_record(self._ledger, waiting, self._around(revision))
+        ruling = self._gate.admit(waiting, time.time())
+        if ruling.verdict == "refuse":
+            await self._refuse(waiting, ruling, recording)
+            return ruling.reasons or (_REFUSED,)
+        self._gate.decided(waiting, Decision(Cancelled(), by="agent", reason=_ELSEWHERE), time.time())
+        await recording.asked()
+        recording.withdrawn(_ELSEWHERE)
+        return ()
 
     async def _answered(self, waiting: Waiting, ruling: Ruling) -> Decision:
         if ruling.same_as is not None and (shared := await self.queue.join(ruling.same_as)) is not None:
