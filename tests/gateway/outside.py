@@ -31,7 +31,7 @@ GUARDED = '[guards.payments]\ntools = ["pay"]\nhint = "any"\nmessage = "This pay
 """The tool `pay` runs only after a yes."""
 
 SERVER = r"""
-import json, sys
+import io, json, sys
 
 sys.set_int_max_str_digits(0)
 sys.setrecursionlimit(20_000)
@@ -90,7 +90,7 @@ def take(message):
         say({"jsonrpc": "2.0", "id": id, "result": result})
 
 
-for line in sys.stdin:  # as text: a carriage return ends a line, too
+for line in io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8"):  # as the SDK reads: a carriage return ends a line
     note("line", ascii(line))
     try:
         take(json.loads(line))

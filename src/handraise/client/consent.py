@@ -204,8 +204,7 @@ class Consent:
             await self._refuse(waiting, ruling, recording)
             return ruling.reasons or (_REFUSED,)
         self._gate.decided(waiting, Decision(Cancelled(), by="agent", reason=_ELSEWHERE), time.time())
-        await recording.asked()
-        recording.withdrawn(_ELSEWHERE)
+        await recording.passed_on(_ELSEWHERE)
         return ()
 
     async def _answered(self, waiting: Waiting, ruling: Ruling) -> Decision:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 ASKER_ENDED: Final = "the asker ended while it was asking"
 """The message with which a question is cancelled whose asker is gone, so that what it did before is not known."""
-ASKER_LEFT: Final = "the asker went away"
 _NOT_KNOWN: Final = "how the call ended that used the answer is not known"
 
 
@@ -40,7 +39,11 @@ class Recording(Protocol):
         """It has been decided."""
         ...
 
-    def withdrawn(self, why: str = ASKER_LEFT) -> None:
+    async def passed_on(self, why: str) -> None:
+        """Somebody else puts it to the person, whose answer is not heard here."""
+        ...
+
+    def withdrawn(self) -> None:
         """Its asker went away. Nobody waits for this: the call is over."""
         ...
 
@@ -68,7 +71,8 @@ class NotRecorded:
     def shown(self) -> None: ...
     async def refused(self, reasons: tuple[str, ...]) -> None: ...
     async def decided(self, decision: Decision) -> None: ...
-    def withdrawn(self, why: str = ASKER_LEFT) -> None: ...
+    async def passed_on(self, why: str) -> None: ...
+    def withdrawn(self) -> None: ...
     def ambiguous(self) -> None: ...
     async def failed(self, reason: str) -> None: ...
     async def completed(self) -> None: ...
@@ -152,8 +156,11 @@ class InLedger:
             records.append(self._trail.opened())  # a link that could not be opened is a cancel
         await self._ledger.record(*records)
 
-    def withdrawn(self, why: str = ASKER_LEFT) -> None:
-        self._ledger.record_soon(self._trail.withdrawn(why))
+    async def passed_on(self, why: str) -> None:
+        await self._ledger.record(self._trail.asked(), self._trail.withdrawn(why))
+
+    def withdrawn(self) -> None:
+        self._ledger.record_soon(self._trail.withdrawn("the asker went away"))
 
     def ambiguous(self) -> None:
         self._ledger.record_soon(self._trail.ambiguous(ASKER_ENDED))

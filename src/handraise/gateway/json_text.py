@@ -80,7 +80,8 @@ class _Reading:
 
     def integer(self, text: str) -> int:
         if len(text) > MOST_DIGITS and len(text.removeprefix("-")) > MOST_DIGITS:
-            return self._refused(f"it has a number of more than {MOST_DIGITS} digits", 0)
+            self._note(f"it has a number of more than {MOST_DIGITS} digits")
+            return 0
         if text != "-0":
             return int(text)
         kept = Integer(0)
@@ -89,10 +90,12 @@ class _Reading:
 
     def fraction(self, text: str) -> float:
         if len(text) > MOST_DIGITS and sum(map(str.isdigit, text)) > MOST_DIGITS:
-            return self._refused(f"it has a number of more than {MOST_DIGITS} digits", 0.0)
+            self._note(f"it has a number of more than {MOST_DIGITS} digits")
+            return 0.0
         number = float(text)
         if not math.isfinite(number):
-            return self._refused("it has a number that is out of range", 0.0)
+            self._note("it has a number that is out of range")
+            return 0.0
         if repr(number) == text:
             return number
         kept = Fraction(number)
@@ -100,17 +103,16 @@ class _Reading:
         return kept
 
     def constant(self, text: str) -> None:
-        return self._refused(f"it has {text}, which is no JSON", None)
+        self._note(f"it has {text}, which is no JSON")
 
     def members(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = {_mended(name): _mended(value) for name, value in pairs}
         if len(found) != len(pairs):
-            return self._refused("it names a member of an object twice", found)
+            self._note("it names a member of an object twice")
         return found
 
-    def _refused(self, why: str, value: Any) -> Any:
-        self.problem = self.problem or why
-        return value
+    def _note(self, problem: str) -> None:
+        self.problem = self.problem or problem
 
 
 def _mended(value: Any) -> Any:
