@@ -82,7 +82,7 @@ def take(message):
     elif method in REPLIES:
         for reply in REPLIES[method]:
             text = reply if isinstance(reply, str) else json.dumps(reply)
-            say(text.replace('"ID"', json.dumps(id)))
+            say(text.replace('"ID"', json.dumps(id)).replace("LONG", "x" * 2**24))
         return
     else:
         result = {"resultType": "complete", "content": []}
@@ -118,7 +118,10 @@ class Place:
         }
 
     def server(self, era: str = "legacy", replies: dict[str, list[Any]] | None = None) -> list[str]:
-        """The command of the server. `replies`: what it says to a method; "ID" stands for the request's id."""
+        """The command of the server. `replies` is what it says to a method.
+
+        There "ID" stands for the request's id, and LONG for 16 MiB of text.
+        """
         return [sys.executable, "-c", SERVER, str(self._book), era, json.dumps(replies or {})]
 
     def noted(self, kind: str) -> list[str]:
@@ -258,7 +261,9 @@ def http_server(replies: dict[str, tuple[str, bytes]]) -> Iterator[str]:
                 body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode()
             elif not body and "id" in message:
                 body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"content": []}}).encode()
-            body = body.replace(b'"ID"', json.dumps(message.get("id")).encode())
+            body = body.replace(b'"ID"', json.dumps(message.get("id")).encode()).replace(
+                b"LONG", b"x" * 2**24
+            )
             self.send_response(200 if body else 202)
             self.send_header("content-type", kind)
             self.send_header("content-length", str(len(body)))

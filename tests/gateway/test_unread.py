@@ -186,17 +186,13 @@ UNREADABLE_REPLIES = {
     "a member twice": '{"jsonrpc":"2.0","id":"ID","result":{"x":1,"x":2}}',
     "a result and an error": '{"jsonrpc":"2.0","id":"ID","result":{},"error":{"code":1,"message":""}}',
     "an error that is none": '{"jsonrpc":"2.0","id":"ID","error":"no"}',
-    "longer than 16 MiB": '{"jsonrpc":"2.0","id":"ID","result":{"x":"' + "x" * 2**10 + '"}}',
+    "longer than 16 MiB": '{"jsonrpc":"2.0","id":"ID","result":{"x":"LONG"}}',
 }
 
 
 @pytest.mark.parametrize("raw", UNREADABLE_REPLIES.values(), ids=UNREADABLE_REPLIES.keys())
 @pytest.mark.parametrize("over", ["pipe", "http", "stream"])
 def test_a_call_whose_answer_cannot_be_read_ends_with_an_error(place: Place, raw: str, over: str) -> None:
-    if "x" * 2**10 in raw:
-        if over == "pipe":
-            pytest.skip("an argument of a command cannot be that long; the HTTP server shows it")
-        raw = raw.replace("x" * 2**10, "x" * 2**24)
     if over == "pipe":
         with place.gateway(server=place.server(replies={"vendor/odd": [raw]})) as client:
             client.begin()
