@@ -12,7 +12,8 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -240,6 +241,13 @@ class Client:
         """Wait until all that was written before is through: the server reads one line after the other."""
         marker = f"marker-{len(self.lines)}"
         self.ask(marker, "vendor/marker", {"_meta": MODERN} if modern else {})
+
+    def until(self, condition: Callable[[], object], *, modern: bool = False) -> None:
+        """Keep the server busy until something is true."""
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < end
+            self.settle(modern=modern)
 
     @property
     def methods(self) -> list[Any]:

@@ -116,8 +116,7 @@ def test_a_server_of_2026_07_28_asks_nothing_by_a_request(place: Place, method: 
         client.begin(modern=True)
         assert "result" in called(client, modern=True)
         client.settle(modern=True)
-        while not place.noted("answered"):
-            client.settle(modern=True)
+        client.until(lambda: place.noted("answered"), modern=True)
         assert method not in client.methods
     (answered,) = place.noted("answered")
     assert answered.startswith("99 ")

@@ -179,6 +179,29 @@ def test_what_nobody_knows_passes_in_both_directions(place: Place) -> None:
     assert json.loads(line) == sent
 
 
+@pytest.mark.shows("W4")
+@pytest.mark.parametrize(
+    ("tool", "arguments", "runs"),
+    [
+        ("write", {"path": "/tmp/a"}, True),
+        ("write", {"Path": "/etc/a"}, False),
+        ("write", {"path": "/tmp/a", "PATH": "/etc/a"}, False),
+        ("write", {"path": "/tmp/a", "more": [{"a": 1, "A": 2}]}, False),
+        ("look", {"path": "/tmp/a", "PATH": "/etc/a"}, True),
+    ],
+)
+def test_arguments_of_a_guarded_tool_have_one_meaning(
+    tmp_path: Path, tool: str, arguments: dict[str, Any], runs: bool
+) -> None:
+    """A server that reads names in any case would write to the path that the guard did not look at."""
+    guard = '[guards.system]\ntools = ["write"]\nhint = "any"\narguments = ["path=/etc/*"]\n'
+    place = Place(tmp_path, guard)
+    with place.gateway(server=place.server()) as client:
+        client.begin()
+        client.ask(5, "tools/call", {"name": tool, "arguments": arguments})
+    assert place.noted("ran") == ([tool] if runs else [])
+
+
 UNREADABLE_REPLIES = {
     "an integer of 5,000 digits": '{"jsonrpc":"2.0","id":"ID","result":{"x":' + "9" * 5000 + "}}",
     "980 levels deep": '{"jsonrpc":"2.0","id":"ID","result":{"x":' + "[" * 980 + "]" * 980 + "}}",

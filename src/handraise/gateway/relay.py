@@ -1,4 +1,4 @@
-"""Between one client and its server: every message passes through here, and what is no question passes unchanged."""
+"""Between one client and its server: every message passes through here, and arrives as it was meant."""
 
 from __future__ import annotations
 
