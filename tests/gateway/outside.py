@@ -164,7 +164,7 @@ class Place:
             try:
                 yield client
             finally:
-                process.kill()
+                client.end()
 
     @contextmanager
     def over_http(self, server: list[str]) -> Iterator[str]:
@@ -191,8 +191,18 @@ class Client:
         self._coming: queue.Queue[bytes | None] = queue.Queue()
         assert process.stdout is not None
         assert process.stderr is not None
-        threading.Thread(target=self._listen, args=(process.stdout,), daemon=True).start()
-        threading.Thread(target=self.errors.extend, args=(process.stderr,), daemon=True).start()
+        self._readers = [
+            threading.Thread(target=self._listen, args=(process.stdout,), daemon=True),
+            threading.Thread(target=self.errors.extend, args=(process.stderr,), daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def end(self) -> None:
+        """End the gateway, and read what it said to its end."""
+        self.process.kill()
+        for reader in self._readers:
+            reader.join(PATIENCE)
 
     def _listen(self, stream: IO[bytes]) -> None:
         for line in stream:

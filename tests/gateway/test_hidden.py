@@ -45,6 +45,9 @@ def text_of(response: Any) -> str:
     return str(response["result"]["content"][0]["text"])
 
 
+same = pytest.mark.parametrize(
+    ("modern", "era"), [(False, "legacy"), (True, "modern")], ids=["legacy", "modern"]
+)
 both = pytest.mark.parametrize(
     ("modern", "era"),
     [(False, "legacy"), (True, "modern"), (False, "modern"), (True, "legacy")],
@@ -53,7 +56,7 @@ both = pytest.mark.parametrize(
 
 
 @both
-@pytest.mark.parametrize("method", ["tools/call", "prompts/get", "vendor/odd"])
+@pytest.mark.parametrize("method", ["tools/call", "vendor/odd"])
 def test_a_dangerous_link_in_an_error_reaches_no_client(
     place: Place, modern: bool, era: str, method: str
 ) -> None:
@@ -72,7 +75,7 @@ def test_a_dangerous_link_in_an_error_reaches_no_client(
     assert [each["link"]["verdict"] for each in refused] == ["danger"]
 
 
-@pytest.mark.parametrize(("modern", "era"), [(False, "legacy"), (True, "modern")], ids=["legacy", "modern"])
+@same
 def test_a_harmless_link_in_an_error_passes_and_is_recorded(place: Place, modern: bool, era: str) -> None:
     with place.gateway(server=place.server(era, {"tools/call": [required(FINE)]})) as client:
         client.begin(modern=modern)
@@ -82,7 +85,7 @@ def test_a_harmless_link_in_an_error_passes_and_is_recorded(place: Place, modern
     assert len(place.recorded("withdrawn")) == 1
 
 
-@both
+@same
 @pytest.mark.parametrize(
     "data",
     [None, {}, {"elicitations": []}, {"elicitations": [FINE]}, {"elicitations": [{"mode": "form", **FORM}]}],
@@ -94,10 +97,8 @@ def test_an_error_with_links_that_breaks_the_rules_is_not_passed_on(
     broken = {"jsonrpc": "2.0", "id": "ID", "error": {"code": -32042, "message": "First", "data": data}}
     with place.gateway(server=place.server(era, {"tools/call": [broken]})) as client:
         client.begin(modern=modern)
-        ended = called(client, modern=modern)
-        if "error" in ended:
-            assert ended["error"]["code"] != -32042
-    assert place.recorded("refused") or "inputRequests" in ended["result"]
+        assert "refused" in text_of(called(client, modern=modern))
+    assert len(place.recorded("refused")) == 1
 
 
 def test_links_go_to_no_client_that_cannot_open_them(place: Place) -> None:

@@ -10,11 +10,12 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.gateway.outside import Place, http_server
+from tests.gateway.outside import Client, Place, http_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.shows("W3")]
 
@@ -71,17 +72,25 @@ UNREADABLE = {
 }
 
 
-@pytest.mark.parametrize("raw", UNREADABLE.values(), ids=UNREADABLE.keys())
-def test_a_message_that_cannot_be_read_is_refused_to_its_client_and_never_passed_on(
-    raw: str, place: Place
-) -> None:
+@pytest.fixture(scope="module")
+def at_pipes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Place, Client]]:
+    """One gateway for many messages."""
+    place = Place(tmp_path_factory.mktemp("pipes"))
     with place.gateway(server=place.server()) as client:
         client.begin()
-        client.write(raw.encode())
-        refused = client.next()
-        assert refused["error"]["code"] in (-32700, -32600)
-        assert refused["id"] in (6, None)
-        client.settle()
+        yield place, client
+
+
+@pytest.mark.parametrize("raw", UNREADABLE.values(), ids=UNREADABLE.keys())
+def test_a_message_that_cannot_be_read_is_refused_to_its_client_and_never_passed_on(
+    raw: str, at_pipes: tuple[Place, Client]
+) -> None:
+    place, client = at_pipes
+    client.write(raw.encode())
+    refused = client.next()
+    assert refused["error"]["code"] in (-32700, -32600)
+    assert refused["id"] in (6, None)
+    client.settle()
     assert place.noted("ran") == []
 
 
