@@ -351,8 +351,15 @@ PARTS: dict[str, dict[str, str]] = {
             "principal-bound; survives the client's reconnect."
         ),
         "W3": (
-            "Everything that is not a question passes unchanged (tools, resources, prompts, "
-            "completion, logging, notifications, unknown methods and fields)."
+            "Everything that is not a question arrives as it was meant (tools, resources, prompts, "
+            "completion, logging, notifications, unknown methods and fields). Every message is parsed "
+            "under limits and written anew on one line; what cannot be parsed, has no valid id, or names "
+            "a member twice (in another case: only protocol members and the arguments of guarded tools) "
+            "is refused to its sender and never passed on."
+        ),
+        "W3b": (
+            "Questions are judged and recorded wherever they appear: requests, rounds, tasks, -32042, on "
+            "every revision."
         ),
         "W4": (
             "Policy, guards and ledger apply to every question; the true origin server is always "

@@ -26,7 +26,7 @@ from handraise.gateway.bridges.eras import EraLink
 from handraise.gateway.front import Front
 from handraise.gateway.home import Home
 from handraise.gateway.links import DirectLink, Link
-from handraise.gateway.messages import Message, fault, read
+from handraise.gateway.messages import Message, fault, parse_message
 from handraise.gateway.options import Options
 from handraise.gateway.parking.taking_over import Keeper
 from handraise.gateway.upstreams import Source, Upstream
@@ -78,10 +78,10 @@ class MemoryLink(DirectLink):
     async def _receive_all(self, received: Any) -> None:
         async for item in received:
             raw = item.message.model_dump_json(by_alias=True, exclude_none=True).encode()
-            for message in read(raw):
-                message.source = self.source
-                self.received.append(message)
-                self.on_message(message)
+            message = parse_message(raw)
+            message.source = self.source
+            self.received.append(message)
+            self.on_message(message)
 
     def send(self, message: Message) -> None:
         self.sent.append(message)
@@ -169,9 +169,9 @@ class _ClientSide:
             async def receive_all() -> None:
                 async for item in received:
                     raw = item.message.model_dump_json(by_alias=True, exclude_none=True).encode()
-                    for message in read(raw):
-                        self._gateway.from_client.append(message)
-                        front.from_client(message)
+                    message = parse_message(raw)
+                    self._gateway.from_client.append(message)
+                    front.from_client(message)
 
             tasks.start_soon(send_all)
             tasks.start_soon(receive_all)

@@ -21,7 +21,7 @@ from tests.waiting import until
 from handraise.desks import Decision
 from handraise.desks.scripted import Line
 from handraise.errors import CATEGORY
-from handraise.gateway.messages import fault, read, response
+from handraise.gateway.messages import fault, response
 from handraise.gateway.parking.taking_over import Keeper
 from handraise.questions import Accepted, Declined
 from handraise.revisions import Revision
@@ -236,24 +236,18 @@ async def test_what_a_server_says_of_its_tools_is_read_with_care(listed: Any, as
     await client.leave()
 
 
-TWICE = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": %b}'
-
-
 @pytest.mark.parametrize(
-    ("params", "told"),
+    ("arguments", "told"),
     [
-        (b'{"name": "remove", "arguments": {"path": "/", "path": "a"}}', "names a member of an object twice"),
-        (b'{"name": "remove", "arguments": {"a": [{"b": 1, "b": 2}]}}', "names a member of an object twice"),
-        (b'{"name": "remove", "name": "read", "arguments": {}}', "names a member of an object twice"),
-        (b'{"name": "remove", "arguments": {"path": "\xff"}}', "is not written in UTF-8"),
+        ({"path": "/", "Path": "a"}, "names a member of an object twice, in different case"),
+        ({"a": [{"b": 1, "B": 2}]}, "names a member of an object twice, in different case"),
     ],
 )
-async def test_a_call_that_servers_read_in_different_ways_reaches_none(params: bytes, told: str) -> None:
+async def test_a_call_that_servers_read_in_different_ways_reaches_none(arguments: Any, told: str) -> None:
     """The person would be shown one of two paths, and a server that takes the other would remove that."""
     client = await WireClient.begun(modern=False, behind=False, guards=DESTRUCTIVE)
     client.server.got.clear()
-    (message,) = read(TWICE % params)
-    client.say(message)
+    client.ask(1, "tools/call", {"name": "remove", "arguments": arguments})
     ended = (await client.taken()).result or {}
     assert ended["content"][0]["text"] == (
         f"ambiguous: this call {told}, which servers read in different ways. The call did not reach the server; "

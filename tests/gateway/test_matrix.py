@@ -24,7 +24,7 @@ from handraise.gateway.front import Front
 from handraise.gateway.home import Home
 from handraise.gateway.http.server import HttpGateway
 from handraise.gateway.links import Link
-from handraise.gateway.messages import made, read
+from handraise.gateway.messages import made, parse_message
 from handraise.gateway.options import Options
 from handraise.gateway.upstreams import Upstream
 from handraise.revisions import Revision
@@ -48,7 +48,7 @@ class OneEra:
         while more:
             event = await receive()
             body, more = body + event.get("body", b""), event.get("more_body", False)
-        (message,) = read(body)
+        message = parse_message(body)
         if (refused := self._link._refused(message)) is not None:
             headers = [(b"content-type", b"application/json")]
             await send({"type": "http.response.start", "status": 400, "headers": headers})

@@ -80,7 +80,7 @@ def test_what_is_no_question_passes_unchanged() -> None:
 
 
 def test_lines_in_pieces_and_long_ones_arrive_whole() -> None:
-    long = {"jsonrpc": "2.0", "id": 2, "method": "long", "params": {"text": "ü" * 3_000_000}}
+    long = {"jsonrpc": "2.0", "id": 2, "method": "long", "params": {"text": "ü" * 2_000_000}}
     with started(ECHO) as process:
         assert process.stdin is not None
         raw = json.dumps(HELLO).encode() + b"\n"
@@ -151,7 +151,7 @@ def test_signals_reach_the_server(number: signal.Signals) -> None:
     server = f"""
 import signal, sys, time
 signal.signal({int(number)}, lambda *_: sys.exit(9))
-print("{{}}", flush=True)
+print('{{"jsonrpc": "2.0", "method": "notifications/ready"}}', flush=True)
 while True:
     time.sleep(0.01)
 """

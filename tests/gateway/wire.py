@@ -16,7 +16,7 @@ from handraise.gateway.bridges.eras import EraLink
 from handraise.gateway.front import Front
 from handraise.gateway.home import Home
 from handraise.gateway.links import DirectLink
-from handraise.gateway.messages import Message, fault, made, notice, read, request, response
+from handraise.gateway.messages import Message, fault, made, notice, parse_message, request, response
 from handraise.gateway.options import Options
 from handraise.gateway.peers import CAPABILITIES_KEY, MODERN, NOVEMBER, VERSION_KEY
 from handraise.gateway.upstreams import Source
@@ -164,7 +164,5 @@ def again(message: Message, **changes: Any) -> Message:
 
 
 def spelled(message: Message) -> Message:
-    """The same as another program writes it, with spaces and escapes that ours has not."""
-    [other] = read(json.dumps(message.body).encode())
-    assert other.raw != message.raw
-    return other
+    """The same as another program writes it: laid out in lines, with characters beyond ASCII."""
+    return parse_message(json.dumps(message.body, indent=2, ensure_ascii=False).encode())

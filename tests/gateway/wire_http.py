@@ -17,7 +17,7 @@ from handraise.gateway.http.headers import headers_for
 from handraise.gateway.http.server import HttpGateway
 from handraise.gateway.http.sse import Events, dump_event
 from handraise.gateway.links import Link
-from handraise.gateway.messages import Id, Message, known, notice, read
+from handraise.gateway.messages import Id, Message, known, notice, parse_message
 from handraise.gateway.peers import MODERN, SUBSCRIPTION_KEY
 from handraise.gateway.upstreams import Upstream
 
@@ -37,7 +37,7 @@ class HttpWireServer(WireServer):
             else:
                 await reply(send, 200 if scope["method"] == "DELETE" else 405, b"", None)
             return
-        (message,) = read(await read_body(receive) or b"")
+        message = parse_message(await read_body(receive) or b"")
         if (hello := self.hello(message)) is not None:
             await reply(send, 200, hello.raw, b"application/json")
         elif not message.is_request:
@@ -111,11 +111,12 @@ class HttpWireClient(WireClient):
         async with self._http.stream(method, self._url, content=content, headers=headers) as answer:
             self._session = answer.headers.get("mcp-session-id", self._session)
             if answer.headers.get("content-type") != "text/event-stream":
-                self.got += read(await answer.aread())
+                if body := await answer.aread():
+                    self.got.append(parse_message(body))
                 return
             events = Events()
             async for chunk in answer.aiter_bytes():
-                self.got += [each for event in events.feed(chunk) for each in read(event.data)]
+                self.got += [parse_message(event.data) for event in events.feed(chunk)]
 
     async def leave(self) -> None:
         for task in self._tasks:

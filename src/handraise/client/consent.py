@@ -53,6 +53,8 @@ logger = logging.getLogger(__name__)
 
 DeskMode = Literal["form", "url"]
 
+_REFUSED = "the policy refused it"
+_ELSEWHERE = "the client took it further, and its answer is not heard here"
 _NO_ROOTS = "Roots are not supported here."
 
 
@@ -181,12 +183,7 @@ class Consent:
     async def _decide(self, waiting: Waiting, recording: Recording) -> Decision:
         ruling = self._gate.admit(waiting, time.time())
         if ruling.verdict == "refuse":
-            refused = Decision(Cancelled(), by="policy", reason="; ".join(ruling.reasons))
-            await recording.refused(ruling.reasons or ("the policy refused it",))
-            if not ruling.silent:
-                self._log_refusal(refused.reason)
-                self.queue.tell(waiting, refused)
-            return refused
+            return await self._refuse(waiting, ruling, recording)
         try:
             await recording.asked()
             decision = await self._answered(waiting, ruling)
@@ -195,6 +192,29 @@ class Consent:
             recording.ambiguous() if ended.args == (ASKER_ENDED,) else recording.withdrawn()
             raise
         return decision
+
+    async def _refuse(self, waiting: Waiting, ruling: Ruling, recording: Recording) -> Decision:
+        refused = Decision(Cancelled(), by="policy", reason="; ".join(ruling.reasons))
+        await recording.refused(ruling.reasons or (_REFUSED,))
+        if not ruling.silent:
+            self._log_refusal(refused.reason)
+            self.queue.tell(waiting, refused)
+        return refused
+
+    async def pass_on(self, question: Question, revision: Revision) -> tuple[str, ...]:
+        """Judge and record a question that somebody else puts to the person, whose answer is not heard here.
+
+        Why the policy refuses it; empty when it may pass.
+        """
+        waiting = self.waiting_for(question)
+        recording = self._recorder.begin(waiting, self._around(revision))
+        ruling = self._gate.admit(waiting, time.time())
+        if ruling.verdict == "refuse":
+            await self._refuse(waiting, ruling, recording)
+            return ruling.reasons or (_REFUSED,)
+        self._gate.decided(waiting, Decision(Cancelled(), by="agent", reason=_ELSEWHERE), time.time())
+        await recording.passed_on(_ELSEWHERE)
+        return ()
 
     async def _answered(self, waiting: Waiting, ruling: Ruling) -> Decision:
         if ruling.passkey:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -21,13 +21,16 @@ from handraise.desks import Decision, Queue, Waiting
 from handraise.errors import WireError
 from handraise.gateway.calls import Call
 from handraise.gateway.errands import Errands
-from handraise.gateway.peers import Peer
+from handraise.gateway.json_text import plain
+from handraise.gateway.messages import Message, input_requests
+from handraise.gateway.methods import ELICIT
+from handraise.gateway.peers import MODERN, Peer
 from handraise.gateway.upstreams import Source, Upstream
 from handraise.ledger.earlier import earlier
 from handraise.ledger.events import Client
 from handraise.questions import Origin, Person, Question
 from handraise.revisions import Revision
-from handraise.wire import dump_question, parse_question, parse_trace
+from handraise.wire import dump_question, parse_question, parse_trace, parse_url_required
 
 if TYPE_CHECKING:
     from handraise.desks.past import Earlier
@@ -137,12 +140,8 @@ class Asking:
         if desk is None:
             desk = OurDesk(self.queue, lambda: self._call(asker.upstream.name), read)
         consent = self._consent(asker, calls, desk)
-        before = CALL.set(_told(calls[0])) if len(calls) == 1 else None
-        try:
+        with _because_of(calls):
             return await consent.ask(question, revision, ours=asker.upstream.itself, guard=guard)
-        finally:
-            if before is not None:
-                CALL.reset(before)
 
     def needs_passkey(self, question: Question, asker: Asker, calls: Sequence[Call]) -> bool:
         """Whether a question has to come to our desk, because accepting it needs the person's passkey."""
@@ -153,6 +152,30 @@ class Asking:
         logger.warning("%s asked against the rule %r: %s", asker.upstream.name, error.rule, error)
         consent = self._consent(asker, calls, self.queue)
         await consent.unreadable(_known(revision), f"it breaks the rule {error.rule}")
+
+    async def judge(
+        self, message: Message, asker: Asker, calls: Sequence[Call], is_for_desk: Callable[[str], bool]
+    ) -> str | None:
+        """Judge and record the questions in a message that the client takes further itself: a -32042, a task.
+
+        Their answers are not heard here. Why the message may not pass to the client; None when it may.
+        """
+        try:
+            questions = _questions_in(message)
+        except WireError as error:
+            await self.refuse(error, asker.source.revision, asker, calls)
+            return f"it breaks the rule {error.rule}"
+        for question, revision in questions:
+            consent = self._consent(asker, calls, self.queue)
+            if is_for_desk(question.mode):
+                why = "the client cannot ask its person, and its answer would not come from our desk"
+                await consent.unreadable(revision, why)
+                return why
+            with _because_of(calls):
+                reasons = await consent.pass_on(question, revision)
+            if reasons:
+                return "; ".join(reasons)
+        return None
 
     def tell_in_vain(self, call: Call) -> None:
         """Have the desks tell that what was answered because of a call reached nothing."""
@@ -223,8 +246,28 @@ def redump(question: Question, revision: str) -> dict[str, Any]:
 def parse(params: Mapping[str, Any], revision: str) -> tuple[Question, Revision]:
     """The question in a server's message; WireError when it breaks the rules."""
     known = _known(revision)
-    plain = {name: value for name, value in params.items() if name not in ("_meta", "task")}
-    return parse_question(plain, known), known
+    asked = {name: plain(value) for name, value in params.items() if name not in ("_meta", "task")}
+    return parse_question(asked, known), known
+
+
+def _questions_in(message: Message) -> list[tuple[Question, Revision]]:
+    """The questions that a message holds beside requests and rounds; WireError when one breaks the rules."""
+    if message.requires_links:
+        links = parse_url_required(plain(message.body["error"].get("data")))
+        return [(link, Revision.NOVEMBER_2025) for link in links]
+    asked = [each for each in input_requests(message.body) if each.get("method") == ELICIT]
+    return [parse(each["params"] if isinstance(each.get("params"), dict) else {}, MODERN) for each in asked]
+
+
+@contextmanager
+def _because_of(calls: Sequence[Call]) -> Iterator[None]:
+    """Say which call asks, where that is known."""
+    before = CALL.set(_told(calls[0])) if len(calls) == 1 else None
+    try:
+        yield
+    finally:
+        if before is not None:
+            CALL.reset(before)
 
 
 def _known(revision: str) -> Revision:

@@ -9,6 +9,7 @@ from typing import Any
 from handraise.desks import Decision, Waiting
 from handraise.desks.waiting import desk_answer
 from handraise.errors import WireError
+from handraise.gateway.json_text import plain
 from handraise.gateway.messages import Message
 from handraise.questions import Cancelled, FormQuestion, Question
 from handraise.wire import parse_answer
@@ -51,7 +52,7 @@ class AtClient:
     def answer(self, raw: object) -> None:
         """Take the result that the client sent; None for an error, or nothing."""
         if not self._answered.done():
-            self._answered.set_result(raw)
+            self._answered.set_result(plain(raw))
 
     async def is_shown(self, deciding: asyncio.Future[Decision]) -> bool:
         """Wait until the policy let the question through, or decided it: then False."""

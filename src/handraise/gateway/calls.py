@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from handraise.gateway.json_text import plain
 from handraise.gateway.links import Port
 from handraise.gateway.messages import Id, Message
 from handraise.gateway.methods import NAMED
@@ -80,7 +81,8 @@ class Call:
     @property
     def arguments(self) -> Mapping[str, Any]:
         """The arguments of the tool or prompt."""
-        return arguments_of(self.message)
+        arguments: Mapping[str, Any] = plain(arguments_of(self.message))
+        return arguments
 
     @property
     def token(self) -> Id | None:

@@ -73,9 +73,8 @@ class Guarded:
 
     async def _question(self, call: Call, place: Place) -> Asked | None:
         rules = await self._home.guards()
-        from handraise.gateway.guarding import question_for, require_one_meaning
+        from handraise.gateway.guarding import question_for
 
-        require_one_meaning(call.message.raw)
         names = dict.fromkeys((name_of(place.message), call.name))
         return question_for(
             rules, place.source.upstream.name, names, call.arguments, self._hints.get(call.name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -38,6 +37,10 @@ class Rule:
     def is_for(self, server: str) -> bool:
         """Whether the tools of this server are guarded; servers are named, or chosen by pattern."""
         return not self.servers or any(server == each or fnmatchcase(server, each) for each in self.servers)
+
+    def is_about(self, tool: str, annotations: Mapping[str, Any] | None) -> bool:
+        """Whether calls of this tool are guarded, with some arguments at least."""
+        return replace(self.guard, arguments={}, above=None).concerns(tool, annotations, {})
 
     def counting(self, arguments: Mapping[str, Any]) -> tuple[Guard, int | None]:
         """The guard for a call with these arguments, and the count. What cannot be counted is asked about, too."""
@@ -118,24 +121,33 @@ def question_for(
             continue
         guard, count = rule.counting(arguments)
         for name in names:
+            if rule.is_about(name, annotations):
+                _require_one_meaning(rule, arguments)
             if (question := guard.applies(name, annotations, arguments, count)) is not None:
                 return Asked(rule, guard, name, arguments, count, question)
     return None
 
 
-def require_one_meaning(raw: bytes) -> None:
-    """Refuse a call that its server may read in another way than the person: what was approved is what runs."""
-    try:
-        json.loads(raw.decode(), object_pairs_hook=_unique)
-    except UnicodeDecodeError:
-        raise _ambiguous("is not written in UTF-8") from None
+def _require_one_meaning(rule: Rule, arguments: Mapping[str, Any]) -> None:
+    """Refuse arguments that a server may read in another way than the person: some read names in any case.
+
+    So an argument that a rule looks at must not come in another case either: the rule would not see it.
+    """
+    looked_at = {
+        name.casefold(): name for name in (*rule.guard.arguments, rule.count, rule.guard.typed or "")
+    }
+    for name in arguments:
+        if looked_at.get(name.casefold(), name) != name:
+            raise _ambiguous(f"has the argument {name!a} instead of {looked_at[name.casefold()]!r}")
+    if _has_twins(arguments):
+        raise _ambiguous("names a member of an object twice, in different case")
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise _ambiguous("names a member of an object twice")
-    return found
+def _has_twins(value: object) -> bool:
+    if isinstance(value, Mapping):
+        alike = len({name.casefold() for name in value}) < len(value)
+        return alike or any(map(_has_twins, value.values()))
+    return isinstance(value, list) and any(map(_has_twins, value))
 
 
 def _ambiguous(how: str) -> GuardRefused:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from handraise.gateway.calls import Call
 from handraise.gateway.home import CANNOT_ASK
@@ -13,6 +13,7 @@ from handraise.gateway.messages import Id, Message, fault, known, response
 from handraise.gateway.methods import CANCELLED, COMPLETE, ELICIT
 from handraise.gateway.peers import JUNE, LEGACY, NOVEMBER, Peer, claimed_in, peer_of_initialize, union
 from handraise.gateway.relay import ASKER_ENDED, Relay
+from handraise.gateway.sentences import NOT_OPENED, told
 from handraise.gateway.upstreams import Source
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from handraise.gateway.at_client import AtClient
     from handraise.questions import Question
     from handraise.revisions import Revision
+
+
+_MOST_PASSED: Final = 4096
 
 
 class LegacyRelay(Relay):
@@ -35,6 +39,8 @@ class LegacyRelay(Relay):
         self._questions: dict[Id, tuple[Message, asyncio.Task[None]]] = {}
         self._beside: dict[Id, Message] = {}
         """What a round wants from the client itself, beside questions."""
+        self._passed: dict[Id, None] = {}
+        """Requests of the server's that the client was sent and has not answered, the oldest first."""
         self._links_first = LinksFirst()
 
     def from_client(self, message: Message, port: Port | None = None) -> Call | None:
@@ -87,6 +93,9 @@ class LegacyRelay(Relay):
         if message.round is not None and message.id is not None:
             self._beside = {id: each for id, each in self._beside.items() if each.about in self.calls}
             self._beside[message.id] = message
+        self._passed[known(message.id)] = None
+        while len(self._passed) > _MOST_PASSED:
+            del self._passed[next(iter(self._passed))]
         self._port_of(self._concerned(message)).send(message)
 
     def _take_server_notice(self, message: Message) -> None:
@@ -99,10 +108,11 @@ class LegacyRelay(Relay):
             super()._take_server_notice(message)
 
     def _finish(self, call: Call, message: Message) -> None:
-        if call.rounds < MOST_TIMES and message.requires_links and self.home.asks_here(self.peer, "url"):
+        at_desk = self.home.options.desk != "none" and self.home.asks_here(self.peer, "url")
+        if call.rounds < MOST_TIMES and message.requires_links and at_desk:
             self.run(self._open_links(call, message), call)
         else:
-            self.end(call, message)
+            super()._finish(call, message)
 
     async def _open_links(self, call: Call, message: Message) -> None:
         """Something has to be done in a browser first, and the client cannot open it: our desk can."""
@@ -111,15 +121,15 @@ class LegacyRelay(Relay):
         try:
             asking = await self.home.asking()
         except HandraiseError:
-            self.end(call, message)
+            self.end(call, told(call, CANNOT_ASK, failed=True))
             return
         from handraise.gateway.asking import Asker
 
         asker = Asker(message.source, self.person, self.peer)
         with self.holding.holding([call]):
             done = await self._links_first.meet(asking, asker, call, message)
-        if not done:
-            self.end(call, message)
+        if not done:  # the links themselves stay here: the policy may have refused them
+            self.end(call, told(call, NOT_OPENED, failed=True))
             return
         call.rounds += 1
         call.key = self._new_key()
@@ -137,9 +147,13 @@ class LegacyRelay(Relay):
             asked.reply = message
             asked.answer(message.result)
         elif (wanted := self._beside.pop(known(message.id), None)) is not None:
+            self._passed.pop(known(message.id), None)
             self.run(self._send_on(wanted, message, self._concerned(wanted)))
-        else:
+        elif known(message.id) in self._passed:
+            del self._passed[known(message.id)]
             self._link.send(message)
+        else:  # otherwise a client answers a question that waits at our desk, past policy and ledger
+            super()._take_reply(message)
 
     def _concerned(self, message: Message) -> list[Call]:
         """The calls because of which a server may be asking: one, where the transport tells, or is the only one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-from handraise.gateway.messages import Message
+from handraise.gateway.messages import Message, Unreadable
 from handraise.gateway.upstreams import Source
 
 
@@ -51,6 +51,12 @@ class DirectLink:
         self.on_message: Callable[[Message], None] = lambda message: None
         self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
         self.source = source
+
+    def take_unread(self, error: Unreadable) -> None:
+        """The server answered, and nobody can read it: the request ends with an error instead."""
+        message = error.stand_in()
+        message.source = self.source
+        self.on_message(message)
 
     def source_of(self, message: Message) -> Source:
         return self.source

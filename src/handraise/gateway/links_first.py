@@ -38,7 +38,8 @@ class LinksFirst:
 
         try:
             questions = parse_url_required(message.body["error"].get("data"))
-        except WireError:
+        except WireError as error:
+            await asking.refuse(error, Revision.NOVEMBER_2025, asker, [call])
             return False
         for question in questions:
             finished = self._finished.setdefault(str(question.elicitation_id), asyncio.Event())

@@ -1,51 +1,65 @@
-"""JSON-RPC messages as they pass: the bytes that came, and a look at what they are."""
+"""JSON-RPC messages: read from bytes once, judged as they were read, and written anew."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-Id: TypeAlias = int | str | float
+from handraise.gateway.json_text import LONGEST, JsonError, dump_json, parse_json
+from handraise.gateway.methods import ELICIT, NAMED
 
-LONG: Final = 32 * 1024
-"""From this length on a plain response is not parsed, only looked at."""
+Id: TypeAlias = int | str
 
 URL_REQUIRED: Final = -32042
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+SERVER_FAULT: Final = -32000
 
-LONGEST: Final = 64 * 1024 * 1024
-"""Bytes of the longest message that passes: whoever never ends a message must not take all memory."""
 
-_PLAIN = re.compile(rb'\{"jsonrpc": ?"2\.0", ?"id": ?(-?\d{1,15}|"[\w.:-]{1,64}"), ?"result": ?\{')
-_TELLING = (b"input_required", b'"method"', b"\\u00", b"\\/")
-"""What a long response must not hold to be passed on unparsed. Escapes could hide the other words."""
+class Unreadable(Exception):
+    """A message that is refused to its sender and never passed on. `id` is its own, where that could be read."""
 
-_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circular=False).encode
+    def __init__(self, why: str, code: int, id: Id | None, *, is_request: bool, is_response: bool) -> None:
+        super().__init__(why)
+        self.id = id
+        self.is_request = is_request
+        self.is_response = is_response
+        self._code = code
+
+    def refusal(self) -> Message:
+        """The error for its sender. That of a response has no id: the sender may have a request of the same id."""
+        id = None if self.is_response else self.id
+        return fault(id, self._code, f"This message was not passed on: {self}.")
+
+    def stand_in(self) -> Message:
+        """The error that takes the place of an unreadable response, so that nobody waits for it in vain."""
+        return fault(self.id, SERVER_FAULT, f"The answer could not be read and was not passed on: {self}.")
 
 
 class Message:
-    """One message. `raw` is what goes on when nobody changes it."""
+    """One message. `body` is the message as it was read, and `raw` is the body written anew."""
 
     __slots__ = (
-        "_body",
+        "_raw",
         "about",
         "among",
+        "body",
         "bridged",
         "id",
         "method",
         "opens_links",
-        "raw",
         "round",
         "source",
         "status",
     )
 
-    def __init__(self, raw: bytes, body: dict[str, Any] | None, *, id: Id | None = None) -> None:
-        self.raw = raw
-        self._body = body
-        self.id: Id | None = id if body is None else _id(body.get("id"))
-        method = None if body is None else body.get("method")
+    def __init__(self, body: dict[str, Any]) -> None:
+        self.body = body
+        self._raw: bytes | None = None
+        id, method = body.get("id"), body.get("method")
+        self.id: Id | None = id if _is_id(id) else None
         self.method: str | None = method if isinstance(method, str) else None
         self.about: Id | None = None
         """The request to which a server's message belongs, where the transport says so."""
@@ -63,11 +77,11 @@ class Message:
         """Whether its client may be asked to open a link while it waits for the answer."""
 
     @property
-    def body(self) -> dict[str, Any]:
-        """The parsed message."""
-        if self._body is None:
-            self._body = json.loads(self.raw.decode("utf-8", "replace"))
-        return self._body
+    def raw(self) -> bytes:
+        """The message as one line of ASCII."""
+        if self._raw is None:
+            self._raw = dump_json(self.body).encode("ascii")
+        return self._raw
 
     @property
     def params(self) -> dict[str, Any]:
@@ -92,13 +106,12 @@ class Message:
     @property
     def asks(self) -> bool:
         """Whether it is a result that asks for input instead of ending the call."""
-        result = None if self._body is None else self._body.get("result")
-        return isinstance(result, dict) and result.get("resultType") == "input_required"
+        return self.result is not None and self.result.get("resultType") == "input_required"
 
     @property
     def requires_links(self) -> bool:
         """Whether it is a response that says that something has to be done in a browser first."""
-        error = None if self._body is None else self._body.get("error")
+        error = self.body.get("error")
         return isinstance(error, dict) and error.get("code") == URL_REQUIRED
 
     @property
@@ -108,7 +121,7 @@ class Message:
 
     def with_(self, **changes: Any) -> Message:
         """The same message with other members."""
-        changed = made({**self.body, **changes})
+        changed = Message({**self.body, **changes})
         changed.about, changed.source = self.about, self.source
         changed.round, changed.status, changed.among = self.round, self.status, self.among
         changed.bridged, changed.opens_links = self.bridged, self.opens_links
@@ -122,7 +135,7 @@ def known(id: Id | None) -> Id:
 
 def made(body: dict[str, Any]) -> Message:
     """A message of our own."""
-    return Message(_encode(body).encode("utf-8", "surrogatepass"), body)
+    return Message(body)
 
 
 def request(id: Id, method: str, params: Mapping[str, Any] | None = None) -> Message:
@@ -153,29 +166,157 @@ def nowhere(id: Id | None) -> Message:
     return fault(id, -32602, "None of the servers has this.")
 
 
-def read(raw: bytes) -> list[Message]:
-    """The messages in some bytes: one, or those of a batch; none when they cannot be read as JSON-RPC.
-
-    Bytes that are no UTF-8 are read as clients read them, with replacements: what a client understands must not
-    pass unread.
-    """
-    if len(raw) > LONG and (plain := _PLAIN.match(raw)) and not any(word in raw for word in _TELLING):
-        return [Message(raw, None, id=json.loads(plain[1]))]
+def parse_message(raw: bytes) -> Message:
+    """The one message in some bytes. Raises `Unreadable` for anything that two programs could read in two ways."""
     try:
-        body = json.loads(raw.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return []
-    if isinstance(body, dict):
-        return [Message(raw, body)]
-    return [made(each) for each in body if isinstance(each, dict)] if isinstance(body, list) else []
+        body = parse_json(raw)
+    except JsonError as error:
+        if error.value is None:
+            raise unread(str(error), raw) from None
+        raise _refused(str(error), error.value) from None
+    if (why := _problem(body) or _misspelled(body)) is not None:
+        raise _refused(why, body)
+    return Message(body)
 
 
-def too_long(start: bytes) -> Message:
-    """What is told instead of a message that is too long: to its request, where the message begins with the id."""
-    plain = _PLAIN.match(start)
-    text = f"The server's answer is longer than {LONGEST // 2**20} MiB and was not passed on."
-    return fault(json.loads(plain[1]) if plain else None, -32000, text)
+_ID: Final = rb'(-?\d{1,15}|"[\w.:-]{1,64}")'
+_BEGINNING: Final = re.compile(
+    rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*%b\s*,\s*)?"(result|error|method)"\s*:' % _ID
+)
+_END: Final = re.compile(rb'"id"\s*:\s*%b\s*\}\s*\Z' % _ID)
 
 
-def _id(raw: object) -> Id | None:
-    return raw if isinstance(raw, int | str | float) and not isinstance(raw, bool) else None
+def unread(why: str, raw: bytes) -> Unreadable:
+    """The refusal of bytes that are too long or no JSON. Where SDKs write an id, it is looked for."""
+    found = _BEGINNING.match(raw)
+    if found is None:
+        return Unreadable(why, PARSE_ERROR, None, is_request=False, is_response=False)
+    at_end = _END.search(raw[-200:])
+    id = found[1] or (None if at_end is None else at_end[1])
+    asks = found[2] == b"method"
+    return Unreadable(
+        why, PARSE_ERROR, None if id is None else json.loads(id), is_request=asks, is_response=not asks
+    )
+
+
+def too_long(start: bytes) -> Unreadable:
+    """The refusal of a message that is longer than any may be, by its first bytes."""
+    return unread(f"it is longer than {LONGEST // 2**20} MiB", start)
+
+
+def _refused(why: str, body: Any) -> Unreadable:
+    members = body if isinstance(body, dict) else {}
+    id, has_method = members.get("id"), members.get("method") is not None
+    known_id = id if _is_id(id) else None
+    answers = not has_method and ("result" in members or "error" in members)
+    return Unreadable(
+        why,
+        INVALID_REQUEST,
+        known_id,
+        is_request=has_method and known_id is not None,
+        is_response=answers and known_id is not None,
+    )
+
+
+def _is_id(id: object) -> bool:
+    return isinstance(id, int | str) and not isinstance(id, bool)
+
+
+_REQUESTS: Final = (
+    *("initialize", "ping", "server", "tools", "prompts", "resources", "completion", "logging"),
+    *("sampling", "roots", "elicitation", "tasks", "subscriptions"),
+)
+"""What the methods of the protocol's requests begin with. A notification of such a name could run all the same."""
+
+
+def _problem(body: Any) -> str | None:
+    """Why some JSON is no message of JSON-RPC; None when it is one. A member that is null counts as absent."""
+    if isinstance(body, list):
+        return "it is a batch, which no revision that asks has; send each message by itself"
+    if not isinstance(body, dict):
+        return "it is no object"
+    method, error = body.get("method"), body.get("error")
+    answers = [name for name in ("result", "error") if body.get(name) is not None]
+    if method is not None:
+        return "it is a request and a response at once" if answers else _problem_of_request(body, method)
+    if "result" not in body and "error" not in body:
+        return "it is neither a request nor a response"
+    if len(answers) == 2:
+        return "it has a result and an error"
+    if error is not None and not (isinstance(error, dict) and isinstance(error.get("code"), int | float)):
+        return "its error has no code"
+    if not _is_id(body.get("id")) and not (error is not None and body.get("id") is None):
+        return "its id is neither a text nor an integer"
+    return None
+
+
+def _problem_of_request(body: dict[str, Any], method: object) -> str | None:
+    params = body.get("params")
+    if not isinstance(method, str):
+        return "its method is no text"
+    if params is not None and not isinstance(params, dict):
+        return "its params are no object"
+    if "id" not in body:
+        first = method.partition("/")[0]
+        return f"a request of the method {method} needs an id" if first in _REQUESTS else None
+    if not _is_id(body["id"]):
+        return "its id is neither a text nor an integer"
+    return "it is a notification, which has no id" if method.startswith("notifications/") else None
+
+
+def _names(text: str) -> Mapping[str, str]:
+    return {name.casefold(): name for name in text.split()}
+
+
+_ENVELOPE: Final = _names("jsonrpc id method params result error")
+_CALL: Final = _names("_meta name uri arguments task taskId inputResponses requestState")
+_QUESTION: Final = _names("_meta mode message url elicitationId requestedSchema task")
+_ROUND: Final = _names("resultType inputRequests requestState")
+_INPUT: Final = _names("method params")
+_ERROR: Final = _names("code message data")
+_LINKS: Final = _names("elicitations")
+
+
+def _misspelled(body: dict[str, Any]) -> str | None:
+    """Why a message has two readings, if it has: some programs read member names in any case, and the last one counts.
+
+    Only the members that decide about calls and questions are looked at. What else a message has is not ours.
+    """
+    for members, names in _decisive(body):
+        for member in members:
+            spelled = names.get(member.casefold())
+            if spelled is not None and member != spelled:
+                return f"it has a member {member!a}, which some programs read as {spelled!r}"
+    return None
+
+
+def _decisive(body: dict[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
+    yield body, _ENVELOPE
+    method, params, result = body.get("method"), _object(body, "params"), _object(body, "result")
+    if method in NAMED or (isinstance(method, str) and method.startswith("tasks/")):
+        yield params, _CALL
+    elif method == ELICIT:
+        yield params, _QUESTION
+    yield result, _ROUND
+    for asked in input_requests(body):
+        yield asked, _INPUT
+        yield _object(asked, "params"), _QUESTION
+    error = _object(body, "error")
+    yield error, _ERROR
+    data = _object(error, "data")
+    yield data, _LINKS
+    links = data.get("elicitations")
+    for link in links if isinstance(links, list) else ():
+        if isinstance(link, dict):
+            yield link, _QUESTION
+
+
+def input_requests(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What a server's message wants from the client, wherever it stands: in a round, in a task, in a notice of one."""
+    wanted = [_object(_object(body, name), "inputRequests") for name in ("result", "params")]
+    return [each for requests in wanted for each in requests.values() if isinstance(each, dict)]
+
+
+def _object(members: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = members.get(name)
+    return value if isinstance(value, dict) else {}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Final
 
-from handraise.errors import HandraiseError
+from handraise.errors import HandraiseError, WireError
 from handraise.gateway.calls import Call
 from handraise.gateway.home import CANNOT_ASK
 from handraise.gateway.links import Port
@@ -97,8 +98,18 @@ class ModernRelay(Relay):
         self._again(call, rest, round_.source)
 
     def _take_server_request(self, message: Message) -> None:
-        # There are none on this revision; what there is nevertheless is not ours to judge.
-        self.port.send(message)
+        """There are none on this revision: a question comes in a round. Nobody is shown what comes nevertheless."""
+        self.run(self._refuse(message))
+
+    async def _refuse(self, message: Message) -> None:
+        """Record a server's request, then tell the server."""
+        with contextlib.suppress(HandraiseError):  # it is logged, and nothing was passed on
+            asking = await self.home.asking()
+            from handraise.gateway.asking import Asker
+
+            why = WireError(str(message.method), "On 2026-07-28 a server asks in a round, not by a request.")
+            await asking.refuse(why, MODERN, Asker(message.source, self.person, None), [])
+        self._link.send(fault(message.id, -32601, "2026-07-28 has no requests from a server to a client."))
 
     def _finish(self, call: Call, message: Message) -> None:
         if message.source is not None and not message.source.revision:
@@ -108,7 +119,7 @@ class ModernRelay(Relay):
             self.calls[call.key] = call  # it is not over: it may be cancelled, and its server may be gone
             self.run(self._ask(call, message), call)
         else:
-            self.end(call, message)
+            super()._finish(call, message)
 
     async def _ask(self, call: Call, message: Message) -> None:
         """A round asks for input: what is for our desk is asked there, the rest goes on to the client."""

@@ -56,9 +56,9 @@ def round_key(state: str, message: Message) -> tuple[str, ...]:
 
 
 def questions_in(requests: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """What of a round is for a person; the rest is for the client itself."""
+    """What of a round is for a person; the rest is for the client itself. One without params breaks the rules later."""
     return {
-        key: each
+        key: each if isinstance(each.get("params"), dict) else {**each, "params": {}}
         for key, each in requests.items()
-        if isinstance(each, dict) and each.get("method") == ELICIT and isinstance(each.get("params"), dict)
+        if isinstance(each, dict) and each.get("method") == ELICIT
     }

@@ -1,4 +1,4 @@
-"""Between one client and its server: every message passes through here, and what is no question passes unchanged."""
+"""Between one client and its server: every message passes through here, and arrives as it was meant."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from handraise.gateway.errands import Errands
 from handraise.gateway.guarded import Guarded
 from handraise.gateway.home import CANNOT_ASK
 from handraise.gateway.links import Link, Place, Port
-from handraise.gateway.messages import Id, Message, known, notice, request
-from handraise.gateway.methods import CANCELLED
+from handraise.gateway.messages import Id, Message, input_requests, known, notice, request
+from handraise.gateway.methods import CANCELLED, ELICIT
 from handraise.gateway.parking.holding import Holding
 from handraise.gateway.parking.parked import Binding, sameness
 from handraise.gateway.parking.reviving import Reviving
 from handraise.gateway.peers import Peer
-from handraise.gateway.sentences import AMBIGUOUS, FORGOTTEN, is_forgotten, told
+from handraise.gateway.sentences import AMBIGUOUS, FORGOTTEN, REFUSED, is_forgotten, told
 from handraise.gateway.upstreams import Source
 
 if TYPE_CHECKING:
@@ -154,12 +154,45 @@ class Relay:
         raise NotImplementedError
 
     def _take_reply(self, message: Message) -> None:
-        """The client answers a request of the server's."""
-        self._link.send(message)
+        """The client answers a request of the server's. One that it was not sent it cannot answer."""
+        logger.warning("the client answered a request that it was not sent; nothing was passed on")
 
     def _finish(self, call: Call, message: Message) -> None:
-        """A response came for a call that nobody asked about, or whose questions are over."""
+        """A response came for a call. The client itself takes questions further that it holds beside a round."""
+        if message.requires_links or _asks_by_the_way(message):
+            self.run(self._judge(call, message), call)
+        else:
+            self.end(call, message)
+
+    async def _judge(self, call: Call, message: Message) -> None:
+        """Pass a response with questions on, unless the policy refuses one of them."""
+        why = await self._why_not(message, call.peer, [call])
+        if why is not None:
+            server = self._link.source_of(call.message).upstream.name
+            message = told(call, REFUSED.format(server=server, why=why), failed=True)
         self.end(call, message)
+
+    async def _judge_notice(self, message: Message) -> None:
+        call = concerned(self.calls, message)
+        peer = self._peer_of(message) if call is None else call.peer
+        if await self._why_not(message, peer, [] if call is None else [call]) is None:
+            self._pass_notice(message)
+
+    async def _why_not(self, message: Message, peer: Peer | None, calls: list[Call]) -> str | None:
+        """Why the questions in a message may not pass to the client; None when they may."""
+        from handraise.errors import HandraiseError
+
+        source = message.source or self._link.source_of(message)
+        try:
+            asking = await self.home.asking()
+            from handraise.gateway.asking import Asker
+
+            return await asking.judge(
+                message, Asker(source, self.person, peer), calls, lambda mode: self.home.asks_here(peer, mode)
+            )
+        except HandraiseError as error:
+            logger.error("questions of %s could not be judged: %s", source.upstream.name, error)
+            return "it could not be judged; the reason is in the log"
 
     def _take_request(self, message: Message, port: Port) -> Call:
         call = self._made(message, port)
@@ -195,6 +228,12 @@ class Relay:
             self.withdraw(call, message)
 
     def _take_server_notice(self, message: Message) -> None:
+        if _asks_by_the_way(message):
+            self.run(self._judge_notice(message))
+        else:
+            self._pass_notice(message)
+
+    def _pass_notice(self, message: Message) -> None:
         call = concerned(self.calls, message)
         if call is None:
             self.port.send(message)
@@ -203,8 +242,8 @@ class Relay:
 
     def _take_response(self, message: Message) -> None:
         call = self.calls.pop(message.id, None) if message.id is not None else None
-        if call is None:
-            self.port.send(message)
+        if call is None:  # else a server could answer, unjudged, a call that still waits for its guard
+            logger.info("a server answered a request that it was not sent; nothing was passed on")
         else:
             self._finish(call, message)
 
@@ -251,3 +290,8 @@ class Relay:
                 call.end(None if calls is self.calls else "error")
         if last:
             self.home.on_lost(self)
+
+
+def _asks_by_the_way(message: Message) -> bool:
+    """Whether a message holds questions that are neither a request nor the end of a round."""
+    return any(asked.get("method") == ELICIT for asked in input_requests(message.body))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from handraise.gateway.calls import Call
-from handraise.gateway.messages import Message, fault, response
+from handraise.gateway.messages import SERVER_FAULT, Message, fault, response
 
 RESUME: Final = "handraise_resume"
-SERVER_FAULT: Final = -32000
 
 _RESUME_TOOL: Final[dict[str, Any]] = {
     "name": RESUME,
@@ -45,6 +44,11 @@ FORGOTTEN: Final = (
     "meanwhile. The answer reached nothing; the desk tells the user so, too. Whether the server had done anything "
     "before it asked is not known. Check with the user before you make the call again."
 )
+REFUSED: Final = (
+    "The server {server!r} asks the user for something first, and the user's Handraise rules refused that: {why}. "
+    "Nothing was shown to the user. Tell them if it matters."
+)
+NOT_OPENED: Final = "The user did not open what is needed first. Nothing was done."
 LOST: Final = "The server {server!r} ended before it answered. The call was not made again."
 
 

@@ -35,8 +35,8 @@ def run(upstream: Upstream, process: subprocess.Popen[bytes], options: Options) 
 
 async def serve_process(upstream: Upstream, process: subprocess.Popen[bytes], options: Options) -> int:
     """Stand between the client at our standard streams and a process."""
-    link = ProcessLink(Source(upstream), process, on_noise=lambda line: port.writer.write(line))
-    port = StdioPort(lambda message: front.from_client(message), lambda line: link.writer.write(line))
+    link = ProcessLink(Source(upstream), process)
+    port = StdioPort(lambda message: front.from_client(message))
     home, stopped = Home(options, access=_access_beside_client()), asyncio.Event()
     front = Front(EraLink(link), home, port)
 

@@ -74,7 +74,7 @@ async def test_an_event_of_many_short_lines_is_bounded_too(short: None) -> None:
 async def test_a_request_without_end_is_refused_before_it_is_all_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("handraise.gateway.http.exchange.MAX_BODY", 50_000)
+    monkeypatch.setattr("handraise.gateway.http.exchange.LONGEST", 50_000)
     taken = 0
 
     async def receive() -> dict[str, Any]:

@@ -154,7 +154,7 @@ async def test_other_names_and_other_sites_are_refused(
 
 
 async def test_a_body_that_is_too_long_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("handraise.gateway.http.exchange.MAX_BODY", 1000)
+    monkeypatch.setattr("handraise.gateway.http.exchange.LONGEST", 1000)
     async with team(tmp_path) as shared:
         ann = shared.people.add("ann")
         assert (await shared.post(ann, {**LIST, "params": {"x": "y" * 2000}})).status_code == 413

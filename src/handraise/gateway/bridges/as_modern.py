@@ -21,6 +21,7 @@ from handraise.gateway.links import Link
 from handraise.gateway.messages import Id, Message, fault, known, request, response
 from handraise.gateway.methods import CANCELLED, COMPLETE, ELICIT, NAMED, PROGRESS
 from handraise.gateway.peers import MODERN
+from handraise.gateway.sentences import NOT_OPENED
 
 _INPUTS: Final = (ELICIT, "sampling/createMessage", "roots/list")
 
@@ -183,8 +184,7 @@ class AsModern(Bridge):
         call = turn.call
         if not all(_accepts(answers.get(key)) for key in turn.questions):
             self._browsing.forget(turn.links)
-            text = "The user did not open what is needed first. Nothing was done."
-            self._outcome(call, fault(call.about, -32603, text))
+            self._outcome(call, fault(call.about, -32603, NOT_OPENED))
             return
         await self._browsing.wait(turn.links)
         again = BridgedCall(call.first, self._new_key(), call.waiting)

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final, TypeAlias
 
 from handraise.gateway.http.sse import dump_event
+from handraise.gateway.json_text import LONGEST
 from handraise.gateway.messages import Message
 
 logger = logging.getLogger(__name__)
@@ -17,7 +18,6 @@ Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-MAX_BODY: Final = 16 * 1024 * 1024
 MAX_WAITING: Final = 64 * 1024 * 1024
 """Bytes that wait for a client which does not read, before more is dropped."""
 MOMENT: Final = 0.05
@@ -166,7 +166,7 @@ async def read_body(receive: Receive) -> bytes | None:
             return b""
         parts.append(event.get("body", b""))
         size += len(parts[-1])
-        if size > MAX_BODY:
+        if size > LONGEST:
             return None
         more = event.get("more_body", False)
     return b"".join(parts)

@@ -15,8 +15,9 @@ from handraise.gateway.errands import Errands
 from handraise.gateway.http.headers import headers_for, mirrored_headers
 from handraise.gateway.http.streams import Streams
 from handraise.gateway.http.wire import Broken, Reply, Wires
+from handraise.gateway.json_text import LONGEST
 from handraise.gateway.links import DirectLink
-from handraise.gateway.messages import LONGEST, Id, Message, fault, known, read
+from handraise.gateway.messages import Id, Message, Unreadable, fault, known, parse_message
 from handraise.gateway.methods import CANCELLED
 from handraise.gateway.upstreams import Source
 
@@ -36,7 +37,7 @@ class HttpLink(DirectLink):
         """`own` is the account of the client's person, for a server that wants one."""
         super().__init__(source)
         self._wires = Wires(source.upstream.url or "")
-        self._streams = Streams(self._wires, self._headers, self._deliver)
+        self._streams = Streams(self._wires, self._headers, self._deliver, self._refuse)
         self._entry = None if own is None else Entry(own, lambda message: self.on_message(message), self.send)
         self._session: str | None = None
         self._version: str | None = None
@@ -152,16 +153,33 @@ class HttpLink(DirectLink):
         kind = headers.get(b"content-type", "")
         if kind.startswith("text/event-stream"):
             return await self._streams.take(reply, message)
-        body = await _whole(reply)
-        messages = read(body)
-        for each in messages:
-            each.status = _status(reply)
-            self._deliver(each, message)
-        if message.is_request and all(each.id != message.id for each in messages):
-            told = fault(message.id, UNREACHABLE, f"The server answered with HTTP status {reply.status}.")
-            told.status = _status(reply)
-            self._deliver(told, message)
+        answer = self._answer(await _whole(reply), message, reply.status)
+        if answer is not None:
+            answer.status = _status(reply)
+            self._deliver(answer, message)
         return True
+
+    def _answer(self, body: bytes, message: Message, status: int) -> Message | None:
+        """What a response without a stream holds for the client. A request gets its own answer, and nothing else."""
+        told = f"The server answered with HTTP status {status}."
+        try:
+            answer = parse_message(body) if body.strip() else None
+        except Unreadable as error:
+            logger.warning("%s: %s", self.source.upstream.name, error)
+            answer, told = None, f"{told} Its answer could not be read and was not passed on: {error}."
+        if not message.is_request:
+            return None
+        if answer is not None and answer.method is None and answer.id == message.id:
+            return answer
+        return fault(message.id, UNREACHABLE, told)
+
+    def _refuse(self, error: Unreadable) -> None:
+        """What a stream holds and nobody can read ends its request, or is refused to the server."""
+        logger.warning("%s: %s", self.source.upstream.name, error)
+        if error.is_response:
+            self.take_unread(error)
+        elif error.is_request:
+            self.send(error.refusal())
 
     def _deliver(self, message: Message, about: Message | None) -> None:
         message.source = self.source

@@ -25,7 +25,7 @@ from handraise.gateway.http.headers import mismatch
 from handraise.gateway.http.sessions import Session, Sessions
 from handraise.gateway.legacy import LegacyRelay
 from handraise.gateway.links import Link
-from handraise.gateway.messages import Message, fault, read
+from handraise.gateway.messages import Message, Unreadable, fault, parse_message
 from handraise.gateway.modern import ModernRelay
 from handraise.gateway.peers import MODERN
 from handraise.gateway.relay import Relay
@@ -96,11 +96,11 @@ class HttpGateway:
         if body is None:
             await reply(send, 413, b"This is too long.\n", b"text/plain")
             return
-        messages = read(body)
-        if len(messages) != 1:
-            await send_error(send, 400, fault(None, -32700, "Parse error"))
+        try:
+            message = parse_message(body)
+        except Unreadable as error:
+            await send_error(send, 400, error.refusal())
             return
-        message = messages[0]
         modern = _is_modern(message, headers)
         if modern and message.is_request and (name := mismatch(message, headers)) is not None:
             text = f"The header {name} does not say what the body says."

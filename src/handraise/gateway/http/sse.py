@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from handraise.gateway.http.wire import Broken
-from handraise.gateway.messages import LONGEST
+from handraise.gateway.json_text import LONGEST
 
 
 class Event(NamedTuple):
@@ -67,6 +67,5 @@ class Events:
 
 
 def dump_event(data: bytes) -> bytes:
-    """A message as an event. JSON has no line feeds outside of strings, but it may be laid out in lines."""
-    lines = data.splitlines() or [b""]
-    return b"event: message\r\n" + b"".join(b"data: " + line + b"\r\n" for line in lines) + b"\r\n"
+    """A message as an event. It is written on one line, as every message of ours."""
+    return b"event: message\r\ndata: " + data + b"\r\n\r\n"

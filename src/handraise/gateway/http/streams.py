@@ -8,24 +8,29 @@ from typing import Final
 
 from handraise.gateway.http.sse import Event, Events
 from handraise.gateway.http.wire import Broken, Reply, Wires
-from handraise.gateway.messages import Message, read
+from handraise.gateway.messages import Message, Unreadable, parse_message
 
 _RETRY: Final = 1.0
 _RETRIES: Final = 30
 
 
 class Streams:
-    """The streams of one link. `deliver` takes what comes, and the request that it belongs to."""
+    """The streams of one link.
+
+    `deliver` takes what comes, and the request that it belongs to; `refuse` takes what cannot be read.
+    """
 
     def __init__(
         self,
         wires: Wires,
         headers: Callable[[Message | None], Awaitable[list[tuple[bytes, bytes]]]],
         deliver: Callable[[Message, Message | None], None],
+        refuse: Callable[[Unreadable], None],
     ) -> None:
         self._wires = wires
         self._headers = headers
         self._deliver = deliver
+        self._refuse = refuse
 
     async def take(self, reply: Reply, message: Message) -> bool:
         """Hand on the events of a stream, and go on where it ended; whether the request was answered."""
@@ -70,8 +75,13 @@ class Streams:
         return last, answered
 
     def _take(self, event: Event, message: Message | None) -> bool:
-        answered = False
-        for each in read(event.data):
-            answered = answered or (message is not None and each.method is None and each.id == message.id)
-            self._deliver(each, message)
-        return answered
+        """Hand on what an event holds; whether it answers the request, readably or not."""
+        if not event.data.strip():
+            return False
+        try:
+            taken = parse_message(event.data)
+        except Unreadable as error:
+            self._refuse(error)
+            return error.is_response and message is not None and error.id == message.id
+        self._deliver(taken, message)
+        return message is not None and taken.method is None and taken.id == message.id

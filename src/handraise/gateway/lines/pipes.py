@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import IO, TypeAlias
 
-from handraise.gateway.messages import LONGEST
+from handraise.gateway.json_text import LONGEST
 
 Stream: TypeAlias = IO[bytes]
 

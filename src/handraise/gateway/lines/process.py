@@ -5,32 +5,36 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import subprocess
-from collections.abc import Callable
+import sys
 from typing import Final
 
 from handraise.gateway.lines.pipes import LineReader, LineWriter
 from handraise.gateway.links import DirectLink
-from handraise.gateway.messages import Message, read, too_long
+from handraise.gateway.messages import Message, Unreadable, parse_message, too_long
 from handraise.gateway.upstreams import Source
 
 GRACE: Final = 5.0
 """Seconds that a server has to end after its input was closed, and again after it was told to."""
 
 
+_MOST_NOISE: Final = 300
+"""Bytes of a line that is no message, as far as they are shown."""
+
+
+def inert(noise: bytes) -> str:
+    """Bytes that nobody could read, for a terminal: no escape sequence of the server's works in it."""
+    more = " …" if len(noise) > _MOST_NOISE else ""
+    return ascii(noise[:_MOST_NOISE].decode("utf-8", "replace"))[1:-1] + more
+
+
 class ProcessLink(DirectLink):
     """The link to a process."""
 
-    def __init__(
-        self,
-        source: Source,
-        process: subprocess.Popen[bytes],
-        on_noise: Callable[[bytes], None] | None = None,
-    ) -> None:
+    def __init__(self, source: Source, process: subprocess.Popen[bytes]) -> None:
         super().__init__(source)
         self.process = process
-        self.reader = LineReader(self._took, self._ended, self._refuse)
+        self.reader = LineReader(self._took, self._ended, lambda start: self._refuse(too_long(start), start))
         self.writer = LineWriter()
-        self._on_noise = on_noise
         self._over = asyncio.Event()
 
     async def open(self) -> None:
@@ -44,18 +48,24 @@ class ProcessLink(DirectLink):
         self.writer.write(message.raw)
 
     def _took(self, line: bytes) -> None:
-        messages = read(line)
-        for message in messages:
+        if not line.strip():
+            return
+        try:
+            message = parse_message(line)
+        except Unreadable as error:
+            self._refuse(error, line)
+        else:
             message.source = self.source
             self.on_message(message)
-        # What looks like a message and cannot be read by us must not be read by others.
-        if not messages and self._on_noise is not None and not line.lstrip().startswith((b"{", b"[")):
-            self._on_noise(line)
 
-    def _refuse(self, start: bytes) -> None:
-        message = too_long(start)
-        message.source = self.source
-        self.on_message(message)
+    def _refuse(self, error: Unreadable, line: bytes) -> None:
+        """Show on standard error what the server wrote. Nobody waits in vain for an answer that cannot be read."""
+        name = inert(self.source.upstream.name.encode())
+        print(f"handraise: {name} wrote no message ({error}): {inert(line)}", file=sys.stderr, flush=True)
+        if error.is_response:
+            self.take_unread(error)
+        elif error.is_request:
+            self.send(error.refusal())
 
     def _ended(self) -> None:
         self._over.set()

@@ -7,18 +7,15 @@ import os
 from collections.abc import Callable
 
 from handraise.gateway.lines.pipes import LineReader, LineWriter
-from handraise.gateway.messages import LONGEST, Message, fault, read
+from handraise.gateway.messages import Message, Unreadable, parse_message, too_long
 
 
 class StdioPort:
     """Messages to and from the client that started us."""
 
-    def __init__(
-        self, took: Callable[[Message], None], on_noise: Callable[[bytes], None] | None = None
-    ) -> None:
+    def __init__(self, took: Callable[[Message], None]) -> None:
         self._took_message = took
-        self._on_noise = on_noise
-        self.reader = LineReader(self._took, self._ended, self._refuse)
+        self.reader = LineReader(self._took, self._ended, lambda start: self._refuse(too_long(start)))
         self.writer = LineWriter()
         self.ended = asyncio.Event()
 
@@ -31,15 +28,20 @@ class StdioPort:
         self.writer.write(message.raw)
 
     def _took(self, line: bytes) -> None:
-        messages = read(line)
-        for message in messages:
+        if not line.strip():
+            return
+        try:
+            message = parse_message(line)
+        except Unreadable as error:
+            self._refuse(error)
+        else:
             self._took_message(message)
-        if not messages and self._on_noise is not None:
-            self._on_noise(line)
 
-    def _refuse(self, start: bytes) -> None:
-        text = f"A message may have {LONGEST // 2**20} MiB; this one is longer and was not passed on."
-        self.send(fault(None, -32600, text))
+    def _refuse(self, error: Unreadable) -> None:
+        """Tell the client. A server that waits for the client's answer hears that there is none."""
+        self.send(error.refusal())
+        if error.is_response:
+            self._took_message(error.stand_in())
 
     def _ended(self) -> None:
         self.ended.set()

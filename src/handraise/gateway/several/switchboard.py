@@ -215,4 +215,4 @@ class Switchboard:
                 ours.set_result(fault(id, -32000, f"The server {name!r} is gone."))
 
 
-_NOTHING: Final = Message(b"{}", {})
+_NOTHING: Final = Message({})

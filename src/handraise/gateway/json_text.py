@@ -1,0 +1,154 @@
+"""JSON text under limits: read once, and written anew on one line.
+
+Two programs may read the same bytes in two ways: a member that is named twice, a line feed between two members, a
+number that is too long for one of them. So the gateway never passes bytes on. It reads a text here, judges the value,
+and writes the value anew: on one line, in ASCII. The text of numbers is kept, because `1.0` and `1` differ for some
+programs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any, Final
+
+LONGEST: Final = 16 * 1024 * 1024
+"""Bytes of the longest text."""
+DEEPEST: Final = 200
+"""Levels of objects and lists."""
+MOST_DIGITS: Final = 1000
+"""Digits of a number."""
+
+_LONE: Final = re.compile("[\ud800-\udfff]")
+
+
+class Integer(int):
+    """An integer with the text that it had, where Python writes another one: `-0`."""
+
+    text: str
+
+
+class Fraction(float):
+    """A number with the text that it had, where Python writes another one: `1e2`, `0.10`."""
+
+    text: str
+
+
+class JsonError(ValueError):
+    """A text that is refused. `value` is what could be read of it; None when it is no JSON at all."""
+
+    def __init__(self, why: str, value: Any = None) -> None:
+        super().__init__(why)
+        self.value = value
+
+
+def parse_json(raw: bytes) -> Any:
+    """The value of a text; JsonError when the text breaks a limit, or could be read in two ways.
+
+    A lone surrogate, as a program writes that cuts an emoji in two, is read as the replacement character U+FFFD.
+    """
+    if len(raw) > LONGEST:
+        raise JsonError(f"it is longer than {LONGEST // 2**20} MiB")
+    reading = _Reading()
+    try:
+        value = json.loads(
+            raw.decode(),
+            parse_int=reading.integer,
+            parse_float=reading.fraction,
+            parse_constant=reading.constant,
+            object_pairs_hook=reading.members,
+        )
+    except UnicodeDecodeError:
+        raise JsonError("it is not written in UTF-8") from None
+    except RecursionError:
+        raise JsonError(f"it is nested deeper than {DEEPEST} levels") from None
+    except ValueError:
+        raise JsonError("it is no JSON") from None
+    if not _is_shallow(value):
+        reading.problem = f"it is nested deeper than {DEEPEST} levels"
+    if reading.problem is not None:
+        raise JsonError(reading.problem, value)
+    return value
+
+
+class _Reading:
+    """The hooks of one reading. They note a problem and go on, so that the id of a refused message is known."""
+
+    def __init__(self) -> None:
+        self.problem: str | None = None
+
+    def integer(self, text: str) -> int:
+        if len(text) > MOST_DIGITS and len(text.removeprefix("-")) > MOST_DIGITS:
+            self._note(f"it has a number of more than {MOST_DIGITS} digits")
+            return 0
+        if text != "-0":
+            return int(text)
+        kept = Integer(0)
+        kept.text = text
+        return kept
+
+    def fraction(self, text: str) -> float:
+        if len(text) > MOST_DIGITS and sum(map(str.isdigit, text)) > MOST_DIGITS:
+            self._note(f"it has a number of more than {MOST_DIGITS} digits")
+            return 0.0
+        number = float(text)
+        if not math.isfinite(number):
+            self._note("it has a number that is out of range")
+            return 0.0
+        if repr(number) == text:
+            return number
+        kept = Fraction(number)
+        kept.text = text
+        return kept
+
+    def constant(self, text: str) -> None:
+        self._note(f"it has {text}, which is no JSON")
+
+    def members(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = {_mended(name): _mended(value) for name, value in pairs}
+        if len(found) != len(pairs):
+            self._note("it names a member of an object twice")
+        return found
+
+    def _note(self, problem: str) -> None:
+        self.problem = self.problem or problem
+
+
+def _mended(value: Any) -> Any:
+    """A value without lone surrogates; objects have none any more, because they were read before."""
+    if isinstance(value, str):
+        return value if value.isascii() else _LONE.sub("\ufffd", value)
+    return [_mended(each) for each in value] if isinstance(value, list) else value
+
+
+def _is_shallow(value: Any) -> bool:
+    here = [value]
+    for _ in range(DEEPEST + 1):
+        here = [each for each in here if isinstance(each, dict | list)]
+        if not here:
+            return True
+        here = [each for one in here for each in (one.values() if isinstance(one, dict) else one)]
+    return False
+
+
+def dump_json(value: Any) -> str:
+    """A value as one line of ASCII. ValueError for a number that JSON has not."""
+    if isinstance(value, dict):
+        return "{" + ",".join([f"{json.dumps(name)}:{dump_json(each)}" for name, each in value.items()]) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join([dump_json(each) for each in value]) + "]"
+    if isinstance(value, Integer | Fraction):
+        return value.text
+    return json.dumps(value, allow_nan=False)
+
+
+def plain(value: Any) -> Any:
+    """The same value with Python's own numbers, for parts that compare types."""
+    if isinstance(value, dict):
+        return {name: plain(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    if isinstance(value, Integer):
+        return int(value)
+    return float(value) if isinstance(value, Fraction) else value

@@ -1,0 +1,135 @@
+"""One reader and one writer: each message that is read is written as one line, and means what was judged."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from handraise.gateway.json_text import dump_json, parse_json, plain
+from handraise.gateway.messages import Message, Unreadable, notice, parse_message, request, response
+
+pytestmark = pytest.mark.shows("W3")
+
+texts = st.text(st.characters(exclude_categories=()), max_size=20)
+numbers = st.from_regex(r"-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,10})?([eE][+-]?[0-9]{1,2})?", fullmatch=True)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=12,
+)
+bodies = st.builds(
+    lambda method, id, params, extra: {
+        "vendor": extra,
+        "jsonrpc": "2.0",
+        "id": id,
+        "method": method,
+        "params": params,
+    },
+    texts,
+    st.integers() | texts,
+    st.dictionaries(texts, values, max_size=4),
+    values,
+)
+
+
+def read(raw: bytes) -> Message | None:
+    try:
+        return parse_message(raw)
+    except Unreadable:
+        return None
+
+
+def holds(message: Message) -> None:
+    """What passes is one line of ASCII, valid JSON, and equal to what was judged, for any other reader, too."""
+    assert message.raw.isascii()
+    assert len(message.raw.splitlines()) == 1
+    assert json.loads(message.raw) == message.body
+    assert parse_message(message.raw).raw == message.raw
+
+
+@given(bodies, st.sampled_from([None, 0, 2, "\r", "\t"]), st.booleans())
+def test_what_is_read_is_written_on_one_line_and_means_the_same(body: Any, indent: Any, ascii: bool) -> None:
+    text = json.dumps(body, indent=indent, ensure_ascii=ascii)
+    message = read(text.encode("utf-8", "replace"))
+    if message is not None:
+        holds(message)
+
+
+@given(bodies, st.lists(st.tuples(st.integers(0, 400), st.binary(max_size=4)), max_size=3))
+def test_hostile_bytes_are_refused_or_read_in_one_way(body: Any, changes: list[tuple[int, bytes]]) -> None:
+    raw = json.dumps(body).encode()
+    for at, put in changes:
+        raw = raw[:at] + put + raw[at + len(put) // 2 :]
+    message = read(raw)
+    if message is not None:
+        holds(message)
+
+
+@given(st.lists(numbers, max_size=5))
+def test_numbers_keep_their_text(given: list[str]) -> None:
+    text = f"[{','.join(given)}]"
+    value = parse_json(text.encode())
+    assert dump_json(value) == text
+    assert plain(value) == json.loads(text)
+    assert all(type(each) in (int, float) for each in plain(value))
+
+
+def test_half_an_emoji_is_read_as_the_replacement_character() -> None:
+    message = parse_message(rb'{"id":1,"method":"a","params":{"t":"\ud83d\ude00 \ud83d","l":["\ude00"]}}')
+    assert message.params == {"t": "\U0001f600 \ufffd", "l": ["\ufffd"]}
+    with pytest.raises(Unreadable, match="twice"):
+        parse_message(rb'{"id":1,"method":"a","params":{"\ud83d":1,"\ude00":2}}')
+
+
+@pytest.mark.parametrize("levels", [200, 201])
+def test_two_hundred_levels_are_read(levels: int) -> None:
+    raw = b'{"id":1,"method":"a","params":{"x":' + b"[" * (levels - 2) + b"]" * (levels - 2) + b"}}"
+    assert (read(raw) is not None) is (levels == 200)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        notice("vendor/event", {}),
+        notice("notifications/vendor", {"inputRequests": {}}),
+        request("", "vendor/ask"),
+        request(0, "tools/call", {"name": "a", "arguments": {"Name": 1, "name": 2}}),
+        response(-1, {"Name": 1, "content": []}),
+    ],
+    ids=lambda message: message.raw.decode(),
+)
+def test_what_has_one_meaning_is_read(message: Message) -> None:
+    assert parse_message(message.raw).body == message.body
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"id":1,"result":{},"error":null}',
+        b'{"id":1,"result":null}',
+        b'{"id":null,"error":{"code":-32700,"message":"Parse error"}}',
+        b'{"id":1,"method":"ping","params":null}',
+    ],
+)
+def test_a_member_that_is_null_counts_as_absent(raw: bytes) -> None:
+    assert parse_message(raw).raw == raw
+
+
+@pytest.mark.parametrize(
+    ("raw", "id", "answers"),
+    [
+        (b'{"jsonrpc":"2.0","id":7,"result":{"x":', 7, True),
+        (b'{"result":{"x":NaN,"x":],"jsonrpc":"2.0","id":"a-1"}', "a-1", True),
+        (b'{"jsonrpc":"2.0","id":7,"method":"a","params":{"x":1,"x":2}}', 7, False),
+        (b"Listening on port 7", None, False),
+    ],
+)
+def test_the_id_of_an_unreadable_message_is_found_where_it_can_be(raw: bytes, id: Any, answers: bool) -> None:
+    with pytest.raises(Unreadable) as refused:
+        parse_message(raw)
+    assert (refused.value.id, refused.value.is_response) == (id, answers)
+    assert refused.value.refusal().id == (None if answers else id)
