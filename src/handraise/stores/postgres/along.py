@@ -10,15 +10,18 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
 
-from handraise.conversation.recorded import Record
+from handraise.conversation.recorded import Authenticator, EventRow, Record, content_digest, dump_digests
+from handraise.errors import StoreError
 from handraise.stores.postgres.database import Connection, Database
 
 _EVENTS: LiteralString = """,
     told AS (
-        INSERT INTO events (id, body, question, open, writer)
-        SELECT id, body, question, open, %(writer)s
-        FROM unnest(%(ids)s::bytea[], %(bodies)s::bytea[], %(about)s::text[], %(opens)s::boolean[])
-            WITH ORDINALITY AS told (id, body, question, open, place)
+        INSERT INTO events (id, body, question, open, writer, kept, mac)
+        SELECT id, body, question, open, %(writer)s, kept, mac
+        FROM unnest(
+            %(ids)s::bytea[], %(bodies)s::bytea[], %(about)s::text[], %(opens)s::boolean[], %(digests)s::text[],
+            %(macs)s::bytea[]
+        ) WITH ORDINALITY AS told (id, body, question, open, kept, mac, place)
         WHERE %(always)s OR EXISTS (SELECT FROM done)
         ORDER BY place
         ON CONFLICT (id) DO NOTHING
@@ -41,6 +44,17 @@ class Along:
     def __init__(self, database: Database, writer: str) -> None:
         self._database = database
         self._writer = writer
+        self._authenticator: Authenticator | None = None
+
+    def attach(self, authenticator: Authenticator) -> None:
+        """Use this ledger's key for everything that is written from now on."""
+        self._authenticator = authenticator
+
+    @property
+    def authenticator(self) -> Authenticator:
+        if self._authenticator is None:
+            raise StoreError("no ledger uses this store yet: make a Ledger of it first")
+        return self._authenticator
 
     async def write(
         self,
@@ -79,17 +93,37 @@ class Along:
         batch, sealer = secrets.token_bytes(12), self._database.sealer
         ids = [_id_of(event.once) or batch + at.to_bytes(4) for at, event in enumerate(events)]
         told_first = dict(zip(reversed(ids), reversed(events), strict=True))
-        kept = [(id_, one) for id_, event in told_first.items() for one in event.kept]
+        kept = [
+            (id_, one.ref, sealer.seal(one.key, f"contents/{one.ref}"), one.body)
+            for id_, event in told_first.items()
+            for one in event.kept
+        ]
+        digests: dict[bytes, dict[str, str]] = {id_: {} for id_ in ids}
+        for id_, ref, key, body in kept:
+            digests[id_][ref] = content_digest(key, body)
+        rows = [
+            EventRow(
+                event.body,
+                event.question,
+                int(event.open),
+                self._writer,
+                id_.hex(),
+                dump_digests(digests[id_]),
+            )
+            for id_, event in zip(ids, events, strict=True)
+        ]
         return {
             "writer": self._writer,
             "ids": ids,
-            "bodies": [event.body for event in events],
-            "about": [event.question for event in events],
+            "bodies": [row.body for row in rows],
+            "about": [row.question for row in rows],
             "opens": [event.open for event in events],
-            "refs": [one.ref for _, one in kept],
-            "tellers": [id_ for id_, _ in kept],
-            "keys": [sealer.seal(one.key, f"contents/{one.ref}") for _, one in kept],
-            "contents": [one.body for _, one in kept],
+            "digests": [row.kept for row in rows],
+            "macs": [self.authenticator.mac_of(row) for row in rows],
+            "refs": [ref for _, ref, _, _ in kept],
+            "tellers": [id_ for id_, _, _, _ in kept],
+            "keys": [key for _, _, key, _ in kept],
+            "contents": [body for _, _, _, body in kept],
         }
 
 

@@ -51,11 +51,13 @@ class SqliteStore(Alone):
                 "give that key behind the new one"
             )
 
-    def signing_secrets(self) -> list[bytes]:
-        """What its ledger signs with: a private file of its own beside the store."""
-        path = self._file.path
+    def signing_secrets(self, *, make: bool = True) -> list[bytes]:
+        """The key of its ledger: a private file of its own beside the store. Unless told to, makes no new one."""
+        path = self._file.path.with_name(f"{self._file.path.name}.signing")
+        if not make and not path.with_name(f"{path.name}.key").exists():
+            return []
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return [key_beside(path.with_name(f"{path.name}.signing"))]
+        return [key_beside(path)]
 
     async def secret_for(self, purpose: str) -> bytes:
         """A secret that all who share the file have, for a purpose of its own."""
