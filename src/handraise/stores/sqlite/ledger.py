@@ -374,7 +374,7 @@ def _reading() -> Iterator[None]:
     """A file that cannot be read was damaged; one that cannot be reached was not."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeError) as error:  # the driver may fail to read SQLite's own error message
         if getattr(error, "sqlite_errorcode", None) in _TRANSIENT:
             raise StoreError(f"the ledger cannot be opened: {error}") from error
         raise LedgerError(f"the ledger cannot be read: {error}") from error
