@@ -21,7 +21,7 @@ from bench.measure import OURS, Bench, Figure, Turn, progress
 
 from handraise.conversation.recorded import Record
 from handraise.ledger import About, Client, Field, Ledger, Principal, Request, Server
-from handraise.ledger.audit import verify
+from handraise.ledger.audit import Verdict, verify
 from handraise.ledger.trail import Shown, Trail
 from handraise.stores.sqlite import ledger as tables
 
@@ -177,7 +177,7 @@ async def _verified(bench: Bench, folder: Path, many: int) -> list[Figure]:
     verifying = perf_counter()
     report = await verify(ledger, progress=lambda done, every: progress(f"verified {done} of {every}"))
     ended = perf_counter()
-    assert report.sound, report.findings
+    assert report.verdict is Verdict.SOUND, report
     assert report.records == many
     await ledger.aclose()
     return [

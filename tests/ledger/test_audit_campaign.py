@@ -157,7 +157,10 @@ class Attacker:
 
     def insert_copy(self, db: sqlite3.Connection) -> None:
         table, columns, row = self._row(db)
-        copy = [self._new_key(db, table) if name in ("number", "ref") else v for name, v in zip(columns, row, strict=True)]
+        copy = [
+            self._new_key(db, table) if name in ("number", "ref") else v
+            for name, v in zip(columns, row, strict=True)
+        ]
         if table == "contents":
             copy[columns.index("ref")] = f"c_{self._chance.randbytes(8).hex()}"
         if table == "events":
@@ -208,7 +211,9 @@ class Attacker:
         """Change records and columns beside them, then make leaves, contents and head fit again, without the key."""
         for number, body in db.execute("SELECT number, body FROM events").fetchall():
             if self._chance.random() < 0.3:
-                words = self._chance.choice([(b"accept", b"decline"), (b"ada", b"eve"), (b"human", b"policy")])
+                words = self._chance.choice(
+                    [(b"accept", b"decline"), (b"ada", b"eve"), (b"human", b"policy")]
+                )
                 changed = (body.replace(*words), f"q_{number}", self._chance.randrange(2), number)
                 db.execute("UPDATE events SET body = ?, question = ?, open = ? WHERE number = ?", changed)
         columns = "number, body, question, open, writer, name, kept"
@@ -291,10 +296,18 @@ class Attacker:
             return None if roll < 0.05 else self._chance.choice([b"", self._chance.randbytes(20)])
         if isinstance(value, str):
             at = self._chance.randrange(len(value) + 1)
-            return self._chance.choice([value[:at] + "x" + value[at + 1 :], value[:at], value + " ", value.upper(), ""])
+            return self._chance.choice(
+                [value[:at] + "x" + value[at + 1 :], value[:at], value + " ", value.upper(), ""]
+            )
         at = self._chance.randrange(len(value) or 1)
-        flipped = value[:at] + bytes(byte ^ (1 << self._chance.randrange(8)) for byte in value[at : at + 1]) + value[at + 1 :]
-        return self._chance.choice([flipped, flipped, value[:at], value + b"\0", self._chance.randbytes(len(value))])
+        flipped = (
+            value[:at]
+            + bytes(byte ^ (1 << self._chance.randrange(8)) for byte in value[at : at + 1])
+            + value[at + 1 :]
+        )
+        return self._chance.choice(
+            [flipped, flipped, value[:at], value + b"\0", self._chance.randbytes(len(value))]
+        )
 
 
 def _tables(db: sqlite3.Connection) -> list[str]:
@@ -317,7 +330,9 @@ def told(path: Path) -> dict[str, list[str]] | None:
     try:
         with closing(sqlite3.connect(path)) as db:
             db.text_factory = bytes
-            names = [name.decode() for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            names = [
+                name.decode() for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            ]
             return {
                 name: sorted(map(repr, db.execute(f"SELECT * FROM {name}")))
                 for name in names
@@ -325,6 +340,14 @@ def told(path: Path) -> dict[str, list[str]] | None:
             }
     except (sqlite3.Error, UnicodeError):
         return None
+
+
+def lay_out(files: Files, folder: Path) -> None:
+    """The ledger as its owner left it, and nothing else."""
+    for file in folder.iterdir():
+        file.unlink()
+    for end, data in files.all.items():
+        (folder / f"ledger.db{end}").write_bytes(data)
 
 
 async def verdict_on(path: Path) -> tuple[Verdict, object]:
@@ -353,16 +376,14 @@ async def test_nothing_that_changes_what_happened_verifies_as_sound(
 ) -> None:
     path, chance, original = tmp_path / "ledger.db", random.Random(seed), None
     for at in range(EACH):
-        for file in tmp_path.iterdir():
-            file.unlink()
-        for end, data in files.all.items():
-            (tmp_path / f"ledger.db{end}").write_bytes(data)
+        lay_out(files, tmp_path)
         original = original or told(path)
         name = Attacker(path, files, chance).mutate()
         is_changed = told(path) != original
         verdict, report = await verdict_on(path)
-        assert (verdict is Verdict.SOUND) is not is_changed or "damage" in name, (seed, at, name, report)
         assert verdict is not Verdict.SOUND or not is_changed, (seed, at, name, report)
+        if not is_changed and name != "damage_file":  # damage may hit what SQLite itself needs
+            assert verdict is Verdict.SOUND, ("a false alarm", seed, at, name, report)
         if is_changed and at % 10 == 0:  # a change stays one when the owner goes on writing
             await go_on(path)
             verdict, report = await verdict_on(path)

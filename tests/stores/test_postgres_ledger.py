@@ -19,7 +19,7 @@ from handraise import Handraise, ask
 from handraise.cli.app import app
 from handraise.desks.scripted import Line
 from handraise.ledger import Event, Ledger
-from handraise.ledger.audit import verify
+from handraise.ledger.audit import Verdict, verify
 from handraise.revisions import Revision
 from handraise.stores.postgres import PostgresStore
 
@@ -66,7 +66,7 @@ async def test_what_was_in_flight_on_a_node_that_was_killed_is_ambiguous(postgre
     kinds = [(event.question, event.kind) for event in await events_of(ledger)]
     assert kinds == [("q_1", "asked"), ("q_2", "asked"), ("q_2", "decided"), ("q_1", "ambiguous")]
     await ledger.place()
-    assert (await verify(ledger)).sound
+    assert (await verify(ledger)).verdict is Verdict.SOUND
     await ledger.aclose()
 
 
@@ -97,7 +97,7 @@ async def test_true_puts_the_ledger_into_the_servers_own_database(postgres: Post
     rotated = Ledger.of(PostgresStore(url, keys=["n" * 32, KEY]))
     assert [event.kind for event in await events_of(rotated)] == ["asked", "decided", "used"]
     report = await verify(rotated)
-    assert (report.sound, report.checkpoints) == (True, 1)
+    assert (report.verdict, report.checkpoints) == (Verdict.SOUND, 1)
     await rotated.aclose()
 
 
