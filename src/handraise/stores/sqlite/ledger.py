@@ -73,24 +73,21 @@ class SqliteLedger:
 
     def __init__(self, file: SqliteFile) -> None:
         self._file = file
-        self._file.after_commit = self._advance_anchor
+        self._heads = _Heads(file.path)
+        file.after_commit = self._heads.advance_anchor
         self._together = Together(file, self.add)
         self._presence = Presence(file.path, "writer")
-        self._anchor = AnchorFile(file.path)
-        self._authenticator: Authenticator | None = None
-        self._moved = False
-        """Whether the head may have changed since the anchor was written."""
         self._open: set[str] = set()
         """The questions that this process left in flight so far."""
 
     def attach(self, authenticator: Authenticator) -> None:
-        self._authenticator = authenticator
+        self._heads.authenticator = authenticator
 
     def add(self, db: sqlite3.Connection, sealer: Sealer, records: Sequence[Record]) -> None:
         """Write events inside of a transaction, along with the change that they tell of."""
         if not records:
             return
-        writer, head = self._presence.enter(), self._head(db)
+        writer, head = self._presence.enter(), self._heads.read(db)
         events: list[EventRow] = []
         contents: list[tuple[str, int, bytes, bytes | None]] = []
         names: set[str] = set()
@@ -107,11 +104,11 @@ class SqliteLedger:
             (self._open.add if is_open else self._open.discard)(question)
         if not events:
             return
-        grown, hashes = self._authentic.place(head, events)
+        grown, hashes = self._heads.authentic.place(head, events)
         insert(db, "events", [(head.size + at, *event) for at, event in enumerate(events, 1)])
         insert(db, "leaves", list(enumerate(hashes, head.size + 1)))
         insert(db, "contents", contents)
-        self._put_head(db, grown)
+        self._heads.write(db, grown)
 
     def record(self, records: Sequence[Record]) -> Awaitable[None]:
         return self._together.write(records)
@@ -134,7 +131,7 @@ class SqliteLedger:
         return count
 
     async def place(self, limit: int) -> Head:
-        return await self._file.read(lambda db, _: _stored_head(db) or self._authentic.first())
+        return await self._file.read(lambda db, _: _stored_head(db) or self._heads.authentic.first())
 
     async def size(self) -> int:
         head = await self._file.read(lambda db, _: _stored_head(db))
@@ -145,7 +142,7 @@ class SqliteLedger:
         return await self._file.read(lambda db, _: [leaf for (leaf,) in db.execute(query, (after, limit))])
 
     def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
-        return _snapshot(self._file.path, self._anchor)
+        return _snapshot(self._file.path, self._heads.anchor)
 
     async def rows(self, after: int, limit: int) -> list[Row]:
         query = "SELECT number, body FROM events WHERE number > ? ORDER BY number LIMIT ?"
@@ -159,7 +156,7 @@ class SqliteLedger:
         return await self._file.read(lambda db, _: [Row(*row) for row in db.execute(query, (number, limit))])
 
     async def add_note(self, draft: Draft) -> str:
-        return await self._file.write(lambda db, _: self._add_note(db, draft, ()))
+        return await self._file.write(lambda db, _: self._heads.add_note(db, draft, ()))
 
     async def notes(self) -> list[str]:
         return await self._file.read(
@@ -174,7 +171,7 @@ class SqliteLedger:
             query = "DELETE FROM contents WHERE ref = ?"
             gone = [ref for ref in refs if db.execute(query, (ref,)).rowcount]
             if gone:
-                self._add_note(db, draft, gone)
+                self._heads.add_note(db, draft, gone)
             return len(gone)
 
         erased = await self._file.write(erase)
@@ -185,7 +182,7 @@ class SqliteLedger:
         def cut(db: sqlite3.Connection, _: Sealer) -> int:
             gone = db.execute("DELETE FROM events WHERE number <= ?", (upto,)).rowcount
             db.execute("DELETE FROM contents WHERE number <= ?", (upto,))
-            self._add_note(db, draft, ())
+            self._heads.add_note(db, draft, ())
             return gone
 
         gone = await self._file.write(cut)
@@ -197,41 +194,53 @@ class SqliteLedger:
         self._presence.leave(unfinished=bool(self._open))
         self._open.clear()
 
-    @property
-    def _authentic(self) -> Authenticator:
-        if self._authenticator is None:
-            raise StoreError("no ledger uses this store yet: make a Ledger of it first")
-        return self._authenticator
 
-    def _head(self, db: sqlite3.Connection) -> Head:
+class _Heads:
+    """Reads and writes the head of the ledger inside of transactions, and keeps the anchor behind it."""
+
+    def __init__(self, database: Path) -> None:
+        self.anchor = AnchorFile(database)
+        self.authenticator: Authenticator | None = None
+        self._moved = False
+        """Whether the head may have changed since the anchor was written."""
+
+    @property
+    def authentic(self) -> Authenticator:
+        if self.authenticator is None:
+            raise StoreError("no ledger uses this store yet: make a Ledger of it first")
+        return self.authenticator
+
+    def read(self, db: sqlite3.Connection) -> Head:
         """The head, which is authentic and not older than the anchor."""
-        head, anchor = _stored_head(db), self._anchor.read()
+        head, anchor = _stored_head(db), self.anchor.read()
         if head is not None:
-            self._authentic.require(head)
-        self._authentic.require_newest(head, anchor)
+            self.authentic.require(head)
+        self.authentic.require_newest(head, anchor)
         if head is None:
-            head = self._authentic.first()
+            head = self.authentic.first()
         if anchor is None:  # before the first commit: from now on there is no ledger without one
-            self._anchor.create(self._authentic.anchor_of(head))
+            self.anchor.create(self.authentic.anchor_of(head))
         return head
 
-    def _put_head(self, db: sqlite3.Connection, head: Head) -> None:
+    def write(self, db: sqlite3.Connection, head: Head) -> None:
+        """Put another head in the place of the one that `read` gave."""
         self._moved = True
         db.execute("DELETE FROM head")
         insert(db, "head", [head])
 
-    def _add_note(self, db: sqlite3.Connection, draft: Draft, refs: Sequence[str]) -> str:
-        head, note = draft(self._head(db), refs)
+    def add_note(self, db: sqlite3.Connection, draft: Draft, refs: Sequence[str]) -> str:
+        """Sign a note and keep it."""
+        head, note = draft(self.read(db), refs)
         db.execute("INSERT INTO notes VALUES (?, ?)", (head.notes, note))
-        self._put_head(db, head)
+        self.write(db, head)
         return note
 
-    def _advance_anchor(self, db: sqlite3.Connection) -> None:
+    def advance_anchor(self, db: sqlite3.Connection) -> None:
         """Copy the head that is on disk. Not the one that was written last: it may have been rolled back."""
         if self._moved:
             self._moved = False
             if (head := _stored_head(db)) is not None:
-                self._anchor.advance(self._authentic.anchor_of(head))
+                self.anchor.advance(self.authentic.anchor_of(head))
 
 
 def _is_there(db: sqlite3.Connection, name: str) -> bool:
