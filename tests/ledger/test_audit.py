@@ -17,7 +17,7 @@ import pytest
 from tests.ledger.examples import a_trail, fill
 
 from handraise.conversation.recorded import EventRow
-from handraise.errors import StoreError
+from handraise.errors import SetupError, StoreError
 from handraise.ledger import Ledger
 from handraise.ledger.audit import Report, Verdict, verify
 from handraise.ledger.authenticate import leaf_data
@@ -230,6 +230,11 @@ async def test_without_the_key_and_without_a_checkpoint_nothing_is_proved(path: 
     assert (report.verdict, report.proven, report.by_key) == (Verdict.UNPROVEN, 0, False)
     assert "Neither the ledger's key nor a checkpoint is here" in report.doubts[0]
     assert not key.exists()  # looking makes no new key
+    ledger = Ledger.at(path)
+    with pytest.raises(SetupError, match=r"the key of the ledger, is missing: restore it"):
+        await ledger.record(a_trail(ledger).asked())
+    await ledger.store.aclose()
+    assert not key.exists()
     with opened(path) as db:
         edit_a_decision(db)
     assert kinds(await report_on(path)) == ["changed"]

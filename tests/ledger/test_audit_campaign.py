@@ -110,9 +110,9 @@ class Attacker:
             self.erase_unsigned,
         ]
         if self._chance.random() < 0.1:
-            act = self._chance.choice(whole)
-            act()
-            return act.__name__
+            change = self._chance.choice(whole)
+            change()
+            return change.__name__
         acts = self._chance.choices(by_sql, k=self._chance.choice([1, 1, 1, 2, 3]))
         with closing(sqlite3.connect(self._path, isolation_level=None)) as db:
             db.execute("PRAGMA synchronous = OFF")

@@ -8,10 +8,13 @@ protect and why.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple, Protocol, TypeAlias
+
+from handraise.compact import compact_encoder
+
+_encode = compact_encoder(ascii_only=True, sort_keys=True, allow_nan=False)
 
 
 class Kept(NamedTuple):
@@ -240,4 +243,4 @@ def content_digest(key: bytes, body: bytes | None) -> str:
 
 def dump_digests(digests: Mapping[str, str]) -> str:
     """The digests of an event's contents, by reference, as they stand beside the event."""
-    return json.dumps(digests, sort_keys=True, separators=(",", ":")) if digests else ""
+    return _encode(digests) if digests else ""

@@ -63,9 +63,9 @@ def tree_of(head: Head) -> Tree:
 
 def leaf_data(row: EventRow) -> bytes:
     """The bytes that a leaf hash is made of: canonical JSON of the event's hash and of the columns beside it."""
-    named = row._asdict()
-    named["body"] = sha256(row.body).hexdigest()
-    return dump_plain(named).encode()
+    body, question, is_open, writer, name, kept = row
+    columns = {"question": question, "open": is_open, "writer": writer, "name": name, "kept": kept}
+    return dump_plain({"body": sha256(body).hexdigest(), **columns}).encode()
 
 
 def is_authentic(keys: Keys, anchor: Anchor) -> bool:

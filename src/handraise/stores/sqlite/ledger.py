@@ -83,21 +83,26 @@ class SqliteLedger:
     def attach(self, authenticator: Authenticator) -> None:
         self._heads.authenticator = authenticator
 
+    def was_begun(self) -> bool:
+        """Whether a ledger was written to this file, as far as the files beside it tell."""
+        return self._heads.anchor.path.exists()
+
     def add(self, db: sqlite3.Connection, sealer: Sealer, records: Sequence[Record]) -> None:
         """Write events inside of a transaction, along with the change that they tell of."""
         if not records:
             return
         writer, head = self._presence.enter(), self._heads.read(db)
+        new = [
+            record
+            for record in _without_repeats(records)
+            if not record.once or not _is_there(db, record.once)
+        ]
+        keys = [(key, f"contents/{ref}") for record in new for ref, key, _ in record.kept]
+        sealed = iter(sealer.seal_all(keys))
         events: list[EventRow] = []
         contents: list[tuple[str, int, bytes, bytes | None]] = []
-        names: set[str] = set()
-        for question, body, is_open, kept, name in records:
-            if name in names or (name and _is_there(db, name)):
-                continue
-            names |= {name} if name else set()
-            number = head.size + len(events) + 1
-            sealed = sealer.seal_all([(key, f"contents/{ref}") for ref, key, _ in kept])
-            rows = [(ref, number, key, said) for (ref, _, said), key in zip(kept, sealed, strict=True)]
+        for number, (question, body, is_open, kept, name) in enumerate(new, head.size + 1):
+            rows = [(ref, number, next(sealed), said) for ref, _, said in kept]
             digests = {ref: content_digest(key, said) for ref, _, key, said in rows}
             events.append(EventRow(body, question, int(is_open), writer, name, dump_digests(digests)))
             contents += rows
@@ -225,8 +230,9 @@ class _Heads:
     def write(self, db: sqlite3.Connection, head: Head) -> None:
         """Put another head in the place of the one that `read` gave."""
         self._moved = True
-        db.execute("DELETE FROM head")
-        insert(db, "head", [head])
+        change = "UPDATE head SET size = ?, peaks = ?, notes = ?, last = ?, mac = ?"
+        if db.execute(change, head).rowcount == 0:
+            insert(db, "head", [head])
 
     def add_note(self, db: sqlite3.Connection, draft: Draft, refs: Sequence[str]) -> str:
         """Sign a note and keep it."""
@@ -241,6 +247,12 @@ class _Heads:
             self._moved = False
             if (head := _stored_head(db)) is not None:
                 self.anchor.advance(self.authentic.anchor_of(head))
+
+
+def _without_repeats(records: Sequence[Record]) -> list[Record]:
+    """The records, without those whose name another one had before."""
+    names = [record.once for record in records]
+    return [record for at, record in enumerate(records) if not record.once or names.index(record.once) == at]
 
 
 def _is_there(db: sqlite3.Connection, name: str) -> bool:

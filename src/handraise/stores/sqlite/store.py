@@ -52,10 +52,17 @@ class SqliteStore(Alone):
             )
 
     def signing_secrets(self, *, make: bool = True) -> list[bytes]:
-        """The key of its ledger: a private file of its own beside the store. Unless told to, makes no new one."""
+        """The key of its ledger: a private file of its own beside the store. With `make` false, it makes no new one."""
         path = self._file.path.with_name(f"{self._file.path.name}.signing")
-        if not make and not path.with_name(f"{path.name}.key").exists():
-            return []
+        key = path.with_name(f"{path.name}.key")
+        if not key.exists():
+            if not make:
+                return []
+            if self.ledger.was_begun():
+                raise SetupError(
+                    f"{key}, the key of the ledger, is missing: restore it. Without it, move the ledger away with all "
+                    "files whose names begin like its own, and a new one is begun"
+                )
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         return [key_beside(path)]
 
