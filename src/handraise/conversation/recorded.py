@@ -99,7 +99,7 @@ class Place(NamedTuple):
     owner: str = ""
     """The name by which the table of contents knows the event."""
     mac: bytes | None = None
-    """The MAC of an event in a store that gives places later."""
+    """The MAC of an event that waits for its place, in a store that gives places later."""
 
 
 Draft: TypeAlias = Callable[[Head, Sequence[str]], tuple[Head, str]]

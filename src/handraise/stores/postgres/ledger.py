@@ -109,7 +109,13 @@ class PostgresLedger:
                     )
                 for _, *columns in found:
                     self._authentic.require_row(_row(columns, placed=False), columns[-1])
-                grown, hashes = self._authentic.place(head, [_row(columns) for _, *columns in found])
+                # Without its MAC an event cannot get a place again: otherwise somebody could remove the newest events
+                # and the whole tree, and have the rest placed anew.
+                await db.execute(
+                    "UPDATE events SET mac = '' WHERE number > %s AND number <= %s", (head.size, found[-1][0])
+                )
+                rows = [_row([*columns[:-1], b""]) for _, *columns in found]
+                grown, hashes = self._authentic.place(head, rows)
                 query = (
                     "INSERT INTO leaves SELECT %s + place, hash"
                     " FROM unnest(%s::bytea[]) WITH ORDINALITY AS leaf (hash, place)"
@@ -227,9 +233,9 @@ async def _put_head(db: Connection, head: Head) -> None:
 
 
 def _row(columns: Sequence[Any], *, placed: bool = True) -> EventRow:
-    """An event from `_COLUMNS`. The number of its arrival is known, and part of its hash, once it has a place."""
-    id_, arrival, body, question, is_open, writer, kept, _ = columns
-    name = f"{id_.hex()} {arrival}" if placed else id_.hex()
+    """An event from `_COLUMNS`. Once it has a place, every column is part of its leaf."""
+    id_, arrival, body, question, is_open, writer, kept, mac = columns
+    name = f"{id_.hex()} {arrival} {mac.hex()}" if placed else id_.hex()
     return EventRow(body, question, int(is_open), writer, name, kept)
 
 

@@ -45,7 +45,7 @@ class AnchorFile:
         finally:
             os.close(handle)
         made.replace(self.path)
-        if sys.platform != "win32":
+        with contextlib.suppress(OSError):  # not every system can sync a folder
             folder = os.open(self.path.parent, os.O_RDONLY)
             try:
                 os.fsync(folder)
