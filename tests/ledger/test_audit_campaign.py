@@ -232,7 +232,7 @@ class Attacker:
             return
         ref, (number, note) = self._chance.choice(refs), notes[-1]
         db.execute("DELETE FROM contents WHERE ref = ?", (ref,))
-        said = note.replace("\n\n—", f"\ncontent {ref}\n\n—").replace("\nat ", "\nerased ")
+        said = note.replace("\n\n—", f"\nname {ref}\n\n—").replace("\nat ", "\nerased ")
         if self._chance.random() < 0.5:
             db.execute("UPDATE notes SET note = ? WHERE number = ?", (said, number))
         else:

@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 
 from handraise.errors import LedgerError, SetupError
 from handraise.ledger import Ledger
-from handraise.ledger.checkpoints import Checkpoint, Keys, Verifier, Word, parse_notes
+from handraise.ledger.checkpoints import WORDS, Checkpoint, Keys, Verifier, Word, parse_notes
 from handraise.ledger.tree import leaf_hash
 from handraise.stores import MemoryStore
 
 KEYS, OTHERS = Keys(b"k" * 32), Keys(b"o" * 32)
 CHECKPOINT = Checkpoint(KEYS.verifier.origin, 5, leaf_hash(b"root"), 1_700_000_000_000, KEYS.verifier.public)
-WORDS: tuple[Word, ...] = ("at", "cut", "erased")
 
 
 @pytest.mark.shows("G4")
@@ -31,10 +30,10 @@ WORDS: tuple[Word, ...] = ("at", "cut", "erased")
     st.lists(st.from_regex(r"c_[0-9a-f]{28}", fullmatch=True), max_size=3).map(tuple),
 )
 def test_a_checkpoint_comes_back_from_its_note_and_its_ledger_knows_it(
-    size: int, time: int, word: Word, number: int, contents: tuple[str, ...]
+    size: int, time: int, word: Word, number: int, names: tuple[str, ...]
 ) -> None:
     checkpoint = replace(
-        CHECKPOINT, size=size, time=time, word=word, number=number, previous=b"p" * 32, contents=contents
+        CHECKPOINT, size=size, time=time, word=word, number=number, previous=b"p" * 32, names=names
     )
     (note,) = parse_notes(KEYS.sign(checkpoint))
     assert note.checkpoint == checkpoint

@@ -214,6 +214,41 @@ async def test_an_event_that_waits_for_its_place_cannot_be_changed_or_added(post
 
 
 @pytest.mark.shows("G4")
+async def test_an_event_that_is_removed_before_it_has_a_place_is_missed_by_its_node(
+    postgres: PostgresServer,
+) -> None:
+    url = postgres.new_database()
+    ledger = Ledger.of(PostgresStore(url, keys=[KEY]))
+    await fill(ledger, 1)
+    await ledger.place()
+    assert (await verify(ledger)).verdict is Verdict.SOUND
+    await ledger.tables.record([a_trail(ledger, 2).asked()])
+    change(
+        url,
+        "DELETE FROM events WHERE number IS NULL",
+        "DELETE FROM contents WHERE event NOT IN (SELECT id FROM events)",
+    )
+    await ledger.place()
+    (finding,) = (await verify(ledger)).findings
+    assert finding.sentence.startswith("1 events were removed before they had a place, as of")
+    await ledger.place()
+    assert len(await ledger.tables.notes()) == 1  # it says so once
+    await ledger.store.aclose()
+
+
+async def test_events_that_retention_removed_on_another_node_are_not_missed(postgres: PostgresServer) -> None:
+    url = postgres.new_database()
+    one, other = (Ledger.of(PostgresStore(url, keys=[KEY])) for _ in range(2))
+    await one.tables.record([a_trail(one, 1).asked()])
+    assert await retain(other, since=2**52) == 1
+    await one.place()
+    report = await verify(one)
+    assert (report.verdict, report.removed) == (Verdict.SOUND, 1), report
+    await one.store.aclose()
+    await other.store.aclose()
+
+
+@pytest.mark.shows("G4")
 async def test_a_tree_that_was_removed_is_not_made_anew_over_fewer_events(postgres: PostgresServer) -> None:
     url = postgres.new_database()
     ledger = Ledger.of(PostgresStore(url, keys=[KEY]))

@@ -131,6 +131,10 @@ class Authenticator(Protocol):
         """Raise `StoreError` when somebody without the key wrote this event."""
         ...
 
+    def loss(self, now: int) -> Draft:
+        """Signs that events were removed before they had a place; `now` is in milliseconds since 1970."""
+        ...
+
     def anchor_of(self, head: Head) -> Anchor:
         """The copy of this head to keep outside of the database."""
         ...

@@ -172,7 +172,15 @@ class Verification:
         for note in known:
             self._due.setdefault(note.checkpoint.size, []).append(note)
         self._cut = max((n.checkpoint.size for n in known if n.checkpoint.word == "cut"), default=0)
-        self._erased = {ref for note in known for ref in note.checkpoint.contents}
+        self._erased = {
+            ref for note in known if note.checkpoint.word == "erased" for ref in note.checkpoint.names
+        }
+        for note in known:
+            if note.checkpoint.word == "missing":
+                count, when = len(note.checkpoint.names), _when(note.checkpoint.time)
+                self._find(
+                    "removed", None, f"{count} events were removed before they had a place, as of {when}."
+                )
         self._read_heads(snapshot.heads, len(snapshot.notes))
         self._anchored, self._anchor = snapshot.anchored, snapshot.anchor
         self._compare()
@@ -460,8 +468,8 @@ def _parse(text: str) -> Note | None:
 
 def _named(note: Note, article: str) -> str:
     checkpoint = note.checkpoint
-    kind = {"at": "checkpoint", "cut": "note of removed records", "erased": "note of erased contents"}
-    return f"{article} {kind[checkpoint.word]} ({_when(checkpoint.time)}, {checkpoint.size} records)"
+    kind = {"cut": "note of removed records", "erased": "note of erased contents", "missing": "alarm"}
+    return f"{article} {kind.get(checkpoint.word, 'checkpoint')} ({_when(checkpoint.time)}, {checkpoint.size} records)"
 
 
 def _rebuilt(note: Note, doubt_from: int) -> str:

@@ -25,13 +25,13 @@ of a PostgreSQL store. Everything in the database hangs on the *head*, one row t
   otherwise the next event would make the old copy the newest state.
 - Places in the tree: SQLite and memory have one writer at a time, so an event gets its place in the transaction that
   writes it. In PostgreSQL many nodes write at once. There an event carries a MAC of its own until, about a second
-  later, one node gives it its place.
+  later, one node gives it its place. The node that wrote it then looks for it, and signs an alarm if it is gone.
 
 An attacker with write access to the database and without the key can destroy the ledger, but every change is found:
-they cannot make a head, a note or a waiting event. Two things remain for them in PostgreSQL, where no anchor exists:
-to remove an event in the second before it has its place, and to restore an old copy of the whole database while no
-node runs. A checkpoint that was kept elsewhere shows the second. An attacker who also has the key can rebuild
-everything; a checkpoint that was kept elsewhere shows that too.
+they cannot make a head, a note or a waiting event. Two things remain for them in PostgreSQL, where no anchor exists: to
+remove an event before it has its place, when its node dies in that second, and to restore an old copy of the whole
+database while no node runs. A checkpoint that was kept elsewhere shows the second. An attacker who also has the key can
+rebuild everything; a checkpoint that was kept elsewhere shows that too.
 """
 
 from __future__ import annotations
@@ -149,13 +149,17 @@ class KeyedAuthenticator:
         """Sign that the events of this tree, with which the ledger begins, were removed."""
         return lambda head, _: self._signed(head, upto.size, upto.root, now, "cut", ())
 
+    def loss(self, now: int) -> Draft:
+        """Sign that events were removed before they had a place."""
+        return lambda head, names: self._signed(
+            head, head.size, tree_of(head).root, now, "missing", tuple(sorted(names))
+        )
+
     def _signed(
-        self, head: Head, size: int, root: bytes, now: int, word: Word, contents: tuple[str, ...]
+        self, head: Head, size: int, root: bytes, now: int, word: Word, names: tuple[str, ...]
     ) -> tuple[Head, str]:
         verifier, number = self._keys().verifier, head.notes + 1
-        made = Checkpoint(
-            verifier.origin, size, root, now, verifier.public, word, number, head.last, contents
-        )
+        made = Checkpoint(verifier.origin, size, root, now, verifier.public, word, number, head.last, names)
         note = self._keys().sign(made)
         return self._made(tree_of(head), number, note_hash(note)), note
 

@@ -3,8 +3,11 @@
 A checkpoint says how many records the ledger had at one time, and which. It is a signed note as the logs of
 certificates and of modules use them: the name of the ledger, the size and the root of its tree, a time, and an Ed25519
 signature. It is text, so that it can be kept in a mail, a ticket or on paper. A person who kept one can find out later
-whether the records of that day are still the same. The two other kinds of note say which records were removed because
-they were too old (`cut`), and which contents were erased (`erased`).
+whether the records of that day are still the same.
+
+Two other kinds of note say which records were removed because they were too old (`cut`), and which contents were erased
+(`erased`). A fourth kind is an alarm: a node of a cluster found that events which it had written were removed before
+they had a place in the tree (`missing`).
 
 The notes of a ledger form a chain: each has a number and the hash of the note before it. Each also has the public key,
 so that a person who kept one checkpoint can check every later note without the ledger's key.
@@ -20,7 +23,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from handraise.errors import LedgerError, SetupError
 from handraise.ledger.tree import HASH
@@ -30,15 +33,16 @@ if TYPE_CHECKING:
 
 NO_NOTE: Final = bytes(HASH)
 """Stands for the note before the first one."""
-Word: TypeAlias = Literal["at", "cut", "erased"]
+Word: TypeAlias = Literal["at", "cut", "erased", "missing"]
+WORDS: Final[tuple[Word, ...]] = get_args(Word)
 
 _ED25519 = b"\x01"
 _NOTE = re.compile(
     r"(?P<origin>[^\s+]+)\n(?P<size>0|[1-9][0-9]{0,15})\n(?P<root>[A-Za-z0-9+/]{43}=)\n"
-    r"(?P<word>at|cut|erased) (?P<time>[0-9]{1,15})\n"
+    r"(?P<word>at|cut|erased|missing) (?P<time>[0-9]{1,15})\n"
     r"note (?P<number>[1-9][0-9]{0,15}) (?P<previous>[A-Za-z0-9+/]{43}=)\n"
     r"key (?P<public>[A-Za-z0-9+/]{43}=)\n"
-    r"(?P<contents>(?:content [^\s]+\n)*)"
+    r"(?P<names>(?:name [^\s]+\n)*)"
     r"\n— (?P<name>[^\s+]+) (?P<signature>[A-Za-z0-9+/]{90,92}={0,2})\n"
 )
 
@@ -55,21 +59,21 @@ class Checkpoint:
     public: bytes
     """The public key of the ledger."""
     word: Word = "at"
-    """`cut`: the records up to `size` were removed, because they were too old. `erased`: see `contents`."""
+    """`cut`: the records up to `size` were removed, because they were too old. `erased`, `missing`: see `names`."""
     number: int = 1
     """Its place in the chain of the ledger's notes, from 1."""
     previous: bytes = NO_NOTE
     """The hash of the note before it."""
-    contents: tuple[str, ...] = ()
-    """The contents that were erased."""
+    names: tuple[str, ...] = ()
+    """The contents that were erased, or the events that were missing."""
 
     @property
     def text(self) -> str:
         """The text that is signed."""
-        contents = "".join(f"content {ref}\n" for ref in self.contents)
+        names = "".join(f"name {name}\n" for name in self.names)
         return (
             f"{self.origin}\n{self.size}\n{_base64(self.root)}\n{self.word} {self.time}\n"
-            f"note {self.number} {_base64(self.previous)}\nkey {_base64(self.public)}\n{contents}"
+            f"note {self.number} {_base64(self.previous)}\nkey {_base64(self.public)}\n{names}"
         )
 
 
@@ -200,7 +204,7 @@ def _note(found: re.Match[str]) -> Note:
         raise LedgerError("this is no checkpoint of a ledger") from None
     if len(signed) != 4 + 64 or found["name"] != found["origin"]:
         raise LedgerError("this is no checkpoint of a ledger")
-    word: Word = "at" if found["word"] == "at" else "cut" if found["word"] == "cut" else "erased"
+    (word,) = (word for word in WORDS if word == found["word"])
     checkpoint = Checkpoint(
         found["origin"],
         int(found["size"]),
@@ -210,7 +214,7 @@ def _note(found: re.Match[str]) -> Note:
         word,
         int(found["number"]),
         previous,
-        tuple(line.removeprefix("content ") for line in found["contents"].splitlines()),
+        tuple(line.removeprefix("name ") for line in found["names"].splitlines()),
     )
     return Note(checkpoint, signed[:4], signed[4:])
 

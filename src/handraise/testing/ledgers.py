@@ -243,9 +243,7 @@ class LedgerContract:
         assert found == {"c_one": one.kept[0], "c_two": two.kept[0]}
         assert await tables.erase(["c_one", "c_three"], _KEYED.erasure(1)) == 1
         assert await tables.erase(["c_one"], _KEYED.erasure(2)) == 0
-        assert [note.checkpoint.contents for note in parse_notes("".join(await tables.notes()))] == [
-            ("c_one",)
-        ]
+        assert [note.checkpoint.names for note in parse_notes("".join(await tables.notes()))] == [("c_one",)]
         assert await tables.contents(["c_one", "c_two"]) == {"c_two": two.kept[0]}
         assert await bodies(store) == [b"one", b"two", b"three"]
 

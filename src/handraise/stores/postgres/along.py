@@ -35,7 +35,8 @@ _EVENTS: LiteralString = """,
         JOIN told ON told.id = content.event
     )"""
 
-_TELL: LiteralString = f"WITH done AS (SELECT 1){_EVENTS} SELECT count(*) FROM done"  # noqa: S608
+_WRITTEN: LiteralString = "SELECT (SELECT count(*) FROM done), ARRAY(SELECT id FROM told)"
+_TELL: LiteralString = f"WITH done AS (SELECT 1){_EVENTS} {_WRITTEN}"
 
 
 class Along:
@@ -45,6 +46,8 @@ class Along:
         self._database = database
         self._writer = writer
         self._authenticator: Authenticator | None = None
+        self.unplaced: set[bytes] = set()
+        """The events that this node wrote and has not seen in the tree yet, by their ids."""
 
     def attach(self, authenticator: Authenticator) -> None:
         """Use this ledger's key for everything that is written from now on."""
@@ -72,21 +75,27 @@ class Along:
         if not events and not more:
             return await self._database.change(change, params)
         query = (  # every part is written in this package
-            f"WITH done AS ({change} RETURNING 1){more}{_EVENTS if events else ''} SELECT count(*) FROM done"  # noqa: S608
+            f"WITH done AS ({change} RETURNING 1){more}{_EVENTS if events else ''}"  # noqa: S608
+            f" {_WRITTEN if events else 'SELECT count(*) FROM done'}"
         )
         told = {**params, **self._told(events), "always": always} if events else params
         row = await self._database.one(query, told)
+        if row is not None and events:
+            self.unplaced.update(row[1])
         return 0 if row is None else int(row[0])
 
     async def tell(self, events: Sequence[Record]) -> None:
         """Write events that go along with nothing."""
         if events:
-            await self._database.one(_TELL, {**self._told(events), "always": True})
+            row = await self._database.one(_TELL, {**self._told(events), "always": True})
+            self.unplaced.update(() if row is None else row[1])
 
-    async def tell_in(self, db: Connection, events: Sequence[Record]) -> None:
-        """Write events inside of a transaction."""
-        if events:
-            await db.execute(_TELL, {**self._told(events), "always": True})
+    async def tell_in(self, db: Connection, events: Sequence[Record]) -> list[bytes]:
+        """Write events inside of a transaction; their ids, to add to `unplaced` when it has ended well."""
+        if not events:
+            return []
+        row = await (await db.execute(_TELL, {**self._told(events), "always": True})).fetchone()
+        return [] if row is None else row[1]
 
     def _told(self, events: Sequence[Record]) -> dict[str, Any]:
         """Each event has an id of its own, so that writing it once more, after a lost connection, changes nothing."""

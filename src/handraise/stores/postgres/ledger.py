@@ -6,6 +6,7 @@ while writing would make every writer wait for the one before to reach the disk.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final, LiteralString
@@ -31,6 +32,8 @@ from handraise.stores.postgres.along import Along
 from handraise.stores.postgres.database import Connection, Database
 from handraise.stores.postgres.nodes import PRESENT
 
+logger = logging.getLogger(__name__)
+
 _PAGE: Final = 1000
 _NUMBER: LiteralString = """
     WITH new AS (
@@ -41,6 +44,13 @@ _NUMBER: LiteralString = """
 _NOTHING_YET: Final = Head(0, b"", 0, b"", b"")
 """The row of the head, which is there to be locked, before anything was written."""
 _COLUMNS: LiteralString = "e.id, e.arrival, e.body, e.question, e.open, e.writer, e.kept, e.mac"
+_FATES: LiteralString = """
+    SELECT
+        ARRAY(SELECT id FROM events WHERE id = ANY(%(ids)s)),
+        ARRAY(SELECT id FROM events WHERE id = ANY(%(ids)s) AND coalesce(number > size, true)),
+        EXISTS (SELECT FROM notes WHERE number > %(known)s AND note ~ E'\\ncut [0-9]+\\n'),
+        notes
+    FROM head"""
 _GONE: LiteralString = f"SELECT name FROM nodes WHERE NOT {PRESENT}"  # noqa: S608
 _LEFT_OPEN: LiteralString = """
     SELECT body FROM (
@@ -59,6 +69,8 @@ class PostgresLedger:
         self._enter = enter
         self._seen: Anchor | None = None
         """The newest head that this node saw. An older one later was restored from a backup."""
+        self._known_notes = 0
+        """How many notes there were when this node last looked for its events."""
 
     def attach(self, authenticator: Authenticator) -> None:
         self._along.attach(authenticator)
@@ -76,20 +88,22 @@ class PostgresLedger:
     async def _settle_node(self, name: str, settle: Settle) -> int:
         """Nobody else does it meanwhile, and nobody ever once none of its questions waits any more."""
 
-        async def work(db: Connection) -> int:
+        async def work(db: Connection) -> tuple[int, list[bytes]]:
             async with db.transaction():
                 gone = f"SELECT first FROM nodes WHERE name = %s AND NOT {PRESENT} FOR UPDATE"  # noqa: S608
                 row = await (await db.execute(gone, (name,))).fetchone()
                 if row is None:
-                    return 0
+                    return 0, []
                 orphans = await (await db.execute(_LEFT_OPEN, (row[0], name))).fetchall()
                 settled = [record for (body,) in orphans if (record := settle(body)) is not None]
-                await self._along.tell_in(db, settled)
+                written = await self._along.tell_in(db, settled)
                 if len(settled) == len(orphans):
                     await db.execute("DELETE FROM nodes WHERE name = %s", (name,))
-                return len(settled)
+                return len(settled), written
 
-        return await self._database.run(work)
+        count, written = await self._database.run(work)
+        self._along.unplaced.update(written)
+        return count
 
     async def place(self, limit: int) -> Head:
         async def place(db: Connection) -> Head:
@@ -124,7 +138,27 @@ class PostgresLedger:
                 await _put_head(db, grown)
                 return grown
 
-        return await self._database.run(place)
+        head = await self._database.run(place)
+        await self._look_for_unplaced()
+        return head
+
+    async def _look_for_unplaced(self) -> None:
+        """Sign an alarm if an event that this node wrote is gone, and no retention removed it."""
+        wrote = frozenset(self._along.unplaced)
+        if not wrote:
+            return
+        row = await self._database.one(_FATES, {"ids": list(wrote), "known": self._known_notes})
+        if row is None:
+            return
+        there, waiting, was_cut, self._known_notes = row
+        self._along.unplaced -= wrote - set(waiting)
+        gone = [] if was_cut else sorted(id_.hex() for id_ in wrote.difference(there))
+        if gone:
+            logger.error(
+                "%d events were removed from the ledger before they had a place in its tree", len(gone)
+            )
+            alarm = self._authentic.loss(int(self._database.now() * 1000))
+            await self.add_note(lambda head, _: alarm(head, gone))
 
     async def size(self) -> int:
         row = await self._database.one("SELECT size FROM head")
