@@ -176,6 +176,14 @@ async def test_contents_are_erased_only_by_a_signed_note_and_stay_erased(path: P
     assert {"removed", "content"} == set(kinds(await report_on(path)))
 
 
+@pytest.mark.shows("G3", "G4")
+async def test_a_content_with_two_lines_for_a_name_is_never_signed(ledger: Ledger) -> None:
+    await fill(ledger, 1)
+    draft = ledger.authenticator.erasure(1)
+    with pytest.raises(StoreError, match="a space or a line break"):
+        draft(await ledger.tables.place(1), ["c_0\nname c_1"])
+
+
 @pytest.mark.shows("G4")
 async def test_a_restored_backup_is_found_and_nobody_writes_to_it(path: Path) -> None:
     await written(path)

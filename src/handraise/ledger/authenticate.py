@@ -158,6 +158,10 @@ class KeyedAuthenticator:
     def _signed(
         self, head: Head, size: int, root: bytes, now: int, word: Word, names: tuple[str, ...]
     ) -> tuple[Head, str]:
+        if any(name.split() != [name] for name in names):  # a second line in a name would sign another name
+            raise StoreError(
+                "a name in the ledger has a space or a line break. Run `handraise ledger verify`."
+            )
         verifier, number = self._keys().verifier, head.notes + 1
         made = Checkpoint(verifier.origin, size, root, now, verifier.public, word, number, head.last, names)
         note = self._keys().sign(made)
