@@ -12,6 +12,7 @@ import pytest
 from tests.ledger.examples import ABOUT, fill
 
 from handraise.conversation.recorded import Kept
+from handraise.errors import LedgerError
 from handraise.ledger import Ledger, Principal
 from handraise.ledger.audit import Verdict, verify
 from handraise.ledger.checkpoints import parse_notes
@@ -129,6 +130,28 @@ async def test_a_record_that_was_removed_as_too_old_does_not_come_back(ledger: L
     with closing(sqlite3.connect(path)) as db, db:
         db.execute(f"INSERT INTO events VALUES ({', '.join('?' * len(row))})", row)
     assert [finding.what for finding in (await verify(ledger)).findings] == ["restored"]
+
+
+@pytest.mark.shows("G4")
+async def test_a_record_that_was_made_to_look_old_or_like_somebody_elses_is_not_removed(
+    ledger: Ledger, path: Path
+) -> None:
+    await fill(ledger, 2)
+    times = [event.time async for _, event in ledger.events()]
+    with closing(sqlite3.connect(path)) as db, db:
+        change = "UPDATE events SET body = CAST(replace(body, ?, ?) AS BLOB) WHERE number = 1"
+        db.execute(change, (f'"time":{times[0]}', '"time":1'))
+    with pytest.raises(LedgerError, match="Nothing was removed"):
+        await retain(ledger, since=2)
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(change, ('"time":1', f'"time":{times[0]}'))
+        db.execute(change, ('"ada"', '"eve"'))
+    with pytest.raises(LedgerError, match="Nothing was removed"):
+        await erase(ledger, lambda *_: True)
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(change, ('"eve"', '"ada"'))
+    assert (await verify(ledger)).verdict is Verdict.SOUND
+    assert len([number async for number, _ in ledger.events()]) == 4
 
 
 async def test_everything_can_be_too_old(ledger: Ledger) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from handraise.errors import LedgerError
+from handraise.ledger.audit import Verdict, verify
 from handraise.ledger.events import Event
 from handraise.ledger.ledger import Ledger
 from handraise.ledger.tree import Tree
@@ -19,6 +20,7 @@ async def erase(ledger: Ledger, which: Callable[[int, Event], bool]) -> tuple[in
     Nobody can find out any more what their messages and answers were. A signed note names the erased contents, so that
     nobody without the ledger's key can delete contents and call it erasing.
     """
+    await _require_unbroken(ledger)
     count, refs = 0, set()
     async for number, event in ledger.events():
         if which(number, event):
@@ -35,6 +37,7 @@ async def retain(ledger: Ledger, *, since: int) -> int:
     note says how far they were removed, so that nobody else can remove events and call it that.
     """
     tree = await ledger.place()
+    await _require_unbroken(ledger)
     upto = 0
     async for number, event in ledger.events():
         if event.time >= since or number > tree.size:
@@ -44,6 +47,19 @@ async def retain(ledger: Ledger, *, since: int) -> int:
         return 0
     removed = await _tree_upto(ledger, upto)
     return await ledger.tables.cut(upto, ledger.authenticator.removal(ledger.now(), removed))
+
+
+async def _require_unbroken(ledger: Ledger) -> None:
+    """Go by no record that was changed.
+
+    Otherwise somebody without the key could make a record look old, or like another person's, and have us remove it
+    with a signed note.
+    """
+    if (await verify(ledger)).verdict is Verdict.BROKEN:
+        raise LedgerError(
+            "the ledger is broken, so that its records cannot say what to remove. Nothing was removed. "
+            "Run `handraise ledger verify`."
+        )
 
 
 async def _tree_upto(ledger: Ledger, upto: int) -> Tree:
