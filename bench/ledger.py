@@ -135,7 +135,8 @@ class _Bare:
             while units := self._take():
                 db.execute("BEGIN IMMEDIATE")
                 db.executemany(
-                    "INSERT INTO events (body, question, open, writer, name, kept) VALUES (?, ?, ?, ?, '', '')",
+                    "INSERT INTO events (body, question, open, writer, name, kept, mac)"
+                    " VALUES (?, ?, ?, ?, '', '', x'')",
                     [(record.body, record.question, record.open, "w" * 12) for _, record in units],
                 )
                 db.executemany("INSERT INTO contents VALUES (?, ?, ?, ?)", self._contents(units))

@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from tests.ledger.examples import a_trail, fill
+from tests.ledger.examples import ABOUT, a_trail, fill
 
 from handraise.conversation.recorded import EventRow
 from handraise.errors import SetupError, StoreError
@@ -25,7 +25,7 @@ from handraise.ledger.checkpoints import Note, parse_notes
 from handraise.ledger.tree import Tree, leaf_hash
 from handraise.ledger.upkeep import erase
 
-COLUMNS = "body, question, open, writer, name, kept"
+COLUMNS = "body, question, open, writer, name, kept, mac"
 
 
 @contextmanager
@@ -117,7 +117,8 @@ async def test_an_edited_decision_a_removed_question_and_a_cut_tail_are_found_al
 
 @pytest.mark.shows("G4")
 @pytest.mark.parametrize(
-    "change", ["question = 'q_other'", "open = 1", "writer = 'x'", "name = 'e_1'", "kept = '{}'"]
+    "change",
+    ["question = 'q_other'", "open = 1", "writer = 'x'", "name = 'e_1'", "kept = '{}'", "mac = x'00'"],
 )
 async def test_a_changed_column_beside_an_event_is_found(path: Path, change: str) -> None:
     await written(path)
@@ -224,6 +225,24 @@ async def test_a_head_of_somebody_else_is_never_built_upon(path: Path) -> None:
     with pytest.raises(StoreError, match="not written with the ledger's key"):
         await ledger.checkpoint()
     await ledger.store.aclose()
+
+
+@pytest.mark.shows("G4", "G5")
+async def test_nobody_keeps_an_event_out_by_adding_one_of_its_name(path: Path) -> None:
+    ledger = Ledger.at(path)
+    await fill(ledger, 1)
+    decided = ledger.trail("q_9", ABOUT, None, again=True).decided("accept", "human")
+    with opened(path) as db:
+        columns = COLUMNS.replace("name", "?")
+        db.execute(f"INSERT INTO events SELECT 99, {columns} FROM events WHERE number = 2", (decided.once,))
+    with pytest.raises(StoreError, match="not written with the ledger's key"):
+        await ledger.record(decided)
+    with opened(path) as db:
+        db.execute("DELETE FROM events WHERE number = 99")
+    await ledger.record(decided)
+    await ledger.record(decided)
+    assert (await verify(ledger)).records == 3
+    await ledger.aclose()
 
 
 # What the key, the anchor and a checkpoint each prove.

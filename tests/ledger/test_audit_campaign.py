@@ -216,7 +216,7 @@ class Attacker:
                 )
                 changed = (body.replace(*words), f"q_{number}", self._chance.randrange(2), number)
                 db.execute("UPDATE events SET body = ?, question = ?, open = ? WHERE number = ?", changed)
-        columns = "number, body, question, open, writer, name, kept"
+        columns = "number, body, question, open, writer, name, kept, mac"
         for number, *row in db.execute(f"SELECT {columns} FROM events").fetchall():
             leaf = leaf_hash(leaf_data(EventRow(*row)))
             db.execute("UPDATE leaves SET hash = ? WHERE number = ?", (leaf, number))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import subprocess
 import sys
@@ -246,6 +247,29 @@ async def test_events_that_retention_removed_on_another_node_are_not_missed(post
     assert (report.verdict, report.removed) == (Verdict.SOUND, 1), report
     await one.store.aclose()
     await other.store.aclose()
+
+
+@pytest.mark.shows("G4", "G5")
+async def test_nobody_keeps_an_event_out_by_adding_one_of_its_id(postgres: PostgresServer) -> None:
+    url = postgres.new_database()
+    ledger = Ledger.of(PostgresStore(url, keys=[KEY]))
+    await fill(ledger, 1)
+    decided = ledger.trail("q_9", ABOUT, None, again=True).decided("accept", "human")
+    await ledger.record(decided)
+    await ledger.record(decided)  # while it waits
+    await ledger.place()
+    await ledger.record(decided)  # in its place
+    assert (await verify(ledger)).records == 3
+    later = ledger.trail("q_10", ABOUT, None, again=True).decided("accept", "human")
+    copy = "SELECT %s, body, question, open, writer, kept, mac FROM events WHERE number = 3"
+    with psycopg.connect(url, autocommit=True, options="-c search_path=handraise") as db:
+        taken = hashlib.sha256(later.once.encode()).digest()[:16]
+        db.execute(
+            f"INSERT INTO events (id, body, question, open, writer, kept, mac) {copy}".encode(), (taken,)
+        )
+    with pytest.raises(StoreError, match="not written with the ledger's key"):
+        await ledger.record(later)
+    await ledger.store.aclose()
 
 
 @pytest.mark.shows("G4")

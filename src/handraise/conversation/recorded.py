@@ -58,6 +58,8 @@ class EventRow(NamedTuple):
     """The name under which the event is written only once, or the database's own id for it."""
     kept: str
     """The digests of its rows in the table of contents, as `dump_digests` writes them."""
+    mac: bytes
+    """The MAC of the other columns under the ledger's key."""
 
 
 class Head(NamedTuple):
@@ -98,8 +100,8 @@ class Place(NamedTuple):
     """None: the event is no longer there."""
     owner: str = ""
     """The name by which the table of contents knows the event."""
-    mac: bytes | None = None
-    """The MAC of an event that waits for its place, in a store that gives places later."""
+    waits: bool = False
+    """Whether the event may be without a place, because this store gives places later."""
 
 
 Draft: TypeAlias = Callable[[Head, Sequence[str]], tuple[Head, str]]
@@ -123,11 +125,11 @@ class Authenticator(Protocol):
         """The head with these events added, and their leaf hashes. The head has to be authentic."""
         ...
 
-    def mac_of(self, row: EventRow) -> bytes:
-        """The MAC of an event that gets its place later."""
+    def marked(self, row: EventRow, *, placed: bool) -> EventRow:
+        """The event with its MAC. Only one that waits for its place may get one."""
         ...
 
-    def require_row(self, row: EventRow, mac: bytes) -> None:
+    def require_row(self, row: EventRow, *, placed: bool) -> None:
         """Raise `StoreError` when somebody without the key wrote this event."""
         ...
 

@@ -23,9 +23,11 @@ of a PostgreSQL store. Everything in the database hangs on the *head*, one row t
   older than the database: that is fine, as long as the database continues the tree and the chain of the anchor.
   A database that is older than the anchor was cut off or restored from a backup. A writer refuses to write to it, for
   otherwise the next event would make the old copy the newest state.
+- An event that has a name is written once. A writer that finds one of that name checks its MAC. Otherwise somebody
+  could add an event of that name for a moment, so that the real one is never written.
 - Places in the tree: SQLite and memory have one writer at a time, so an event gets its place in the transaction that
-  writes it. In PostgreSQL many nodes write at once. There an event carries a MAC of its own until, about a second
-  later, one node gives it its place. The node that wrote it then looks for it, and signs an alarm if it is gone.
+  writes it. In PostgreSQL many nodes write at once. There an event carries another MAC until, about a second later, one
+  node gives it its place. The node that wrote it then looks for it, and signs an alarm if it is gone.
 
 An attacker with write access to the database and without the key can destroy the ledger, but every change is found:
 they cannot make a head, a note or a waiting event. Two things remain for them in PostgreSQL, where no anchor exists: to
@@ -48,7 +50,8 @@ from handraise.ledger.checkpoints import NO_NOTE, Checkpoint, Keys, Word, note_h
 from handraise.ledger.tree import HASH, Tree, leaf_hash
 
 _HEAD: Final = b"handraise/ledger/head\n"
-_EVENT: Final = b"handraise/ledger/event\n"
+_WAITING: Final = b"handraise/ledger/event that waits\n"
+_PLACED: Final = b"handraise/ledger/event\n"
 _ADVICE: Final = (
     "Run `handraise ledger verify`. Keep this ledger as evidence, move it away with all files whose names begin "
     "like its own, and a new one is begun."
@@ -63,9 +66,9 @@ def tree_of(head: Head) -> Tree:
 
 def leaf_data(row: EventRow) -> bytes:
     """The bytes that a leaf hash is made of: canonical JSON of the event's hash and of the columns beside it."""
-    body, question, is_open, writer, name, kept = row
+    body, question, is_open, writer, name, kept, mac = row
     columns = {"question": question, "open": is_open, "writer": writer, "name": name, "kept": kept}
-    return dump_plain({"body": sha256(body).hexdigest(), **columns}).encode()
+    return dump_plain({"body": sha256(body).hexdigest(), "mac": mac.hex(), **columns}).encode()
 
 
 def is_authentic(keys: Keys, anchor: Anchor) -> bool:
@@ -85,9 +88,9 @@ def is_authentic_head(keys: Keys, head: Head) -> bool:
     return whole and len(head.last) == HASH and is_authentic(keys, anchor_of(head))
 
 
-def is_authentic_event(keys: Keys, row: EventRow, mac: bytes) -> bool:
-    """Whether somebody with the ledger's key wrote this event, which has no place yet."""
-    return keys.is_authentic(_EVENT + leaf_data(row), mac)
+def is_authentic_event(keys: Keys, row: EventRow, *, placed: bool) -> bool:
+    """Whether somebody with the ledger's key wrote this event."""
+    return keys.is_authentic(_event_data(row, placed=placed), row.mac)
 
 
 class KeyedAuthenticator:
@@ -107,11 +110,11 @@ class KeyedAuthenticator:
         leaves = [leaf_hash(leaf_data(row)) for row in rows]
         return self._made(tree_of(head).grown(leaves), head.notes, head.last), leaves
 
-    def mac_of(self, row: EventRow) -> bytes:
-        return self._keys().mac(_EVENT + leaf_data(row))
+    def marked(self, row: EventRow, *, placed: bool) -> EventRow:
+        return row._replace(mac=self._keys().mac(_event_data(row, placed=placed)))
 
-    def require_row(self, row: EventRow, mac: bytes) -> None:
-        if not is_authentic_event(self._keys(), row, mac):
+    def require_row(self, row: EventRow, *, placed: bool) -> None:
+        if not is_authentic_event(self._keys(), row, placed=placed):
             raise StoreError(f"an event of the ledger was not written with the ledger's key. {_ADVICE}")
 
     def anchor_of(self, head: Head) -> Anchor:
@@ -170,6 +173,10 @@ class KeyedAuthenticator:
     def _made(self, tree: Tree, notes: int, last: bytes) -> Head:
         anchor = Anchor(tree.size, notes, tree.root, last, b"")
         return Head(tree.size, b"".join(tree.peaks), notes, last, self._keys().mac(_head_data(anchor)))
+
+
+def _event_data(row: EventRow, *, placed: bool) -> bytes:
+    return (_PLACED if placed else _WAITING) + leaf_data(row._replace(mac=b""))
 
 
 def _head_data(anchor: Anchor) -> bytes:

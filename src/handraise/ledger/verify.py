@@ -219,10 +219,10 @@ class Verification:
         """Take an event that has no place in the tree; the contents that it has."""
         number, row = place.number, place.row
         name = "A record" if number is None else f"Record {number}"
-        if row is None or place.mac is None:  # in this store every event has its place
+        if row is None or not place.waits:  # in this store every event has its place
             self._find("added", number, f"{name} was added.")
             return []
-        if self._keys is not None and not _is_authentic_event(self._keys, row, place.mac):
+        if self._keys is not None and not _is_authentic_event(self._keys, row):
             self._find("added", number, f"{name}, which waits for its place, was changed or added.")
             return []
         self._waiting += 1
@@ -392,10 +392,10 @@ def _is_well_formed(head: Head) -> bool:
     return numbers and all(isinstance(value, bytes) for value in (peaks, last, mac))
 
 
-def _is_authentic_event(keys: Keys, row: EventRow, mac: bytes) -> bool:
+def _is_authentic_event(keys: Keys, row: EventRow) -> bool:
     try:
-        return is_authentic_event(keys, row, mac)
-    except (TypeError, ValueError):
+        return is_authentic_event(keys, row, placed=False)
+    except (TypeError, ValueError, AttributeError):
         return False
 
 
@@ -403,7 +403,7 @@ def _leaf_of(row: EventRow) -> bytes:
     """The leaf hash of a record; empty for one that no ledger could have written."""
     try:
         return leaf_hash(leaf_data(row))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, AttributeError):
         return b""
 
 

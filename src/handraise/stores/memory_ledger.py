@@ -53,11 +53,8 @@ class MemoryLedger:
             if record.once:
                 self._named[record.once] = number
             digests = {kept.ref: content_digest(kept.key, kept.body) for kept in record.kept}
-            rows.append(
-                EventRow(
-                    record.body, record.question, int(record.open), "", record.once, dump_digests(digests)
-                )
-            )
+            said = record.body, record.question, int(record.open), "", record.once, dump_digests(digests), b""
+            rows.append(self._authentic.marked(EventRow(*said), placed=True))
             self._kept |= {kept.ref: (number, kept) for kept in record.kept}
         self._rows |= dict(enumerate(rows, head.size + 1))
         self._stored, hashes = self._authentic.place(head, rows)

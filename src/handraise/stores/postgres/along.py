@@ -14,6 +14,7 @@ from handraise.conversation.recorded import Authenticator, EventRow, Record, con
 from handraise.errors import StoreError
 from handraise.stores.postgres.database import Connection, Database
 
+COLUMNS: LiteralString = "e.id, e.arrival, e.body, e.question, e.open, e.writer, e.kept, e.mac"
 _EVENTS: LiteralString = """,
     told AS (
         INSERT INTO events (id, body, question, open, writer, kept, mac)
@@ -80,15 +81,18 @@ class Along:
         )
         told = {**params, **self._told(events), "always": always} if events else params
         row = await self._database.one(query, told)
-        if row is not None and events:
-            self.unplaced.update(row[1])
-        return 0 if row is None else int(row[0])
+        if row is None:
+            return 0
+        if events and (row[0] or always):
+            await self._written(told["ids"], row[1])
+        return int(row[0])
 
     async def tell(self, events: Sequence[Record]) -> None:
         """Write events that go along with nothing."""
         if events:
-            row = await self._database.one(_TELL, {**self._told(events), "always": True})
-            self.unplaced.update(() if row is None else row[1])
+            told = self._told(events)
+            row = await self._database.one(_TELL, {**told, "always": True})
+            await self._written(told["ids"], [] if row is None else row[1])
 
     async def tell_in(self, db: Connection, events: Sequence[Record]) -> list[bytes]:
         """Write events inside of a transaction; their ids, to add to `unplaced` when it has ended well."""
@@ -96,6 +100,25 @@ class Along:
             return []
         row = await (await db.execute(_TELL, {**self._told(events), "always": True})).fetchone()
         return [] if row is None else row[1]
+
+    async def _written(self, ids: Sequence[bytes], new: Sequence[bytes]) -> None:
+        """Remember the new events. The others are there already: check that somebody with the key wrote them.
+
+        Otherwise somebody could add an event under the id of another one for a moment, and the real one were lost.
+        """
+        self.unplaced.update(new)
+        before = set(ids).difference(new)
+        if not before:
+            return
+        query: LiteralString = f"SELECT {COLUMNS} FROM events AS e WHERE id = ANY(%s)"  # noqa: S608
+        found = await self._database.all(query, (list(before),))
+        for columns in found:
+            try:
+                self.authenticator.require_row(waiting_row(columns), placed=False)
+            except StoreError:
+                self.authenticator.require_row(placed_row(columns), placed=True)
+        if len(found) < len(before):
+            raise StoreError("an event was removed from the ledger; run `handraise ledger verify`")
 
     def _told(self, events: Sequence[Record]) -> dict[str, Any]:
         """Each event has an id of its own, so that writing it once more, after a lost connection, changes nothing."""
@@ -111,15 +134,13 @@ class Along:
         for id_, ref, key, body in kept:
             digests[id_][ref] = content_digest(key, body)
         rows = [
-            EventRow(
-                event.body,
-                event.question,
-                int(event.open),
-                self._writer,
-                id_.hex(),
-                dump_digests(digests[id_]),
+            self.authenticator.marked(
+                waiting_row(
+                    (id_, None, e.body, e.question, e.open, self._writer, dump_digests(digests[id_]), b"")
+                ),
+                placed=False,
             )
-            for id_, event in zip(ids, events, strict=True)
+            for id_, e in zip(ids, events, strict=True)
         ]
         return {
             "writer": self._writer,
@@ -128,12 +149,24 @@ class Along:
             "about": [row.question for row in rows],
             "opens": [event.open for event in events],
             "digests": [row.kept for row in rows],
-            "macs": [self.authenticator.mac_of(row) for row in rows],
+            "macs": [row.mac for row in rows],
             "refs": [ref for _, ref, _, _ in kept],
             "tellers": [id_ for id_, _, _, _ in kept],
             "keys": [key for _, _, key, _ in kept],
             "contents": [body for _, _, _, body in kept],
         }
+
+
+def waiting_row(columns: Sequence[Any]) -> EventRow:
+    """An event, from `COLUMNS`, that waits for its place. Nobody knows yet when it will arrive."""
+    id_, _, body, question, is_open, writer, kept, mac = columns
+    return EventRow(body, question, int(is_open), writer, id_.hex(), kept, mac)
+
+
+def placed_row(columns: Sequence[Any]) -> EventRow:
+    """An event, from `COLUMNS`, that has a place. Every column is part of its leaf."""
+    id_, arrival, body, question, is_open, writer, kept, mac = columns
+    return EventRow(body, question, int(is_open), writer, f"{id_.hex()} {arrival}", kept, mac)
 
 
 def _id_of(name: str) -> bytes:

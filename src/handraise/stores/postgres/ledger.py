@@ -17,7 +17,6 @@ from handraise.conversation.recorded import (
     Anchor,
     Authenticator,
     Draft,
-    EventRow,
     Head,
     Kept,
     Place,
@@ -28,7 +27,7 @@ from handraise.conversation.recorded import (
     content_digest,
 )
 from handraise.errors import StoreError
-from handraise.stores.postgres.along import Along
+from handraise.stores.postgres.along import COLUMNS, Along, placed_row, waiting_row
 from handraise.stores.postgres.database import Connection, Database
 from handraise.stores.postgres.nodes import PRESENT
 
@@ -43,7 +42,9 @@ _NUMBER: LiteralString = """
     FROM new, head WHERE events.arrival = new.arrival"""
 _NOTHING_YET: Final = Head(0, b"", 0, b"", b"")
 """The row of the head, which is there to be locked, before anything was written."""
-_COLUMNS: LiteralString = "e.id, e.arrival, e.body, e.question, e.open, e.writer, e.kept, e.mac"
+_MARK: LiteralString = """
+    UPDATE events SET mac = new.mac FROM unnest(%s::bigint[], %s::bytea[]) AS new (number, mac)
+    WHERE events.number = new.number"""
 _FATES: LiteralString = """
     SELECT
         ARRAY(SELECT id FROM events WHERE id = ANY(%(ids)s)),
@@ -111,7 +112,7 @@ class PostgresLedger:
                 head = await self._head(db)
                 await db.execute(_NUMBER)
                 query: LiteralString = (
-                    f"SELECT number, {_COLUMNS} FROM events AS e WHERE number > %s ORDER BY number LIMIT %s"  # noqa: S608
+                    f"SELECT number, {COLUMNS} FROM events AS e WHERE number > %s ORDER BY number LIMIT %s"  # noqa: S608
                 )
                 found = await (await db.execute(query, (head.size, limit))).fetchall()
                 if not found:
@@ -122,13 +123,11 @@ class PostgresLedger:
                         "`handraise ledger verify`"
                     )
                 for _, *columns in found:
-                    self._authentic.require_row(_row(columns, placed=False), columns[-1])
-                # Without its MAC an event cannot get a place again: otherwise somebody could remove the newest events
+                    self._authentic.require_row(waiting_row(columns), placed=False)
+                rows = [self._authentic.marked(placed_row(columns), placed=True) for _, *columns in found]
+                # With another MAC an event cannot get a place again: otherwise somebody could remove the newest events
                 # and the whole tree, and have the rest placed anew.
-                await db.execute(
-                    "UPDATE events SET mac = '' WHERE number > %s AND number <= %s", (head.size, found[-1][0])
-                )
-                rows = [_row([*columns[:-1], b""]) for _, *columns in found]
+                await db.execute(_MARK, ([number for number, *_ in found], [row.mac for row in rows]))
                 grown, hashes = self._authentic.place(head, rows)
                 query = (
                     "INSERT INTO leaves SELECT %s + place, hash"
@@ -266,13 +265,6 @@ async def _put_head(db: Connection, head: Head) -> None:
     await db.execute("UPDATE head SET size = %s, peaks = %s, notes = %s, last = %s, mac = %s", head)
 
 
-def _row(columns: Sequence[Any], *, placed: bool = True) -> EventRow:
-    """An event from `_COLUMNS`. Once it has a place, every column is part of its leaf."""
-    id_, arrival, body, question, is_open, writer, kept, mac = columns
-    name = f"{id_.hex()} {arrival} {mac.hex()}" if placed else id_.hex()
-    return EventRow(body, question, int(is_open), writer, name, kept)
-
-
 @asynccontextmanager
 async def _snapshot(database: Database) -> AsyncIterator[Snapshot]:
     try:
@@ -308,14 +300,14 @@ class _PostgresSnapshot:
 
     def places(self) -> AsyncIterator[Sequence[Place]]:
         return self._places(
-            f"SELECT l.number, l.hash, {_COLUMNS} FROM leaves AS l LEFT JOIN events AS e USING (number)"  # noqa: S608
+            f"SELECT l.number, l.hash, {COLUMNS} FROM leaves AS l LEFT JOIN events AS e USING (number)"  # noqa: S608
             " ORDER BY l.number",
             placed=True,
         )
 
     def unplaced(self) -> AsyncIterator[Sequence[Place]]:
         return self._places(
-            f"SELECT e.number, NULL, {_COLUMNS} FROM events AS e"  # noqa: S608
+            f"SELECT e.number, NULL, {COLUMNS} FROM events AS e"  # noqa: S608
             " WHERE NOT EXISTS (SELECT FROM leaves AS l WHERE l.number = e.number) ORDER BY e.number, e.arrival",
             placed=False,
         )
@@ -327,7 +319,13 @@ class _PostgresSnapshot:
                 yield [
                     Place(number, leaf, None)
                     if columns[0] is None
-                    else Place(number, leaf, _row(columns, placed=placed), columns[0].hex(), columns[-1])
+                    else Place(
+                        number,
+                        leaf,
+                        placed_row(columns) if placed else waiting_row(columns),
+                        columns[0].hex(),
+                        waits=True,
+                    )
                     for number, leaf, *columns in rows
                 ]
 

@@ -40,7 +40,8 @@ CREATE TABLE IF NOT EXISTS events (
     open INTEGER NOT NULL,
     writer TEXT NOT NULL,
     name TEXT NOT NULL,
-    kept TEXT NOT NULL
+    kept TEXT NOT NULL,
+    mac BLOB NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX IF NOT EXISTS events_by_name ON events (name) WHERE name != '';
 CREATE TABLE IF NOT EXISTS leaves (number INTEGER PRIMARY KEY, hash BLOB NOT NULL) STRICT;
@@ -95,7 +96,7 @@ class SqliteLedger:
         new = [
             record
             for record in _without_repeats(records)
-            if not record.once or not _is_there(db, record.once)
+            if not record.once or not self._heads.has_event(db, record.once)
         ]
         keys = [(key, f"contents/{ref}") for record in new for ref, key, _ in record.kept]
         sealed = iter(sealer.seal_all(keys))
@@ -104,7 +105,8 @@ class SqliteLedger:
         for number, (question, body, is_open, kept, name) in enumerate(new, head.size + 1):
             rows = [(ref, number, next(sealed), said) for ref, _, said in kept]
             digests = {ref: content_digest(key, said) for ref, _, key, said in rows}
-            events.append(EventRow(body, question, int(is_open), writer, name, dump_digests(digests)))
+            event = EventRow(body, question, int(is_open), writer, name, dump_digests(digests), b"")
+            events.append(self._heads.authentic.marked(event, placed=True))
             contents += rows
             (self._open.add if is_open else self._open.discard)(question)
         if not events:
@@ -227,6 +229,16 @@ class _Heads:
             self.anchor.create(self.authentic.anchor_of(head))
         return head
 
+    def has_event(self, db: sqlite3.Connection, name: str) -> bool:
+        """Whether an event that is written only once was written before, by somebody who has the key."""
+        query = (  # without the last words the index is not used
+            "SELECT body, question, open, writer, name, kept, mac FROM events WHERE name = ? AND name != ''"
+        )
+        row = db.execute(query, (name,)).fetchone()
+        if row is not None:
+            self.authentic.require_row(EventRow(*row), placed=True)
+        return row is not None
+
     def write(self, db: sqlite3.Connection, head: Head) -> None:
         """Put another head in the place of the one that `read` gave."""
         self._moved = True
@@ -253,12 +265,6 @@ def _without_repeats(records: Sequence[Record]) -> list[Record]:
     """The records, without those whose name another one had before."""
     names = [record.once for record in records]
     return [record for at, record in enumerate(records) if not record.once or names.index(record.once) == at]
-
-
-def _is_there(db: sqlite3.Connection, name: str) -> bool:
-    """Whether an event that is written only once was written before."""
-    query = "SELECT 1 FROM events WHERE name = ? AND name != ''"  # in these words the index is used
-    return db.execute(query, (name,)).fetchone() is not None
 
 
 def _stored_head(db: sqlite3.Connection) -> Head | None:
@@ -381,7 +387,7 @@ class _SqliteSnapshot:
             return int(count)
 
 
-_COLUMNS: Final = "e.number, e.body, e.question, e.open, e.writer, e.name, e.kept"
+_COLUMNS: Final = "e.number, e.body, e.question, e.open, e.writer, e.name, e.kept, e.mac"
 
 
 def _fetch(cursor: sqlite3.Cursor, query: str) -> list[tuple[Any, ...]]:
