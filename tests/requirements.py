@@ -216,8 +216,9 @@ PARTS: dict[str, dict[str, str]] = {
             "record's content leaves verification intact."
         ),
         "G4": (
-            "Tamper-evident: changed, removed, reordered or re-chained records are found with a "
-            "checkpoint kept elsewhere."
+            "Tamper-evident: changed, removed, reordered, truncated or re-chained records, checkpoints, contents "
+            "and side columns are found by `verify` with the ledger's key alone, and with a checkpoint kept "
+            'elsewhere also by somebody without it. With neither the verdict is "unproven".'
         ),
         "G4b": (
             "Erasing removes contents from the disk, write-ahead log included, or says that it could not yet."

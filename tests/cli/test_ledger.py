@@ -115,15 +115,30 @@ def test_verify_says_sound_or_what_happened(path: Path, tmp_path: Path) -> None:
     note.write_text(handraise("checkpoint").output)
     sound = handraise("verify", "--checkpoint", str(note))
     assert sound.exit_code == 0
-    assert sound.output.startswith("Sound: 5 records, 3 signed checkpoints agree.")
+    assert sound.output.startswith("Sound: 5 records, 2 signed checkpoints agree.")
     assert "looks sound" in handraise("verify").output
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("DELETE FROM events WHERE number = 3")
     broken = handraise("verify")
     assert broken.exit_code == 1
-    assert "NOT sound:\n  Record 3 was removed.\n" in broken.output
+    assert "Broken:\n  Record 3 was removed.\n" in broken.output
     told = json.loads(handraise("verify", "--json").output)
-    assert (told["sound"], told["findings"][0]["record"]) == (False, 3)
+    assert (told["verdict"], told["findings"][0]["record"]) == ("broken", 3)
+
+
+@pytest.mark.shows("G6", "G4")
+def test_verify_without_the_key_says_what_is_proved_and_what_to_do(path: Path, tmp_path: Path) -> None:
+    note = tmp_path / "checkpoint.txt"
+    note.write_text(handraise("checkpoint").output)
+    path.with_name(f"{path.name}.signing.key").unlink()
+    upto = handraise("verify", "--checkpoint", str(note))
+    assert upto.exit_code == 0
+    assert upto.output.startswith("Sound up to the given checkpoint: 5 records")
+    nothing = handraise("verify")
+    assert nothing.exit_code == 3
+    assert nothing.output.startswith("Unproven:\n  Neither the ledger's key nor a checkpoint is here.")
+    told = json.loads(handraise("verify", "--json").output)
+    assert (told["verdict"], told["proven"], len(told["doubts"])) == ("unproven", 0, 1)
 
 
 @pytest.mark.shows("G6")

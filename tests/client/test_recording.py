@@ -26,7 +26,7 @@ from handraise.desks.scripted import Line
 from handraise.errors import StoreError
 from handraise.forms import Form, Text
 from handraise.ledger import Event, Ledger
-from handraise.ledger.audit import verify
+from handraise.ledger.audit import Verdict, verify
 from handraise.ledger.events import Client
 from handraise.questions import (
     Accepted,
@@ -130,7 +130,7 @@ async def test_an_accepted_question_leaves_asked_shown_and_decided(ledger: Ledge
     assert (decided.action, decided.decided_by, decided.edited) == ("accept", "human", ("name",))
     assert decided.answer is not None
     assert [field.name for field in first.fields] == ["name"]
-    assert (await verify(ledger)).sound
+    assert (await verify(ledger)).verdict is Verdict.SOUND
 
 
 @pytest.mark.shows("G1", "O1")

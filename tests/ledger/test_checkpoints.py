@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -12,20 +13,28 @@ from hypothesis import strategies as st
 
 from handraise.errors import LedgerError, SetupError
 from handraise.ledger import Ledger
-from handraise.ledger.checkpoints import Checkpoint, Keys, parse_notes
+from handraise.ledger.checkpoints import WORDS, Checkpoint, Keys, Verifier, Word, parse_notes
 from handraise.ledger.tree import leaf_hash
 from handraise.stores import MemoryStore
 
 KEYS, OTHERS = Keys(b"k" * 32), Keys(b"o" * 32)
-CHECKPOINT = Checkpoint(KEYS.verifier.origin, 5, leaf_hash(b"root"), 1_700_000_000_000)
+CHECKPOINT = Checkpoint(KEYS.verifier.origin, 5, leaf_hash(b"root"), 1_700_000_000_000, KEYS.verifier.public)
 
 
 @pytest.mark.shows("G4")
-@given(st.integers(0, 2**53), st.integers(0, 10**14), st.booleans())
+@given(
+    st.integers(0, 2**53),
+    st.integers(0, 10**14),
+    st.sampled_from(WORDS),
+    st.integers(1, 2**53),
+    st.lists(st.from_regex(r"c_[0-9a-f]{28}", fullmatch=True), max_size=3).map(tuple),
+)
 def test_a_checkpoint_comes_back_from_its_note_and_its_ledger_knows_it(
-    size: int, time: int, cut: bool
+    size: int, time: int, word: Word, number: int, names: tuple[str, ...]
 ) -> None:
-    checkpoint = replace(CHECKPOINT, size=size, time=time, cut=cut)
+    checkpoint = replace(
+        CHECKPOINT, size=size, time=time, word=word, number=number, previous=b"p" * 32, names=names
+    )
     (note,) = parse_notes(KEYS.sign(checkpoint))
     assert note.checkpoint == checkpoint
     assert KEYS.verifier.signed(note)
@@ -35,9 +44,12 @@ def test_a_checkpoint_comes_back_from_its_note_and_its_ledger_knows_it(
 def test_a_note_reads_like_those_of_other_logs() -> None:
     origin = KEYS.verifier.origin
     lines = KEYS.sign(CHECKPOINT).split("\n")
-    assert lines[:5] == [origin, "5", "PAb5plclr2BSYfY2ZyyWINQJcx2JpFHXRV/pxK4WeCk=", "at 1700000000000", ""]
-    assert lines[5].startswith(f"— {origin} ")
-    assert lines[6:] == [""]
+    assert lines[:4] == [origin, "5", "PAb5plclr2BSYfY2ZyyWINQJcx2JpFHXRV/pxK4WeCk=", "at 1700000000000"]
+    assert lines[4] == f"note 1 {'A' * 43}="
+    assert lines[5] == f"key {base64.b64encode(KEYS.verifier.public).decode()}"
+    assert lines[6] == ""
+    assert lines[7].startswith(f"— {origin} ")
+    assert lines[8:] == [""]
 
 
 @given(st.data())
@@ -55,7 +67,7 @@ def test_a_note_that_was_changed_is_known_by_nobody(data: st.DataObject) -> None
 
 
 def test_a_cut_does_not_pass_for_a_checkpoint() -> None:
-    note = KEYS.sign(replace(CHECKPOINT, cut=True)).replace("cut ", "at ")
+    note = KEYS.sign(replace(CHECKPOINT, word="cut")).replace("cut ", "at ")
     assert not KEYS.verifier.signed(parse_notes(note)[0])
 
 
@@ -84,10 +96,29 @@ def test_the_key_lies_beside_the_ledger_and_is_private(tmp_path: Path) -> None:
 
 def test_what_was_signed_before_keys_were_rotated_is_still_the_ledgers() -> None:
     old, new = b"o" * 32, b"n" * 32
-    (note,) = parse_notes(OTHERS.sign(replace(CHECKPOINT, origin=OTHERS.verifier.origin)))
+    theirs = replace(CHECKPOINT, origin=OTHERS.verifier.origin, public=OTHERS.verifier.public)
+    (note,) = parse_notes(OTHERS.sign(theirs))
     assert Keys(new, old).verifier.signed(note)
     assert not Keys(new).verifier.signed(note)
     assert Keys(new, old).verifier.origin == Keys(new).verifier.origin
+
+
+@pytest.mark.shows("G4")
+def test_somebody_who_kept_a_note_needs_no_key_to_know_the_next() -> None:
+    kept, later = parse_notes(KEYS.sign(CHECKPOINT) + KEYS.sign(replace(CHECKPOINT, number=2)))
+    (foreign,) = parse_notes(OTHERS.sign(replace(CHECKPOINT, number=2)))
+    verifier = Verifier.of_kept([kept])
+    assert verifier is not None
+    assert (verifier.signed(kept), verifier.signed(later), verifier.signed(foreign)) == (True, True, False)
+    assert Verifier.of_kept([]) is None
+
+
+def test_a_mac_is_known_by_the_ledgers_keys_only_also_after_they_were_rotated() -> None:
+    mac = KEYS.mac(b"head")
+    assert KEYS.is_authentic(b"head", mac)
+    assert Keys(b"n" * 32, b"k" * 32).is_authentic(b"head", mac)
+    assert not KEYS.is_authentic(b"other", mac)
+    assert not OTHERS.is_authentic(b"head", mac)
 
 
 def test_a_store_without_a_key_for_a_ledger_says_what_to_do() -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from handraise.ledger import Ledger
-from handraise.ledger.audit import verify
+from handraise.ledger.audit import Verdict, verify
 
 ROUNDS = 200
 
@@ -122,5 +122,5 @@ async def test_nothing_that_was_acknowledged_is_missing_after_two_hundred_kills(
     assert ambiguous == in_flight
     await other.place()
     report = await verify(other)
-    assert report.sound, report.findings
+    assert report.verdict is Verdict.SOUND, report
     await other.aclose()

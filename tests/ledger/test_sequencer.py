@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from handraise.ledger import Ledger
-from handraise.ledger.audit import verify
+from handraise.ledger.audit import Verdict, verify
 
 EVENTS = 200
 """How many each of them writes."""
@@ -59,5 +59,5 @@ async def test_two_processes_write_to_one_file_and_give_places_at_once(path: Pat
     numbers = [number async for number, _ in ledger.events()]
     assert numbers == list(range(1, 2 * EVENTS + 1))
     report = await verify(ledger)
-    assert (report.sound, report.records, report.waiting) == (True, 2 * EVENTS, 0)
+    assert (report.verdict, report.records, report.waiting) == (Verdict.SOUND, 2 * EVENTS, 0)
     await ledger.aclose()

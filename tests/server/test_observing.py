@@ -25,7 +25,7 @@ from handraise.conversation.records import Outcome
 from handraise.desks.scripted import Line
 from handraise.errors import StoreError
 from handraise.ledger import Event, Ledger
-from handraise.ledger.audit import verify
+from handraise.ledger.audit import Verdict, verify
 from handraise.ledger.trail import Trail
 from handraise.pages import About as PageAbout
 from handraise.pages import Pages, SecretField, SecretPage
@@ -57,7 +57,7 @@ def effects(tmp_path: Path) -> Effects:
 async def events_in(path: Path) -> list[Event]:
     ledger = Ledger.at(path)
     try:
-        assert (await verify(ledger)).sound
+        assert (await verify(ledger)).verdict is Verdict.SOUND
         return [event async for _, event in ledger.events()]
     finally:
         await ledger.aclose()

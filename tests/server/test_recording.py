@@ -19,7 +19,7 @@ from handraise.desks.scripted import Line
 from handraise.errors import Failed, TooManyQuestions
 from handraise.forms import Form
 from handraise.ledger import Event, Ledger
-from handraise.ledger.audit import verify
+from handraise.ledger.audit import Verdict, verify
 from handraise.ledger.contents import reveal
 from handraise.revisions import Revision
 
@@ -97,7 +97,7 @@ async def test_a_question_is_joined_to_the_call_that_used_its_answer(
     assert about.client is not None
     assert {event.about.trace for event in (asked, decided, used)} == {TRACE}
     assert [(field.name, field.type) for field in asked.fields] == [("answer", "text")]
-    assert (await verify(ledger)).sound
+    assert (await verify(ledger)).verdict is Verdict.SOUND
 
 
 @pytest.mark.shows("G1", "G7", "O1")
@@ -284,7 +284,7 @@ async def test_a_store_and_its_ledger_can_be_one_file(tmp_path: Path) -> None:
     ledger = Ledger.at(path)
     assert [event.kind for event in await events_of(ledger)] == ["asked", "decided", "used"]
     report = await verify(ledger)
-    assert (report.sound, report.checkpoints) == (True, 1)
+    assert (report.verdict, report.checkpoints) == (Verdict.SOUND, 1)
     await ledger.aclose()
 
 

@@ -54,7 +54,7 @@ def open_store(where: str, keys: list[bytes] = KEYS) -> PostgresStore | SqliteSt
 
 def open_ledger(store: Store, file: str) -> Ledger:
     """The ledger in that store."""
-    return Ledger(store, keys=lambda: Keys(key_beside(Path(file))))
+    return Ledger(store, keys=Keys(key_beside(Path(file))))
 
 
 def make_server(handraise: Handraise, log: str, dying: Dying) -> MCPServer:

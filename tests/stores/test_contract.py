@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
+from tests.ledger.examples import fill
 from tests.postgres import PostgresServer
 
 from handraise.conversation import Store
+from handraise.conversation.recorded import Kept
+from handraise.ledger import Ledger
+from handraise.ledger.audit import Verdict, verify
+from handraise.ledger.checkpoints import Keys
+from handraise.ledger.upkeep import erase
 from handraise.stores import MemoryStore, SqliteStore
+from handraise.stores.memory_ledger import MemoryLedger
 from handraise.stores.postgres import PostgresStore
 from handraise.testing import LedgerContract, StoreContract
 
@@ -45,3 +52,32 @@ class TestPostgresStore(StoreContract, LedgerContract):
 def test_records_of_memory_go_with_the_process_and_those_of_a_file_stay(tmp_path: Path) -> None:
     assert not MemoryStore().durable
     assert SqliteStore(tmp_path / "store.db").durable
+
+
+@pytest.mark.shows("G4")
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tables: tables._rows.pop(3),
+        lambda tables: tables._rows.update({3: tables._rows[4]}),
+        lambda tables: tables._rows.update({99: tables._rows[4]}),
+        lambda tables: tables._hashes.pop(),
+        lambda tables: tables._hashes.reverse(),
+        lambda tables: tables._notes.pop(),
+        lambda tables: tables._notes.reverse(),
+        lambda tables: tables._kept.popitem(),
+        lambda tables: tables._kept.update({"c_0": (3, Kept("c_0", b"k" * 32, None))}),
+        lambda tables: setattr(tables, "_stored", tables._stored._replace(notes=1)),
+        lambda tables: setattr(tables, "_stored", None),
+    ],
+)
+async def test_every_change_to_a_ledger_in_memory_is_found(change: Callable[[MemoryLedger], object]) -> None:
+    store = MemoryStore()
+    ledger = Ledger(store, keys=Keys(b"k" * 32), keeping="all")
+    await fill(ledger, 3)
+    await ledger.checkpoint()
+    assert await erase(ledger, lambda number, _: number == 2) == (1, 1)
+    assert (await verify(ledger)).verdict is Verdict.SOUND
+    change(store.ledger)
+    assert (await verify(ledger)).verdict is Verdict.BROKEN
+    await ledger.store.aclose()

@@ -12,19 +12,19 @@ import pytest
 from handraise.conversation.recorded import Record
 from handraise.stores import SqliteStore
 from handraise.stores.sqlite.presence import Presence
-from handraise.testing.ledgers import a_record, bodies
+from handraise.testing.ledgers import a_record, bodies, keyed
 
 pytestmark = pytest.mark.slow
 
 KILLED = """
     import asyncio, os, signal, sys
     from handraise.stores import SqliteStore
-    from handraise.testing.ledgers import a_record
+    from handraise.testing.ledgers import a_record, keyed
 
     async def main(path):
-        store = SqliteStore(path)
-        await store.ledger.record([a_record("open", open=True), a_record("decided", open=True)])
-        await store.ledger.record([a_record("decided")._replace(body=b"yes")])
+        tables = keyed(SqliteStore(path))
+        await tables.record([a_record("open", open=True), a_record("decided", open=True)])
+        await tables.record([a_record("decided")._replace(body=b"yes")])
         os.kill(os.getpid(), signal.SIGKILL)
 
     asyncio.run(main(sys.argv[1]))
@@ -91,8 +91,8 @@ async def test_what_a_killed_process_left_in_flight_is_settled_once(tmp_path: Pa
         asked.append(body)
         return a_record("open")._replace(body=b"ambiguous")
 
-    assert await first.ledger.settle_orphans(settle) == 1
-    assert await second.ledger.settle_orphans(settle) == 0
+    assert await keyed(first).settle_orphans(settle) == 1
+    assert await keyed(second).settle_orphans(settle) == 0
     assert asked == [b"open"]
     assert await bodies(second) == [b"open", b"decided", b"yes", b"ambiguous"]
     await first.aclose()
@@ -109,6 +109,6 @@ async def test_when_settling_fails_somebody_else_can_do_it(tmp_path: Path) -> No
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await store.ledger.settle_orphans(fail)
+        await keyed(store).settle_orphans(fail)
     assert await store.ledger.settle_orphans(lambda body: a_record("open")) == 1
     await store.aclose()

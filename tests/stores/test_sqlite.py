@@ -322,8 +322,12 @@ async def test_a_store_that_nobody_has_any_more_lets_go_of_its_file(tmp_path: Pa
     log = path.with_name("store.db-wal")
     assert log.exists()
     del store
-    gc.collect()
-    await until(lambda: not log.exists())  # which SQLite does with the last connection
+
+    def is_let_go() -> bool:
+        gc.collect()  # again and again: its worker may be at its last step still
+        return not log.exists()  # which SQLite removes with the last connection
+
+    await until(is_let_go)
 
 
 async def test_a_store_that_was_closed_opens_again_when_it_is_used(store: SqliteStore) -> None:

@@ -20,6 +20,8 @@ from tests.stores.cluster import Cluster, Program, answer, asked, running_cluste
 from tests.stores.node import LEASE
 from tests.stores.told import read_ledger
 
+from handraise.ledger.audit import Verdict
+
 pytestmark = [pytest.mark.stranger, pytest.mark.slow, pytest.mark.anyio]
 
 SOAK = float(os.environ.get("HANDRAISE_SOAK", "60"))
@@ -127,4 +129,4 @@ async def test_a_campaign_of_kills_and_restarts_loses_nothing_and_uses_nothing_t
         for kinds in answered[job]:
             assert max(Counter(kinds).values()) == 1, kinds
             assert ("used" if each.ended_well else "ambiguous") in kinds, kinds
-    assert told.report.sound, told.report.findings
+    assert told.report.verdict is Verdict.SOUND, told.report

@@ -8,8 +8,7 @@ from typing import NamedTuple
 from tests.stores.cluster import Cluster
 from tests.stores.node import open_ledger, open_store
 
-from handraise.ledger.audit import verify
-from handraise.ledger.verify import Report
+from handraise.ledger.audit import Report, verify
 
 
 class Told(NamedTuple):

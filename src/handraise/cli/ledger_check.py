@@ -1,11 +1,11 @@
-"""`handraise ledger verify` and `checkpoint`: the proof, and what makes it hold against whoever has the file."""
+"""`handraise ledger verify` and `checkpoint`: prove that nobody changed the ledger."""
 
 from __future__ import annotations
 
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -14,8 +14,8 @@ from handraise.cli.ledger_run import run
 from handraise.cli.options import AsJson
 
 if TYPE_CHECKING:
+    from handraise.ledger.audit import Report
     from handraise.ledger.checkpoints import Note
-    from handraise.ledger.verify import Report
 
 VERIFY_EXAMPLES = """Examples:
 
@@ -23,7 +23,7 @@ VERIFY_EXAMPLES = """Examples:
   handraise ledger verify
   handraise ledger verify --checkpoint ~/mail/checkpoint.txt
 
-Exit status: 0 when nothing was found, 1 when something was, 2 for wrong use.
+Exit status: 0 sound, 1 broken, 2 wrong use, 3 unproven.
 """
 CHECKPOINT_EXAMPLES = """Examples:
 
@@ -45,8 +45,12 @@ def verify(
 ) -> None:
     """Find out whether the ledger was changed.
 
-    It finds what was edited, removed, swapped, cut off or rebuilt. Whoever can write to the file and to its key can
-    rebuild all of it. Only a checkpoint that was kept elsewhere shows that: give one.
+    It says one of three things. Sound: every record is what was written, and none is missing. Broken: what was
+    changed, removed, added, swapped, cut off, rebuilt or restored from an old copy, and where. Unproven: nothing was
+    found, but without the ledger's key or a checkpoint nothing is proved.
+
+    A person who has the key can rebuild the ledger. Only a checkpoint that was kept elsewhere shows that: give one.
+    Without the key, a checkpoint proves the records up to it.
     """
     notes = [note for file in checkpoint or () for note in _read(file)]
 
@@ -57,16 +61,16 @@ def verify(
             report = await check(found, notes, progress=_progress)
         _clear_progress()
         typer.echo(json.dumps(_dump(report)) if as_json else "\n".join(_lines(report, given=bool(notes))))
-        return 0 if report.sound else 1
+        return _STATUS[report.verdict.value]
 
     run(work())
 
 
 def checkpoint(ledger: Where = None) -> None:
-    """Sign what the ledger is now, and print it.
+    """Sign the ledger as it is now, and print the checkpoint.
 
-    Keep these few lines where whoever has the ledger cannot reach. They go to `ledger.checkpoint_file` and
-    `ledger.checkpoint_command` of the policy too.
+    Keep these few lines where nobody who can change the ledger can reach them. They also go to
+    `ledger.checkpoint_file` and `ledger.checkpoint_command` of the policy.
     """
 
     async def work() -> int:
@@ -90,31 +94,50 @@ def _read(file: Path) -> list[Note]:
         raise typer.BadParameter(f"{file}: {error}") from None
 
 
+_STATUS: Final = {"sound": 0, "broken": 1, "unproven": 3}
+
+
 def _lines(report: Report, *, given: bool) -> list[str]:
-    records = "1 record" if report.records == 1 else f"{report.records:,} records"
     notes = report.checkpoints
-    about = (
-        f"{records}, {'1 signed checkpoint agrees' if notes == 1 else f'{notes} signed checkpoints agree'}"
-    )
+    agree = "1 signed checkpoint agrees" if notes == 1 else f"{notes} signed checkpoints agree"
+    about = f"{_count(report.records)}, {agree}."
     extra = []
     if report.removed:
         extra.append(
-            f"The first {report.removed:,} were removed because their time was over, as a signed note says."
+            f"The first {report.removed:,} were removed because they were too old, as a signed note says."
         )
     if report.waiting:
-        extra.append(f"{report.waiting:,} more have no place in the tree yet: nothing is proved about them.")
+        extra.append(f"{report.waiting:,} more wait for their place in the tree, which takes about a second.")
+    match report.verdict.value:
+        case "broken":
+            return ["Broken:", *(f"  {finding.sentence}" for finding in report.findings), about, *extra]
+        case "unproven":
+            upto = (
+                [f"The given checkpoint proves the first {_count(report.proven)}."] if report.proven else []
+            )
+            return ["Unproven:", *(f"  {doubt}" for doubt in report.doubts), *upto, about, *extra]
+        case _ if not report.by_key:
+            return [
+                f"Sound up to the given checkpoint: {about}",
+                "Without the ledger's key nobody can tell whether later records were removed.",
+                *extra,
+            ]
     if not given:
         extra.append(
             "No checkpoint from elsewhere was given: a ledger that was rebuilt with its own key looks sound."
         )
-    if report.sound:
-        return [f"Sound: {about}.", f"Root: {report.root.hex()}", *extra]
-    return ["NOT sound:", *(f"  {finding.sentence}" for finding in report.findings), f"{about}.", *extra]
+    return [f"Sound: {about}", f"Root: {report.root.hex()}", *extra]
+
+
+def _count(records: int) -> str:
+    return "1 record" if records == 1 else f"{records:,} records"
 
 
 def _dump(report: Report) -> dict[str, object]:
     return {
-        "sound": report.sound,
+        "verdict": report.verdict.value,
+        "proven": report.proven,
+        "by_key": report.by_key,
         "records": report.records,
         "waiting": report.waiting,
         "removed": report.removed,
@@ -124,6 +147,7 @@ def _dump(report: Report) -> dict[str, object]:
             {"what": finding.what, "record": finding.number, "sentence": finding.sentence}
             for finding in report.findings
         ],
+        "doubts": list(report.doubts),
     }
 
 

@@ -101,8 +101,8 @@ def report(
             name,
             checked.records,
             checked.root.hex(),
-            "sound" if checked.sound else "unsound",
-            tuple(finding.sentence for finding in checked.findings),
+            checked.verdict.value,
+            (*(finding.sentence for finding in checked.findings), *checked.doubts),
         )
         now = datetime.now().astimezone()
         page = render_report(chosen, now=now, since=_when(start), until=_when(end), standing=standing)

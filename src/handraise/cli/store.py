@@ -62,11 +62,11 @@ def status(store: Where = None, as_json: AsJson = False) -> None:
     """Say how many questions wait, and how far the ledger has grown."""
 
     async def look(store: SqliteStore | PostgresStore) -> dict[str, Any]:
-        tree, newest = await store.ledger.tree(), await store.ledger.rows_before(None, 1)
+        placed, newest = await store.ledger.size(), await store.ledger.rows_before(None, 1)
         found: dict[str, Any] = {
             "pending": len(await store.pending()),
             "events": newest[0].number if newest else 0,
-            "placed": tree.size,
+            "placed": placed,
         }
         if hasattr(store, "node"):
             found["nodes"] = await store.node.others()

@@ -9,7 +9,7 @@ from typing import Final
 
 from handraise.demo.stage import Program, Stage
 from handraise.desks.scripted import Line
-from handraise.ledger.audit import verify
+from handraise.ledger.audit import Verdict, verify
 
 
 def notes_server() -> Path:
@@ -97,7 +97,7 @@ async def _proof(stage: Stage) -> str:
     await stage.ledger.checkpoint()
     report = await verify(stage.ledger)
     stage.telling.note("ledger", f"{report.records} events, signed and verified")
-    _require(report.sound and report.records > 0, "the ledger is sound")
+    _require(report.verdict is Verdict.SOUND and report.records > 0, "the ledger is sound")
     return "Every question, decision and refusal of this tour is on record, and nobody changed it since."
 
 

@@ -1,8 +1,16 @@
-"""Checkpoints: a signed word for how many records the ledger had, and which.
+"""Signed notes: checkpoints, and the notes about what was removed on purpose.
 
-A checkpoint is a signed note as logs of certificates and of modules use them: the name of the ledger, the size and the
-root of its tree, a time, and an Ed25519 signature. It is text, so that it can be kept in a mail, a ticket or on paper.
-Whoever has one can find out later whether the records of that day are still what they were.
+A checkpoint says how many records the ledger had at one time, and which. It is a signed note as the logs of
+certificates and of modules use them: the name of the ledger, the size and the root of its tree, a time, and an Ed25519
+signature. It is text, so that it can be kept in a mail, a ticket or on paper. A person who kept one can find out later
+whether the records of that day are still the same.
+
+Two other kinds of note say which records were removed because they were too old (`cut`), and which contents were erased
+(`erased`). A fourth kind is an alarm: a node of a cluster found that events which it had written were removed before
+they had a place in the tree (`missing`).
+
+The notes of a ledger form a chain: each has a number and the hash of the note before it. Each also has the public key,
+so that a person who kept one checkpoint can check every later note without the ledger's key.
 """
 
 from __future__ import annotations
@@ -12,9 +20,10 @@ import binascii
 import hashlib
 import hmac
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from handraise.errors import LedgerError, SetupError
 from handraise.ledger.tree import HASH
@@ -22,47 +31,82 @@ from handraise.ledger.tree import HASH
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+NO_NOTE: Final = bytes(HASH)
+"""Stands for the note before the first one."""
+Word: TypeAlias = Literal["at", "cut", "erased", "missing"]
+WORDS: Final[tuple[Word, ...]] = get_args(Word)
+
 _ED25519 = b"\x01"
 _NOTE = re.compile(
     r"(?P<origin>[^\s+]+)\n(?P<size>0|[1-9][0-9]{0,15})\n(?P<root>[A-Za-z0-9+/]{43}=)\n"
-    r"(?P<word>at|cut) (?P<time>[0-9]{1,15})\n"
+    r"(?P<word>at|cut|erased|missing) (?P<time>[0-9]{1,15})\n"
+    r"note (?P<number>[1-9][0-9]{0,15}) (?P<previous>[A-Za-z0-9+/]{43}=)\n"
+    r"key (?P<public>[A-Za-z0-9+/]{43}=)\n"
+    r"(?P<names>(?:name [^\s]+\n)*)"
     r"\n— (?P<name>[^\s+]+) (?P<signature>[A-Za-z0-9+/]{90,92}={0,2})\n"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What a ledger was at one time."""
+    """A ledger at one time."""
 
     origin: str
     size: int
     root: bytes
     time: int
     """Wall clock, in milliseconds since 1970."""
-    cut: bool = False
-    """Not only a size: the records up to here were removed, because their time was over."""
+    public: bytes
+    """The public key of the ledger."""
+    word: Word = "at"
+    """`cut`: the records up to `size` were removed, because they were too old. `erased`, `missing`: see `names`."""
+    number: int = 1
+    """Its place in the chain of the ledger's notes, from 1."""
+    previous: bytes = NO_NOTE
+    """The hash of the note before it."""
+    names: tuple[str, ...] = ()
+    """The contents that were erased, or the events that were missing."""
 
     @property
     def text(self) -> str:
-        """What is signed."""
-        root = base64.b64encode(self.root).decode()
-        return f"{self.origin}\n{self.size}\n{root}\n{'cut' if self.cut else 'at'} {self.time}\n"
+        """The text that is signed."""
+        names = "".join(f"name {name}\n" for name in self.names)
+        return (
+            f"{self.origin}\n{self.size}\n{_base64(self.root)}\n{self.word} {self.time}\n"
+            f"note {self.number} {_base64(self.previous)}\nkey {_base64(self.public)}\n{names}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A checkpoint with its signature, as it was found. Nobody has looked at the signature yet."""
+    """A checkpoint with its signature, as it was found. Nobody has checked the signature yet."""
 
     checkpoint: Checkpoint
     key: bytes
     """The first bytes of the hash of the key that is said to have signed it."""
     signature: bytes
 
+    @property
+    def text(self) -> str:
+        """The note as its ledger wrote it."""
+        checkpoint = self.checkpoint
+        return f"{checkpoint.text}\n— {checkpoint.origin} {_base64(self.key + self.signature)}\n"
+
+    @property
+    def hash(self) -> bytes:
+        """The hash that the next note has of this one."""
+        return note_hash(self.text)
+
+
+def note_hash(text: str) -> bytes:
+    """The hash that stands for a note in the next note and in the head of the ledger."""
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()
+
 
 class Keys:
-    """What a ledger signs with, and what it makes digests of arguments with.
+    """The secret of a ledger: signs its notes, authenticates its head, and makes digests of arguments.
 
-    Notes that were signed with `older` secrets, before keys were rotated, are still its own.
+    Notes and heads that were made with `older` secrets, before keys were rotated, still count.
     """
 
     def __init__(self, secret: bytes, *older: bytes) -> None:
@@ -70,19 +114,27 @@ class Keys:
 
         if len(secret) < HASH:
             raise SetupError(f"the key of a ledger needs {HASH} bytes of randomness")
+        secrets = (secret, *older)
         signers = [
-            Ed25519PrivateKey.from_private_bytes(_derived(each, b"handraise/ledger/sign"))
-            for each in (secret, *older)
+            Ed25519PrivateKey.from_private_bytes(_derived(each, b"handraise/ledger/sign")) for each in secrets
         ]
         self._private = signers[0]
         self._digests = _derived(secret, b"handraise/ledger/arguments")
+        self._macs = tuple(_derived(each, b"handraise/ledger/authenticate") for each in secrets)
         self.verifier: Verifier = Verifier(*(signer.public_key().public_bytes_raw() for signer in signers))
 
     def sign(self, checkpoint: Checkpoint) -> str:
         """The checkpoint as a signed note."""
         signature = self._private.sign(checkpoint.text.encode())
-        signed = base64.b64encode(self.verifier.name + signature).decode()
-        return f"{checkpoint.text}\n— {checkpoint.origin} {signed}\n"
+        return Note(checkpoint, self.verifier.name, signature).text
+
+    def mac(self, data: bytes) -> bytes:
+        """A code that only somebody with the key can make for these bytes."""
+        return hmac.digest(self._macs[0], data, "sha256")
+
+    def is_authentic(self, data: bytes, mac: bytes) -> bool:
+        """Whether somebody with the key made this code for these bytes."""
+        return any(hmac.compare_digest(hmac.digest(key, data, "sha256"), mac) for key in self._macs)
 
     def digest(self, canonical: bytes) -> str:
         """The digest of a call's arguments: equal for equal ones, and nobody without the key can try values."""
@@ -90,7 +142,7 @@ class Keys:
 
 
 class Verifier:
-    """What tells whether a note was signed by one ledger, with its key or with one that it had before."""
+    """Tells whether a ledger signed a note, with its key or with one that it had before."""
 
     def __init__(self, public: bytes, *older: bytes) -> None:
         self.public = public
@@ -98,18 +150,28 @@ class Verifier:
         self.name: bytes = hashlib.sha256(self.origin.encode() + b"\n" + _ED25519 + public).digest()[:4]
         self._older = tuple(map(Verifier, older))
 
+    @classmethod
+    def of_kept(cls, notes: Iterable[Note]) -> Verifier | None:
+        """The verifier of a person who has no key, and trusts the notes that they kept themselves."""
+        known = list(dict.fromkeys(note.checkpoint.public for note in notes))
+        return cls(*known) if known else None
+
     def signed(self, note: Note) -> bool:
         """Whether this ledger signed the note."""
         from cryptography.exceptions import InvalidSignature
 
-        if note.key != self.name or note.checkpoint.origin != self.origin:
+        checkpoint = note.checkpoint
+        if checkpoint.public != self.public:
             return any(verifier.signed(note) for verifier in self._older)
+        if note.key != self.name or checkpoint.origin != self.origin:
+            return False
         try:
-            self._key().verify(note.signature, note.checkpoint.text.encode())
+            self._key.verify(note.signature, checkpoint.text.encode())
         except InvalidSignature:
             return False
         return True
 
+    @cached_property
     def _key(self) -> Ed25519PublicKey:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -135,14 +197,30 @@ def _notes(text: str) -> Iterator[Note]:
 
 def _note(found: re.Match[str]) -> Note:
     try:
-        root, signed = base64.b64decode(found["root"]), base64.b64decode(found["signature"])
+        root, previous, public, signed = (
+            base64.b64decode(found[part]) for part in ("root", "previous", "public", "signature")
+        )
     except binascii.Error:
         raise LedgerError("this is no checkpoint of a ledger") from None
-    if len(root) != HASH or len(signed) != 4 + 64 or found["name"] != found["origin"]:
+    if len(signed) != 4 + 64 or found["name"] != found["origin"]:
         raise LedgerError("this is no checkpoint of a ledger")
-    cut = found["word"] == "cut"
-    checkpoint = Checkpoint(found["origin"], int(found["size"]), root, int(found["time"]), cut)
+    (word,) = (word for word in WORDS if word == found["word"])
+    checkpoint = Checkpoint(
+        found["origin"],
+        int(found["size"]),
+        root,
+        int(found["time"]),
+        public,
+        word,
+        int(found["number"]),
+        previous,
+        tuple(line.removeprefix("name ") for line in found["names"].splitlines()),
+    )
     return Note(checkpoint, signed[:4], signed[4:])
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
 
 
 def _derived(secret: bytes, purpose: bytes) -> bytes:

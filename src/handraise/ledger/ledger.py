@@ -14,7 +14,8 @@ from handraise.conversation.digest import canonical
 from handraise.conversation.recorded import LedgerTables, Record
 from handraise.conversation.store import Store
 from handraise.errors import LedgerError, SetupError, StoreError
-from handraise.ledger.checkpoints import Checkpoint, Keys, Note, parse_notes
+from handraise.ledger.authenticate import KeyedAuthenticator
+from handraise.ledger.checkpoints import Keys, Note, parse_notes
 from handraise.ledger.contents import Keeping
 from handraise.ledger.elsewhere import Elsewhere, send
 from handraise.ledger.events import About, Event, Request, parse_event
@@ -38,8 +39,8 @@ Fate = Literal["waits", "expired", "ambiguous"]
 class Signing(Protocol):
     """A store that has a key for its ledger."""
 
-    def signing_secrets(self) -> Sequence[bytes]:
-        """What the ledger signs with, and behind it what it signed with before."""
+    def signing_secrets(self, *, make: bool = True) -> Sequence[bytes]:
+        """The ledger's key, and behind it the keys that it had before. With `make` false, nothing if it is lost."""
         ...
 
 
@@ -58,13 +59,15 @@ class Ledger:
         self,
         store: Store,
         *,
-        keys: Keys | Callable[[], Keys],
+        keys: Keys | Signing,
         keeping: Keeping = "none",
         elsewhere: Sequence[Elsewhere] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.store = store
         self._keys = keys
+        self.authenticator: KeyedAuthenticator = KeyedAuthenticator(lambda: self.keys)
+        store.ledger.attach(self.authenticator)
         self.keeping: Keeping = keeping
         self.clock = clock
         self._elsewhere = tuple(elsewhere)
@@ -85,14 +88,25 @@ class Ledger:
             raise SetupError(
                 f"a {type(store).__name__} has no key for a ledger; give it one: Ledger(store, keys=Keys(secret))"
             )
-        return cls(store, keys=lambda: Keys(*store.signing_secrets()), **options)
+        return cls(store, keys=store, **options)
 
     @property
     def keys(self) -> Keys:
-        """What it signs with. Nothing is written before it is needed."""
+        """The ledger's key. It is made when it is first needed."""
         if not isinstance(self._keys, Keys):
-            self._keys = self._keys()
+            self._keys = Keys(*self._keys.signing_secrets())
         return self._keys
+
+    def find_keys(self) -> Keys | None:
+        """The ledger's key for somebody who only reads: None when it is not there, and none is made."""
+        if isinstance(self._keys, Keys):
+            return self._keys
+        secrets = self._keys.signing_secrets(make=False)
+        return Keys(*secrets) if secrets else None
+
+    def now(self) -> int:
+        """The time, in milliseconds since 1970."""
+        return int(self.clock() * 1000)
 
     @property
     def tables(self) -> LedgerTables:
@@ -115,7 +129,7 @@ class Ledger:
 
     def new_question(self) -> str:
         """An id for a question that has none."""
-        return new_id("q_", int(self.clock() * 1000))
+        return new_id("q_", self.now())
 
     def request(self, method: str, target: str | None, arguments: object = None) -> Request:
         """A call as events name it: its arguments as a digest under the ledger's key."""
@@ -177,15 +191,13 @@ class Ledger:
         return await place_all(self.tables)
 
     async def checkpoint(self) -> tuple[str, list[str]]:
-        """Sign what the ledger is now: the note, and which of the other places it did not reach."""
-        tree = await self.place()
-        verifier = self.keys.verifier
-        note = self.keys.sign(Checkpoint(verifier.origin, tree.size, tree.root, int(self.clock() * 1000)))
-        await self.tables.add_note(note)
+        """Sign the ledger as it is now: the note, and which of the other places it did not reach."""
+        await self.place()
+        note = await self.tables.add_note(self.authenticator.checkpoint(self.now()))
         return note, await send(note, self._elsewhere)
 
     async def notes(self) -> list[Note]:
-        """The checkpoints and cuts in the ledger, in order. Raises `LedgerError` when there is anything else."""
+        """The signed notes in the ledger, in order. Raises `LedgerError` when there is anything else."""
         return [note for text in await self.tables.notes() for note in parse_notes(text)]
 
     # Reading.
@@ -212,10 +224,10 @@ class Ledger:
     async def _sign_the_end(self) -> None:
         tree = await self.place()
         try:
-            last = (await self.notes())[-1:]
+            signed = [note.checkpoint.size for note in await self.notes() if note.checkpoint.word == "at"]
         except LedgerError:
-            last = []  # verification tells of it
-        if tree.size and (not last or last[0].checkpoint.size != tree.size):
+            signed = []  # verification tells of it
+        if tree.size and signed[-1:] != [tree.size]:
             await self.checkpoint()
 
     def _ending(self, last: Event, judge: Callable[[Event], Fate]) -> Record | None:

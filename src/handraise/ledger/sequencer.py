@@ -1,18 +1,19 @@
-"""Gives events their places in the tree, a moment after they were committed.
+"""Gives events their places in the tree, a moment after they were committed, where the store does not do so at once.
 
-Whoever commits an event does not wait for it. Any process that shares the store may do it; the store sees to it that
-one does at a time.
+The writer of an event does not wait for it. Any process that shares the store may do it; the store lets one process
+do so at a time.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
-from handraise.conversation.recorded import LedgerTables, TreeState
+from handraise.conversation.recorded import LedgerTables
 from handraise.errors import HandraiseError
-from handraise.ledger.tree import HASH, Tree, leaf_hash
+from handraise.ledger.authenticate import tree_of
+from handraise.ledger.tree import Tree
 
 logger = logging.getLogger(__name__)
 
@@ -20,27 +21,14 @@ _AT_ONCE = 2000
 """How many events get their places in one transaction: others wait for it."""
 
 
-def tree_of(state: TreeState) -> Tree:
-    """The tree that a store keeps."""
-    parts = (state.peaks[at : at + HASH] for at in range(0, len(state.peaks), HASH))
-    return Tree(state.size, tuple(parts))
-
-
-def grow(state: TreeState, bodies: Sequence[bytes]) -> tuple[TreeState, list[bytes]]:
-    """The tree with these events added, and their leaf hashes."""
-    leaves = [leaf_hash(body) for body in bodies]
-    tree = tree_of(state).grown(leaves)
-    return TreeState(tree.size, b"".join(tree.peaks)), leaves
-
-
 async def place_all(tables: LedgerTables) -> Tree:
     """Give every event that is there its place; the tree afterwards."""
-    before = (await tables.tree()).size
+    before = 0
     while True:
-        state = await tables.place(grow, _AT_ONCE)
-        if state.size - before < _AT_ONCE:
-            return tree_of(state)
-        before = state.size
+        head = await tables.place(_AT_ONCE)
+        if head.size - before < _AT_ONCE:
+            return tree_of(head)
+        before = head.size
 
 
 class Later:

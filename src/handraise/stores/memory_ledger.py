@@ -2,69 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 
-from handraise.conversation.recorded import Grow, Kept, Leaf, Record, Row, Settle, TreeState
+from handraise.conversation.recorded import (
+    Anchor,
+    Authenticator,
+    Draft,
+    EventRow,
+    Head,
+    Kept,
+    Place,
+    Record,
+    Row,
+    Settle,
+    Snapshot,
+    content_digest,
+    dump_digests,
+)
 from handraise.disk import Leftover
+from handraise.errors import StoreError
 
 
 class MemoryLedger:
-    """Keeps the ledger in lists. What it holds is gone with the process."""
+    """Keeps the ledger in lists. They are gone with the process."""
 
     def __init__(self) -> None:
+        self._authenticator: Authenticator | None = None
         self.clear()
 
+    def attach(self, authenticator: Authenticator) -> None:
+        self._authenticator = authenticator
+
     def clear(self) -> None:
-        self._count = 0
-        self._rows: dict[int, bytes] = {}
+        self._rows: dict[int, EventRow] = {}
         self._hashes: list[bytes] = []
         self._kept: dict[str, tuple[int, Kept]] = {}
-        self._told: dict[str, int] = {}
+        self._named: dict[str, int] = {}
         self._notes: list[str] = []
-        self._tree = TreeState(0, b"")
+        self._stored: Head | None = None
 
     def add(self, records: Sequence[Record]) -> None:
         """Write events along with something else."""
+        if not records:
+            return
+        head, rows = self._head(), list[EventRow]()
         for record in records:
-            if record.once in self._told:
+            if record.once in self._named:
                 continue
-            self._count += 1
+            number = head.size + len(rows) + 1
             if record.once:
-                self._told[record.once] = self._count
-            self._rows[self._count] = record.body
-            for kept in record.kept:
-                self._kept[kept.ref] = (self._count, kept)
+                self._named[record.once] = number
+            digests = {kept.ref: content_digest(kept.key, kept.body) for kept in record.kept}
+            said = record.body, record.question, int(record.open), "", record.once, dump_digests(digests), b""
+            rows.append(self._authentic.marked(EventRow(*said), placed=True))
+            self._kept |= {kept.ref: (number, kept) for kept in record.kept}
+        self._rows |= dict(enumerate(rows, head.size + 1))
+        self._stored, hashes = self._authentic.place(head, rows)
+        self._hashes += hashes
 
     async def record(self, records: Sequence[Record]) -> None:
         self.add(records)
 
     async def settle_orphans(self, settle: Settle) -> int:
-        return 0  # what was in flight went with its process
+        return 0  # the questions in flight went with their process
 
-    async def place(self, grow: Grow, limit: int) -> TreeState:
-        size = self._tree.size
-        numbers = range(size + 1, min(self._count, size + limit) + 1)
-        self._tree, hashes = grow(self._tree, [self._rows[number] for number in numbers])
-        self._hashes += hashes
-        return self._tree
+    async def place(self, limit: int) -> Head:
+        return self._head()
 
-    async def tree(self) -> TreeState:
-        return self._tree
+    async def size(self) -> int:
+        return len(self._hashes)
 
-    async def leaves(self, after: int, limit: int) -> list[Leaf]:
-        found = self._hashes[after : after + limit]
-        return [Leaf(number, leaf, self._rows.get(number)) for number, leaf in enumerate(found, after + 1)]
+    async def hashes(self, after: int, limit: int) -> list[bytes]:
+        return self._hashes[after : after + limit]
+
+    def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
+        return nullcontext(_MemorySnapshot(self))
 
     async def rows(self, after: int, limit: int) -> list[Row]:
         numbers = (number for number in self._rows if number > after)
-        return [Row(number, self._rows[number]) for number, _ in zip(numbers, range(limit), strict=False)]
+        return [
+            Row(number, self._rows[number].body) for number, _ in zip(numbers, range(limit), strict=False)
+        ]
 
     async def rows_before(self, number: int | None, limit: int) -> list[Row]:
         known = (at for at in reversed(self._rows) if number is None or at < number)
-        return [Row(at, self._rows[at]) for at, _ in zip(known, range(limit), strict=False)]
+        return [Row(at, self._rows[at].body) for at, _ in zip(known, range(limit), strict=False)]
 
-    async def add_note(self, note: str) -> None:
+    async def add_note(self, draft: Draft) -> str:
+        self._stored, note = draft(self._head(), ())
         self._notes.append(note)
+        return note
 
     async def notes(self) -> list[str]:
         return list(self._notes)
@@ -75,15 +103,62 @@ class MemoryLedger:
     async def purge(self) -> Leftover | None:
         return None
 
-    async def erase(self, refs: Collection[str]) -> int:
-        return sum(self._kept.pop(ref, None) is not None for ref in set(refs))
+    async def erase(self, refs: Collection[str], draft: Draft) -> int:
+        gone = [ref for ref in set(refs) if self._kept.pop(ref, None) is not None]
+        if gone:
+            self._stored, note = draft(self._head(), gone)
+            self._notes.append(note)
+        return len(gone)
 
-    async def cut(self, upto: int, note: str) -> int:
-        upto = min(upto, self._tree.size)
+    async def cut(self, upto: int, draft: Draft) -> int:
         gone = [number for number in self._rows if number <= upto]
         for number in gone:
             del self._rows[number]
         self._kept = {ref: row for ref, row in self._kept.items() if row[0] > upto}
-        self._told = {name: number for name, number in self._told.items() if number > upto}
-        self._notes.append(note)
+        self._named = {name: number for name, number in self._named.items() if number > upto}
+        await self.add_note(draft)
         return len(gone)
+
+    @property
+    def _authentic(self) -> Authenticator:
+        if self._authenticator is None:
+            raise StoreError("no ledger uses this store yet: make a Ledger of it first")
+        return self._authenticator
+
+    def _head(self) -> Head:
+        if self._stored is None:
+            return self._authentic.first()
+        self._authentic.require(self._stored)
+        return self._stored
+
+
+class _MemorySnapshot:
+    """The lists as they are at one moment."""
+
+    anchored = False
+
+    def __init__(self, ledger: MemoryLedger) -> None:
+        self.heads: Sequence[Head] = [] if ledger._stored is None else [ledger._stored]
+        self.notes: Sequence[tuple[int, str]] = list(enumerate(ledger._notes, 1))
+        self.anchor: Anchor | None = None
+        self._rows, self._hashes, self._kept = dict(ledger._rows), list(ledger._hashes), dict(ledger._kept)
+
+    async def places(self) -> AsyncIterator[Sequence[Place]]:
+        yield [
+            Place(number, leaf, self._rows.get(number), str(number))
+            for number, leaf in enumerate(self._hashes, 1)
+        ]
+
+    async def unplaced(self) -> AsyncIterator[Sequence[Place]]:
+        yield [
+            Place(number, None, row, str(number))
+            for number, row in self._rows.items()
+            if number > len(self._hashes)
+        ]
+
+    async def contents(self, refs: Collection[str]) -> dict[str, tuple[str, str]]:
+        found = ((ref, self._kept[ref]) for ref in refs if ref in self._kept)
+        return {ref: (str(number), content_digest(kept.key, kept.body)) for ref, (number, kept) in found}
+
+    async def count_contents(self) -> int:
+        return len(self._kept)

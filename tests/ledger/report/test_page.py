@@ -30,10 +30,19 @@ def test_an_empty_ledger_says_so() -> None:
 
 
 def test_a_ledger_that_does_not_verify_is_said_so_before_any_number() -> None:
-    broken = Standing("ledger.db", 7, "root", "unsound", ("record 3 was changed",))
+    broken = Standing("ledger.db", 7, "root", "broken", ("record 3 was changed",))
     page = render_report(made_up(50), now=NOW, standing=broken)
     assert page.index("does not verify") < page.index("At a glance")
     assert "record 3 was changed" in page
+
+
+@pytest.mark.shows("G4")
+def test_a_ledger_that_nothing_proves_is_not_called_verified() -> None:
+    unproven = Standing("ledger.db", 7, "root", "unproven", ("The ledger's key is not here.",))
+    page = render_report(made_up(50), now=NOW, standing=unproven)
+    assert page.index("Nothing proves this ledger") < page.index("At a glance")
+    assert "key is not here" in page
+    assert "The ledger verifies" not in page
 
 
 @pytest.mark.shows("D7")

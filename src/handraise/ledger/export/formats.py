@@ -7,9 +7,8 @@ from types import MappingProxyType
 from typing import Final, Protocol
 
 from handraise.ledger.events import Event
-from handraise.ledger.export.cloudevents import dump_cloudevents
 from handraise.ledger.export.opentelemetry import dump_logs
-from handraise.ledger.export.tables import dump_csv, dump_jsonl
+from handraise.ledger.export.tables import dump_cloudevents, dump_csv, dump_jsonl
 
 
 class Exporter(Protocol):

@@ -1,4 +1,4 @@
-"""Events as JSON Lines and as a table."""
+"""Events as JSON Lines, as CloudEvents and as a table."""
 
 from __future__ import annotations
 
@@ -17,6 +17,23 @@ async def dump_jsonl(events: AsyncIterable[tuple[int, Event]], origin: str) -> A
     """One JSON object a line: the event exactly as it is in the ledger, with its number."""
     async for number, event in events:
         yield json_line(number, event)
+
+
+async def dump_cloudevents(events: AsyncIterable[tuple[int, Event]], origin: str) -> AsyncIterator[str]:
+    """One CloudEvent a line; its type names the kind, its subject the question, its data the whole event."""
+    async for number, event in events:
+        cloud_event = {
+            "specversion": "1.0",
+            "id": event.id,
+            "source": f"urn:handraise:ledger:{origin}",
+            "type": f"handraise.question.{event.kind}",
+            "subject": event.question,
+            "time": time_of(event),
+            "datacontenttype": "application/json",
+            "sequence": f"{number:016d}",
+            "data": json.loads(dump_event(event)),
+        }
+        yield json.dumps(cloud_event, ensure_ascii=False, separators=(",", ":"))
 
 
 def json_line(number: int, event: Event) -> str:

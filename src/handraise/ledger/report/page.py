@@ -54,8 +54,9 @@ class Standing:
     name: str
     size: int
     root: str
-    verdict: Literal["sound", "unsound", "unchecked"]
+    verdict: Literal["sound", "broken", "unproven"]
     findings: tuple[str, ...] = ()
+    """What was found, or why nothing is proved."""
 
 
 def render_report(

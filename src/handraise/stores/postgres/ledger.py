@@ -1,30 +1,58 @@
-"""The tables of the ledger: events, their places in the tree, contents that can be erased, signed notes.
+"""The tables of the ledger: events, their places in the tree, contents that can be erased, signed notes, the head.
 
 Events are written side by side, and get their numbers afterwards, one batch after the other: a number that is given
-while writing would make every writer wait for the one before to reach the disk.
+while writing would make every writer wait for the one before to reach the disk. Until then each has a MAC of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import Any, LiteralString
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Final, LiteralString
 
-from handraise.conversation.recorded import Grow, Kept, Leaf, Record, Row, Settle, TreeState
+import psycopg
+
+from handraise.conversation.recorded import (
+    Anchor,
+    Authenticator,
+    Draft,
+    Head,
+    Kept,
+    Place,
+    Record,
+    Row,
+    Settle,
+    Snapshot,
+    content_digest,
+)
 from handraise.disk import Leftover
 from handraise.errors import StoreError
-from handraise.stores.postgres.along import Along
+from handraise.stores.postgres.along import COLUMNS, Along, placed_row, waiting_row
 from handraise.stores.postgres.database import Connection, Database
 from handraise.stores.postgres.nodes import PRESENT
 
+logger = logging.getLogger(__name__)
+
+_PAGE: Final = 1000
 _NUMBER: LiteralString = """
     WITH new AS (
         SELECT arrival, row_number() OVER (ORDER BY arrival) AS place FROM events WHERE number IS NULL
-    ),
-    numbered AS (
-        UPDATE events SET number = tree.numbered + new.place FROM new, tree WHERE events.arrival = new.arrival
-        RETURNING 1
     )
-    UPDATE tree SET numbered = numbered + (SELECT count(*) FROM numbered)"""
+    UPDATE events SET number = greatest(head.size, (SELECT max(number) FROM events)) + new.place
+    FROM new, head WHERE events.arrival = new.arrival"""
+_NOTHING_YET: Final = Head(0, b"", 0, b"", b"")
+"""The row of the head, which is there to be locked, before anything was written."""
+_MARK: LiteralString = """
+    UPDATE events SET mac = new.mac FROM unnest(%s::bigint[], %s::bytea[]) AS new (number, mac)
+    WHERE events.number = new.number"""
+_FATES: LiteralString = """
+    SELECT
+        ARRAY(SELECT id FROM events WHERE id = ANY(%(ids)s)),
+        ARRAY(SELECT id FROM events WHERE id = ANY(%(ids)s) AND coalesce(number > size, true)),
+        EXISTS (SELECT FROM notes WHERE number > %(known)s AND note ~ E'\\ncut [0-9]+\\n'),
+        notes
+    FROM head"""
 _GONE: LiteralString = f"SELECT name FROM nodes WHERE NOT {PRESENT}"  # noqa: S608 - SQL of ours, no input
 _LEFT_OPEN: LiteralString = """
     SELECT body FROM (
@@ -41,6 +69,13 @@ class PostgresLedger:
         self._database = database
         self._along = along
         self._enter = enter
+        self._seen: Anchor | None = None
+        """The newest head that this node saw. An older one later was restored from a backup."""
+        self._known_notes = 0
+        """How many notes there were when this node last looked for its events."""
+
+    def attach(self, authenticator: Authenticator) -> None:
+        self._along.attach(authenticator)
 
     async def record(self, records: Sequence[Record]) -> None:
         await self._enter()
@@ -55,54 +90,86 @@ class PostgresLedger:
     async def _settle_node(self, name: str, settle: Settle) -> int:
         """Nobody else does it meanwhile, and nobody ever once none of its questions waits any more."""
 
-        async def work(db: Connection) -> int:
+        async def work(db: Connection) -> tuple[int, list[bytes]]:
             async with db.transaction():
                 gone = f"SELECT first FROM nodes WHERE name = %s AND NOT {PRESENT} FOR UPDATE"  # noqa: S608 - SQL of ours, no input
                 row = await (await db.execute(gone, (name,))).fetchone()
                 if row is None:
-                    return 0
+                    return 0, []
                 orphans = await (await db.execute(_LEFT_OPEN, (row[0], name))).fetchall()
                 settled = [record for (body,) in orphans if (record := settle(body)) is not None]
-                await self._along.tell_in(db, settled)
+                written = await self._along.tell_in(db, settled)
                 if len(settled) == len(orphans):
                     await db.execute("DELETE FROM nodes WHERE name = %s", (name,))
-                return len(settled)
+                return len(settled), written
 
-        return await self._database.run(work)
+        count, written = await self._database.run(work)
+        self._along.unplaced.update(written)
+        return count
 
-    async def place(self, grow: Grow, limit: int) -> TreeState:
-        async def place(db: Connection) -> TreeState:
+    async def place(self, limit: int) -> Head:
+        async def place(db: Connection) -> Head:
             async with db.transaction():
-                tree = await _number(db)
-                query = "SELECT number, body FROM events WHERE number > %s ORDER BY number LIMIT %s"
-                found = await (await db.execute(query, (tree.size, limit))).fetchall()
+                head = await self._head(db)
+                await db.execute(_NUMBER)
+                query: LiteralString = (
+                    f"SELECT number, {COLUMNS} FROM events AS e WHERE number > %s ORDER BY number LIMIT %s"  # noqa: S608 - SQL of ours, no input
+                )
+                found = await (await db.execute(query, (head.size, limit))).fetchall()
                 if not found:
-                    return tree
-                if found[-1][0] != tree.size + len(found):
+                    return head
+                if found[-1][0] != head.size + len(found):
                     raise StoreError(
-                        f"an event between {tree.size + 1} and {found[-1][0]} was removed from the ledger"
+                        f"an event between {head.size + 1} and {found[-1][0]} was removed from the ledger; run "
+                        "`handraise ledger verify`"
                     )
-                grown, hashes = grow(tree, [body for _, body in found])
+                for _, *columns in found:
+                    self._authentic.require_row(waiting_row(columns), placed=False)
+                rows = [self._authentic.marked(placed_row(columns), placed=True) for _, *columns in found]
+                # With another MAC an event cannot get a place again: otherwise somebody could remove the newest events
+                # and the whole tree, and have the rest placed anew.
+                await db.execute(_MARK, ([number for number, *_ in found], [row.mac for row in rows]))
+                grown, hashes = self._authentic.place(head, rows)
                 query = (
                     "INSERT INTO leaves SELECT %s + place, hash"
                     " FROM unnest(%s::bytea[]) WITH ORDINALITY AS leaf (hash, place)"
                 )
-                await db.execute(query, (tree.size, hashes))
-                await db.execute("UPDATE tree SET size = %s, peaks = %s", grown)
+                await db.execute(query, (head.size, hashes))
+                await _put_head(db, grown)
                 return grown
 
-        return await self._database.run(place)
+        head = await self._database.run(place)
+        await self._look_for_unplaced()
+        return head
 
-    async def tree(self) -> TreeState:
-        row = await self._database.one("SELECT size, peaks FROM tree")
-        return TreeState(0, b"") if row is None else TreeState(*row)
+    async def _look_for_unplaced(self) -> None:
+        """Sign an alarm if an event that this node wrote is gone, and no retention removed it."""
+        wrote = frozenset(self._along.unplaced)
+        if not wrote:
+            return
+        row = await self._database.one(_FATES, {"ids": list(wrote), "known": self._known_notes})
+        if row is None:
+            return
+        there, waiting, was_cut, self._known_notes = row
+        self._along.unplaced -= wrote - set(waiting)
+        gone = [] if was_cut else sorted(id_.hex() for id_ in wrote.difference(there))
+        if gone:
+            logger.error(
+                "%d events were removed from the ledger before they had a place in its tree", len(gone)
+            )
+            alarm = self._authentic.loss(int(self._database.now() * 1000))
+            await self.add_note(lambda head, _: alarm(head, gone))
 
-    async def leaves(self, after: int, limit: int) -> list[Leaf]:
-        query = (
-            "SELECT number, hash, body FROM leaves LEFT JOIN events USING (number)"
-            " WHERE number > %s ORDER BY number LIMIT %s"
-        )
-        return [Leaf(*row) for row in await self._database.all(query, (after, limit))]
+    async def size(self) -> int:
+        row = await self._database.one("SELECT size FROM head")
+        return 0 if row is None else int(row[0])
+
+    async def hashes(self, after: int, limit: int) -> list[bytes]:
+        query = "SELECT hash FROM leaves WHERE number > %s ORDER BY number LIMIT %s"
+        return [leaf for (leaf,) in await self._database.all(query, (after, limit))]
+
+    def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
+        return _snapshot(self._database)
 
     async def rows(self, after: int, limit: int) -> list[Row]:
         query = "SELECT number, body FROM events WHERE number > %s ORDER BY number LIMIT %s"
@@ -119,13 +186,18 @@ class PostgresLedger:
         async def read(db: Connection) -> list[Row]:
             if await (await db.execute("SELECT 1 FROM events WHERE number IS NULL LIMIT 1")).fetchone():
                 async with db.transaction():
-                    await _number(db)
+                    await db.execute("SELECT FROM head FOR UPDATE")  # one at a time
+                    await db.execute(_NUMBER)
             return [Row(*row) for row in await (await db.execute(query, params)).fetchall()]
 
         return await self._database.run(read)
 
-    async def add_note(self, note: str) -> None:
-        await self._database.change("INSERT INTO notes (note) VALUES (%s)", (note,))
+    async def add_note(self, draft: Draft) -> str:
+        async def add(db: Connection) -> str:
+            async with db.transaction():
+                return await self._add_note(db, draft, ())
+
+        return await self._database.run(add)
 
     async def notes(self) -> list[str]:
         return [note for (note,) in await self._database.all("SELECT note FROM notes ORDER BY number")]
@@ -137,31 +209,136 @@ class PostgresLedger:
         kept = {ref: Kept(ref, sealer.open(key, f"contents/{ref}"), body) for ref, key, body in found}
         return {ref: kept[ref] for ref in refs if ref in kept}
 
-    async def erase(self, refs: Collection[str]) -> int:
-        return await self._database.change("DELETE FROM contents WHERE ref = ANY(%s)", (list(refs),))
+    async def erase(self, refs: Collection[str], draft: Draft) -> int:
+        async def erase(db: Connection) -> int:
+            async with db.transaction():
+                await self._head(db)  # in the same order as everybody else: first the head, then the rest
+                query = "DELETE FROM contents WHERE ref = ANY(%s) RETURNING ref"
+                gone = [ref for (ref,) in await (await db.execute(query, (list(refs),))).fetchall()]
+                if gone:
+                    await self._add_note(db, draft, gone)
+                return len(gone)
+
+        return await self._database.run(erase)
 
     async def purge(self) -> Leftover | None:
         return await self._database.purge("contents", "events")
 
-    async def cut(self, upto: int, note: str) -> int:
+    async def cut(self, upto: int, draft: Draft) -> int:
         async def cut(db: Connection) -> int:
             async with db.transaction():
-                tree = await _number(db)
-                last = min(upto, tree.size)
+                head = await self._head(db)
+                last = min(upto, head.size)
                 await db.execute(
                     "DELETE FROM contents USING events WHERE contents.event = events.id AND events.number <= %s",
                     (last,),
                 )
                 gone = await db.execute("DELETE FROM events WHERE number <= %s", (last,))
-                await db.execute("INSERT INTO notes (note) VALUES (%s)", (note,))
+                await self._add_note(db, draft, ())
                 return gone.rowcount
 
         return await self._database.run(cut)
 
+    @property
+    def _authentic(self) -> Authenticator:
+        return self._along.authenticator
 
-async def _number(db: Connection) -> TreeState:
-    """Give numbers to the events that have none; the tree, which is ours until the transaction ends."""
-    row = await (await db.execute("SELECT size, peaks FROM tree FOR UPDATE")).fetchone()
-    assert row is not None
-    await db.execute(_NUMBER)
-    return TreeState(*row)
+    async def _head(self, db: Connection) -> Head:
+        """The head, which is authentic, and ours until the transaction ends."""
+        row = await (await db.execute("SELECT size, peaks, notes, last, mac FROM head FOR UPDATE")).fetchone()
+        if row is None:
+            raise StoreError("the head of the ledger was removed; run `handraise ledger verify`")
+        head = self._authentic.first() if row == _NOTHING_YET else Head(*row)
+        self._authentic.require(head)
+        anchor = self._authentic.anchor_of(head)
+        if self._seen is not None:
+            self._authentic.require_newest(head, self._seen)
+        self._seen = anchor
+        return head
+
+    async def _add_note(self, db: Connection, draft: Draft, refs: Sequence[str]) -> str:
+        head, note = draft(await self._head(db), refs)
+        await db.execute("INSERT INTO notes VALUES (%s, %s)", (head.notes, note))
+        await _put_head(db, head)
+        return note
+
+
+async def _put_head(db: Connection, head: Head) -> None:
+    await db.execute("UPDATE head SET size = %s, peaks = %s, notes = %s, last = %s, mac = %s", head)
+
+
+@asynccontextmanager
+async def _snapshot(database: Database) -> AsyncIterator[Snapshot]:
+    try:
+        db = await database.connect()
+        try:
+            await db.set_isolation_level(psycopg.IsolationLevel.REPEATABLE_READ)
+            await db.set_read_only(True)
+            async with db.transaction():
+                snapshot = _PostgresSnapshot(db)
+                await snapshot.read()
+                yield snapshot
+        finally:
+            await db.close()
+    except psycopg.Error as error:
+        raise StoreError(f"PostgreSQL: {error}") from error
+
+
+class _PostgresSnapshot:
+    """The database as it is at one moment, in a transaction that cannot write."""
+
+    anchored = False
+
+    def __init__(self, db: Connection) -> None:
+        self._db = db
+        self.heads: Sequence[Head] = ()
+        self.notes: Sequence[tuple[int, str]] = ()
+        self.anchor: Anchor | None = None
+
+    async def read(self) -> None:
+        heads = [Head(*row) for row in await self._all("SELECT size, peaks, notes, last, mac FROM head")]
+        self.heads = [head for head in heads if head != _NOTHING_YET]
+        self.notes = [(number, note) for number, note in await self._all("TABLE notes ORDER BY number")]
+
+    def places(self) -> AsyncIterator[Sequence[Place]]:
+        return self._places(
+            f"SELECT l.number, l.hash, {COLUMNS} FROM leaves AS l LEFT JOIN events AS e USING (number)"  # noqa: S608 - SQL of ours, no input
+            " ORDER BY l.number",
+            placed=True,
+        )
+
+    def unplaced(self) -> AsyncIterator[Sequence[Place]]:
+        return self._places(
+            f"SELECT e.number, NULL, {COLUMNS} FROM events AS e"  # noqa: S608 - SQL of ours, no input
+            " WHERE NOT EXISTS (SELECT FROM leaves AS l WHERE l.number = e.number) ORDER BY e.number, e.arrival",
+            placed=False,
+        )
+
+    async def _places(self, query: LiteralString, *, placed: bool) -> AsyncIterator[Sequence[Place]]:
+        async with self._db.cursor("places") as cursor:
+            await cursor.execute(query)
+            while rows := await cursor.fetchmany(_PAGE):
+                yield [
+                    Place(number, leaf, None)
+                    if columns[0] is None
+                    else Place(
+                        number,
+                        leaf,
+                        placed_row(columns) if placed else waiting_row(columns),
+                        columns[0].hex(),
+                        waits=True,
+                    )
+                    for number, leaf, *columns in rows
+                ]
+
+    async def contents(self, refs: Collection[str]) -> dict[str, tuple[str, str]]:
+        found = await self._all(
+            "SELECT ref, event, key, body FROM contents WHERE ref = ANY(%s)", (list(refs),)
+        )
+        return {ref: (event.hex(), content_digest(key, body)) for ref, event, key, body in found}
+
+    async def count_contents(self) -> int:
+        return int((await self._all("SELECT count(*) FROM contents"))[0][0])
+
+    async def _all(self, query: LiteralString, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return await (await self._db.execute(query, params)).fetchall()

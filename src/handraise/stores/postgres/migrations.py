@@ -118,6 +118,28 @@ STEPS: tuple[LiteralString, ...] = (
     """
     ALTER TABLE nodes ADD COLUMN tenure text NOT NULL DEFAULT '';
     """,
+    # Events from before cannot be authenticated afterwards, and nobody's records are thrown away here.
+    """
+    DO $$ BEGIN
+        IF EXISTS (SELECT FROM events) THEN
+            RAISE EXCEPTION 'the ledger in this database was written by an earlier version of Handraise; '
+                'export it with that version, then use another database';
+        END IF;
+    END $$;
+    DROP TABLE tree;
+    CREATE TABLE head (
+        single boolean PRIMARY KEY DEFAULT true CHECK (single),
+        size bigint NOT NULL DEFAULT 0,
+        peaks bytea NOT NULL DEFAULT '',
+        notes bigint NOT NULL DEFAULT 0,
+        last bytea NOT NULL DEFAULT '',
+        mac bytea NOT NULL DEFAULT ''
+    );
+    INSERT INTO head DEFAULT VALUES;
+    ALTER TABLE events ADD COLUMN kept text NOT NULL;
+    ALTER TABLE events ADD COLUMN mac bytea NOT NULL;
+    ALTER TABLE notes ALTER COLUMN number DROP IDENTITY;
+    """,
 )
 
 

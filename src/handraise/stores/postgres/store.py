@@ -73,8 +73,8 @@ class PostgresStore:
     async def open(self) -> None:
         await self.database.open()
 
-    def signing_secrets(self) -> list[bytes]:
-        """What its ledger signs with, the same on every node: from the first of its keys. The others verify."""
+    def signing_secrets(self, *, make: bool = True) -> list[bytes]:
+        """The keys of its ledger, the same on every node: it signs with the first. The others verify."""
         return self.database.sealer.derived("handraise/ledger")
 
     async def secret_for(self, purpose: str) -> bytes:

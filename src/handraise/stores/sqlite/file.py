@@ -30,7 +30,7 @@ Work: TypeAlias = Callable[[sqlite3.Connection, Sealer], T]
 What writes may be run twice, the first time rolled back: it changes nothing but the database.
 """
 
-_VERSION = 1
+_VERSION = 2
 _PATIENCE = 10.0
 """How long to wait for another process that writes."""
 _ERASING = 2.0
@@ -60,6 +60,8 @@ class SqliteFile:
         self._waiting: list[_Unit] = []
         self._lock = threading.Lock()
         self._opened: tuple[sqlite3.Connection, Sealer] | None = None
+        self.after_commit: Callable[[sqlite3.Connection], None] = lambda db: None
+        """Runs when a transaction is on disk, before anybody hears of it. Callers get its error."""
 
     def read(self, work: Work[T]) -> asyncio.Future[T]:
         """What the work returns. It sees everything that was written before the call, and changes nothing."""
@@ -122,6 +124,7 @@ class SqliteFile:
         try:
             db, sealer = self._open()
             _commit(db, sealer, [unit for unit in units if unit.writes])
+            self.after_commit(db)
             for unit in units:
                 if not unit.writes:
                     unit.run(db, sealer)

@@ -1,15 +1,33 @@
-"""The tables of the ledger: events, their places in the tree, contents that can be erased, signed notes."""
+"""The tables of the ledger: events, their places in the tree, contents that can be erased, signed notes, the head."""
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
-from collections.abc import Awaitable, Collection, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Collection, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any, Final
 
-from handraise.conversation.recorded import Grow, Kept, Leaf, Record, Row, Settle, TreeState
+from handraise.conversation.recorded import (
+    Anchor,
+    Authenticator,
+    Draft,
+    EventRow,
+    Head,
+    Kept,
+    Place,
+    Record,
+    Row,
+    Settle,
+    Snapshot,
+    content_digest,
+    dump_digests,
+)
 from handraise.disk import Leftover
-from handraise.errors import StoreError
+from handraise.errors import LedgerError, StoreError
 from handraise.stores.seal import Sealer
+from handraise.stores.sqlite.anchor import AnchorFile
 from handraise.stores.sqlite.file import SqliteFile
 from handraise.stores.sqlite.inserting import insert
 from handraise.stores.sqlite.presence import Presence
@@ -17,26 +35,39 @@ from handraise.stores.sqlite.together import Together
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS events (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    number INTEGER PRIMARY KEY,
     body BLOB NOT NULL,
     question TEXT NOT NULL,
     open INTEGER NOT NULL,
-    writer TEXT NOT NULL
+    writer TEXT NOT NULL,
+    name TEXT NOT NULL,
+    kept TEXT NOT NULL,
+    mac BLOB NOT NULL
 ) STRICT;
+CREATE UNIQUE INDEX IF NOT EXISTS events_by_name ON events (name) WHERE name != '';
 CREATE TABLE IF NOT EXISTS leaves (number INTEGER PRIMARY KEY, hash BLOB NOT NULL) STRICT;
-CREATE TABLE IF NOT EXISTS tree (size INTEGER NOT NULL, peaks BLOB NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS head (
+    size INTEGER NOT NULL,
+    peaks BLOB NOT NULL,
+    notes INTEGER NOT NULL,
+    last BLOB NOT NULL,
+    mac BLOB NOT NULL
+) STRICT;
 CREATE TABLE IF NOT EXISTS contents (
     ref TEXT PRIMARY KEY,
     number INTEGER NOT NULL,
     key BLOB NOT NULL,
     body BLOB
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS told (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS notes (number INTEGER PRIMARY KEY, note TEXT NOT NULL) STRICT;
 """
-# AUTOINCREMENT remembers the highest number, also after the newest rows were removed, so that none is given twice; one
-# that was rolled back is given again, so there are no gaps. The only writer at a time is the one who has the
-# transaction, so numbers follow commits.
+# The only writer at a time is the one who has the transaction, so numbers follow commits. They come from the head:
+# a number is never given twice, also after the newest rows were removed.
+
+_PAGE: Final = 1000
+_TRANSIENT: Final = frozenset(
+    {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOMEM}
+)
 
 
 class SqliteLedger:
@@ -44,35 +75,48 @@ class SqliteLedger:
 
     def __init__(self, file: SqliteFile) -> None:
         self._file = file
+        self._heads = _Heads(file.path)
+        file.after_commit = self._heads.advance_anchor
         self._together = Together(file, self.add)
         self._presence = Presence(file.path, "writer")
         self._open: set[str] = set()
         """The questions that this process left in flight so far."""
 
+    def attach(self, authenticator: Authenticator) -> None:
+        self._heads.authenticator = authenticator
+
+    def was_begun(self) -> bool:
+        """Whether a ledger was written to this file, as far as the files beside it tell."""
+        return self._heads.anchor.path.exists()
+
     def add(self, db: sqlite3.Connection, sealer: Sealer, records: Sequence[Record]) -> None:
-        """Write events inside of a transaction, along with what they tell of."""
+        """Write events inside of a transaction, along with the change that they tell of."""
         if not records:
             return
-        writer = self._presence.enter()
-        last = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'events'").fetchone()
-        number = 0 if last is None else last[0]
-        events: list[tuple[Any, ...]] = []
+        writer, head = self._presence.enter(), self._heads.read(db)
+        new = [
+            record
+            for record in _without_repeats(records)
+            if not record.once or not self._heads.has_event(db, record.once)
+        ]
+        keys = [(key, f"contents/{ref}") for record in new for ref, key, _ in record.kept]
+        sealed = iter(sealer.seal_all(keys))
+        events: list[EventRow] = []
         contents: list[tuple[str, int, bytes, bytes | None]] = []
-        for question, body, is_open, kept, once in records:
-            if once and not _is_new(db, once, number + 1):
-                continue
-            number += 1
-            events.append((number, body, question, is_open, writer))
-            for ref, key, content in kept:
-                contents.append((ref, number, key, content))
+        for number, (question, body, is_open, kept, name) in enumerate(new, head.size + 1):
+            rows = [(ref, number, next(sealed), said) for ref, _, said in kept]
+            digests = {ref: content_digest(key, said) for ref, _, key, said in rows}
+            event = EventRow(body, question, int(is_open), writer, name, dump_digests(digests), b"")
+            events.append(self._heads.authentic.marked(event, placed=True))
+            contents += rows
             (self._open.add if is_open else self._open.discard)(question)
-        sealed = sealer.seal_all([(key, f"contents/{ref}") for ref, _, key, _ in contents])
-        insert(db, "events", events)
-        insert(
-            db,
-            "contents",
-            [(ref, at, key, body) for (ref, at, _, body), key in zip(contents, sealed, strict=True)],
-        )
+        if not events:
+            return
+        grown, hashes = self._heads.authentic.place(head, events)
+        insert(db, "events", [(head.size + at, *event) for at, event in enumerate(events, 1)])
+        insert(db, "leaves", list(enumerate(hashes, head.size + 1)))
+        insert(db, "contents", contents)
+        self._heads.write(db, grown)
 
     def record(self, records: Sequence[Record]) -> Awaitable[None]:
         return self._together.write(records)
@@ -94,18 +138,19 @@ class SqliteLedger:
                     writers.remove(writer)  # to be looked at again by who comes next
         return count
 
-    async def place(self, grow: Grow, limit: int) -> TreeState:
-        return await self._file.write(lambda db, _: _place(db, grow, limit))
+    async def place(self, limit: int) -> Head:
+        return await self._file.read(lambda db, _: _stored_head(db) or self._heads.authentic.first())
 
-    async def tree(self) -> TreeState:
-        return await self._file.read(lambda db, _: _tree(db))
+    async def size(self) -> int:
+        head = await self._file.read(lambda db, _: _stored_head(db))
+        return 0 if head is None else head.size
 
-    async def leaves(self, after: int, limit: int) -> list[Leaf]:
-        query = (
-            "SELECT number, hash, body FROM leaves LEFT JOIN events USING (number)"
-            " WHERE number > ? ORDER BY number LIMIT ?"
-        )
-        return await self._file.read(lambda db, _: [Leaf(*row) for row in db.execute(query, (after, limit))])
+    async def hashes(self, after: int, limit: int) -> list[bytes]:
+        query = "SELECT hash FROM leaves WHERE number > ? ORDER BY number LIMIT ?"
+        return await self._file.read(lambda db, _: [leaf for (leaf,) in db.execute(query, (after, limit))])
+
+    def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
+        return _snapshot(self._file.path, self._heads.anchor)
 
     async def rows(self, after: int, limit: int) -> list[Row]:
         query = "SELECT number, body FROM events WHERE number > ? ORDER BY number LIMIT ?"
@@ -118,8 +163,8 @@ class SqliteLedger:
         )
         return await self._file.read(lambda db, _: [Row(*row) for row in db.execute(query, (number, limit))])
 
-    async def add_note(self, note: str) -> None:
-        await self._file.write(lambda db, _: db.execute("INSERT INTO notes (note) VALUES (?)", (note,)))
+    async def add_note(self, draft: Draft) -> str:
+        return await self._file.write(lambda db, _: self._heads.add_note(db, draft, ()))
 
     async def notes(self) -> list[str]:
         return await self._file.read(
@@ -129,22 +174,23 @@ class SqliteLedger:
     async def contents(self, refs: Collection[str]) -> dict[str, Kept]:
         return await self._file.read(lambda db, sealer: _contents(db, sealer, refs))
 
-    async def erase(self, refs: Collection[str]) -> int:
+    async def erase(self, refs: Collection[str], draft: Draft) -> int:
         def erase(db: sqlite3.Connection, _: Sealer) -> int:
             query = "DELETE FROM contents WHERE ref = ?"
-            return sum(db.execute(query, (ref,)).rowcount for ref in refs)
+            gone = [ref for ref in refs if db.execute(query, (ref,)).rowcount]
+            if gone:
+                self._heads.add_note(db, draft, gone)
+            return len(gone)
 
         erased = await self._file.write(erase)
         await self._file.flush()
         return erased
 
-    async def cut(self, upto: int, note: str) -> int:
+    async def cut(self, upto: int, draft: Draft) -> int:
         def cut(db: sqlite3.Connection, _: Sealer) -> int:
-            (last,) = db.execute("SELECT coalesce(max(number), 0) FROM leaves").fetchone()
-            gone = db.execute("DELETE FROM events WHERE number <= ?", (min(upto, last),)).rowcount
-            db.execute("DELETE FROM contents WHERE number <= ?", (min(upto, last),))
-            db.execute("DELETE FROM told WHERE number <= ?", (min(upto, last),))
-            db.execute("INSERT INTO notes (note) VALUES (?)", (note,))
+            gone = db.execute("DELETE FROM events WHERE number <= ?", (upto,)).rowcount
+            db.execute("DELETE FROM contents WHERE number <= ?", (upto,))
+            self._heads.add_note(db, draft, ())
             return gone
 
         gone = await self._file.write(cut)
@@ -160,30 +206,80 @@ class SqliteLedger:
         self._open.clear()
 
 
-def _is_new(db: sqlite3.Connection, name: str, number: int) -> bool:
-    """Whether an event that is written once was not written before; from now on it was."""
-    return db.execute("INSERT OR IGNORE INTO told VALUES (?, ?)", (name, number)).rowcount == 1
+class _Heads:
+    """Reads and writes the head of the ledger inside of transactions, and keeps the anchor behind it."""
+
+    def __init__(self, database: Path) -> None:
+        self.anchor = AnchorFile(database)
+        self.authenticator: Authenticator | None = None
+        self._moved = False
+        """Whether the head may have changed since the anchor was written."""
+
+    @property
+    def authentic(self) -> Authenticator:
+        if self.authenticator is None:
+            raise StoreError("no ledger uses this store yet: make a Ledger of it first")
+        return self.authenticator
+
+    def read(self, db: sqlite3.Connection) -> Head:
+        """The head, which is authentic and not older than the anchor."""
+        head, anchor = _stored_head(db), self.anchor.read()
+        if head is not None:
+            self.authentic.require(head)
+        self.authentic.require_newest(head, anchor)
+        if head is None:
+            head = self.authentic.first()
+        if anchor is None:  # before the first commit: from now on there is no ledger without one
+            self.anchor.create(self.authentic.anchor_of(head))
+        return head
+
+    def has_event(self, db: sqlite3.Connection, name: str) -> bool:
+        """Whether an event that is written only once was written before, by somebody who has the key."""
+        query = (  # without the last words the index is not used
+            "SELECT body, question, open, writer, name, kept, mac FROM events WHERE name = ? AND name != ''"
+        )
+        row = db.execute(query, (name,)).fetchone()
+        if row is not None:
+            self.authentic.require_row(EventRow(*row), placed=True)
+        return row is not None
+
+    def write(self, db: sqlite3.Connection, head: Head) -> None:
+        """Put another head in the place of the one that `read` gave."""
+        self._moved = True
+        change = "UPDATE head SET size = ?, peaks = ?, notes = ?, last = ?, mac = ?"
+        if db.execute(change, head).rowcount == 0:
+            insert(db, "head", [head])
+
+    def add_note(self, db: sqlite3.Connection, draft: Draft, refs: Sequence[str]) -> str:
+        """Sign a note and keep it."""
+        head, note = draft(self.read(db), refs)
+        db.execute("INSERT INTO notes VALUES (?, ?)", (head.notes, note))
+        self.write(db, head)
+        return note
+
+    def advance_anchor(self, db: sqlite3.Connection) -> None:
+        """Copy the head that is on disk. Not the one that was written last: it may have been rolled back."""
+        if self._moved:
+            self._moved = False
+            if (head := _stored_head(db)) is not None:
+                self.anchor.advance(self.authentic.anchor_of(head))
 
 
-def _tree(db: sqlite3.Connection) -> TreeState:
-    row = db.execute("SELECT size, peaks FROM tree").fetchone()
-    return TreeState(0, b"") if row is None else TreeState(*row)
+def _without_repeats(records: Sequence[Record]) -> list[Record]:
+    """The records, without those whose name another one had before."""
+    names = [record.once for record in records]
+    return [record for at, record in enumerate(records) if not record.once or names.index(record.once) == at]
 
 
-def _place(db: sqlite3.Connection, grow: Grow, limit: int) -> TreeState:
-    tree = _tree(db)
-    found = db.execute(
-        "SELECT number, body FROM events WHERE number > ? ORDER BY number LIMIT ?", (tree.size, limit)
-    ).fetchall()
-    if not found:
-        return tree
-    if found[-1][0] != tree.size + len(found):
-        raise StoreError(f"an event between {tree.size + 1} and {found[-1][0]} was removed from the ledger")
-    grown, hashes = grow(tree, [body for _, body in found])
-    insert(db, "leaves", list(enumerate(hashes, tree.size + 1)))
-    db.execute("DELETE FROM tree")
-    db.execute("INSERT INTO tree VALUES (?, ?)", grown)
-    return grown
+def _stored_head(db: sqlite3.Connection) -> Head | None:
+    found = _heads(db)
+    if len(found) > 1:
+        raise StoreError("the ledger has two heads; run `handraise ledger verify`")
+    return found[0] if found else None
+
+
+def _heads(db: sqlite3.Connection) -> list[Head]:
+    return [Head(*row) for row in db.execute("SELECT size, peaks, notes, last, mac FROM head LIMIT 2")]
 
 
 def _contents(db: sqlite3.Connection, sealer: Sealer, refs: Collection[str]) -> dict[str, Kept]:
@@ -208,3 +304,108 @@ def _orphans(db: sqlite3.Connection, writer: str) -> list[bytes]:
         else:
             last.pop(question, None)
     return list(last.values())
+
+
+@asynccontextmanager
+async def _snapshot(path: Path, file: AnchorFile) -> AsyncIterator[Snapshot]:
+    opened = await asyncio.to_thread(_SqliteSnapshot, path, file)
+    try:
+        yield opened
+    finally:
+        await asyncio.to_thread(opened.close)
+
+
+class _SqliteSnapshot:
+    """The file as it is at one moment, by a connection that cannot write. It makes no files and needs no key."""
+
+    anchored = True
+
+    def __init__(self, path: Path, file: AnchorFile) -> None:
+        self.anchor: Anchor | None = file.read()  # first: a database that is read later is at least as new
+        where = f"{path.absolute().as_uri()}?mode=ro" if path.exists() else "file::memory:"
+        with _reading():
+            self._db = sqlite3.connect(where, uri=True, isolation_level=None, check_same_thread=False)
+            try:
+                self._begin(fresh=not path.exists())
+            except BaseException:
+                self._db.close()
+                raise
+
+    def _begin(self, *, fresh: bool) -> None:
+        db = self._db
+        # Text that is not UTF-8 is a change to be found, not an error.
+        db.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+        db.execute("PRAGMA trusted_schema = OFF")  # the file may be an attacker's
+        if fresh:
+            db.executescript(SCHEMA)
+        db.execute("BEGIN")
+        self.heads: Sequence[Head] = _heads(db)
+        self.notes: Sequence[tuple[int, str]] = db.execute(
+            "SELECT number, note FROM notes ORDER BY number"
+        ).fetchall()
+
+    def close(self) -> None:
+        self._db.close()
+
+    def places(self) -> AsyncIterator[Sequence[Place]]:
+        return self._places(
+            f"SELECT l.number, l.hash, {_COLUMNS} FROM leaves AS l LEFT JOIN events AS e USING (number)"  # noqa: S608
+            " ORDER BY l.number"
+        )
+
+    def unplaced(self) -> AsyncIterator[Sequence[Place]]:
+        return self._places(
+            f"SELECT e.number, NULL, {_COLUMNS} FROM events AS e"  # noqa: S608
+            " WHERE NOT EXISTS (SELECT 1 FROM leaves AS l WHERE l.number = e.number) ORDER BY e.number"
+        )
+
+    async def _places(self, query: str) -> AsyncIterator[Sequence[Place]]:
+        with _reading():
+            cursor = self._db.cursor()
+            full = True
+            while full:
+                rows = await asyncio.to_thread(_fetch, cursor, query)
+                full, query = len(rows) == _PAGE, ""
+                yield [
+                    Place(number, leaf, None if there is None else EventRow(*row), str(number))
+                    for number, leaf, there, *row in rows
+                ]
+
+    async def contents(self, refs: Collection[str]) -> dict[str, tuple[str, str]]:
+        with _reading():
+            return await asyncio.to_thread(self._contents, refs)
+
+    def _contents(self, refs: Collection[str]) -> dict[str, tuple[str, str]]:
+        query = "SELECT number, key, body FROM contents WHERE ref = ?"
+        found = {}
+        for ref in refs:
+            if (row := self._db.execute(query, (ref,)).fetchone()) is not None:
+                readable = isinstance(row[1], bytes) and isinstance(row[2], bytes | None)
+                found[ref] = str(row[0]), content_digest(row[1], row[2]) if readable else ""
+        return found
+
+    async def count_contents(self) -> int:
+        with _reading():
+            query = "SELECT count(*) FROM contents"
+            (count,) = await asyncio.to_thread(lambda: self._db.execute(query).fetchone())
+            return int(count)
+
+
+_COLUMNS: Final = "e.number, e.body, e.question, e.open, e.writer, e.name, e.kept, e.mac"
+
+
+def _fetch(cursor: sqlite3.Cursor, query: str) -> list[tuple[Any, ...]]:
+    if query:
+        cursor.execute(query)
+    return cursor.fetchmany(_PAGE)
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """A file that cannot be read was damaged; one that cannot be reached was not."""
+    try:
+        yield
+    except (sqlite3.Error, UnicodeError) as error:  # the driver may fail to read SQLite's own error message
+        if getattr(error, "sqlite_errorcode", None) in _TRANSIENT:
+            raise StoreError(f"the ledger cannot be opened: {error}") from error
+        raise LedgerError(f"the ledger cannot be read: {error}") from error

@@ -52,11 +52,20 @@ class SqliteStore(Alone):
                 "give that key behind the new one"
             )
 
-    def signing_secrets(self) -> list[bytes]:
-        """What its ledger signs with: a private file of its own beside the store."""
-        path = self._file.path
+    def signing_secrets(self, *, make: bool = True) -> list[bytes]:
+        """The key of its ledger: a private file of its own beside the store. With `make` false, it makes no new one."""
+        path = self._file.path.with_name(f"{self._file.path.name}.signing")
+        key = path.with_name(f"{path.name}.key")
+        if not key.exists():
+            if not make:
+                return []
+            if self.ledger.was_begun():
+                raise SetupError(
+                    f"{key}, the key of the ledger, is missing: restore it. Without it, move the ledger away with all "
+                    "files whose names begin like its own, and a new one is begun"
+                )
         make_directory(path.parent)
-        return [key_beside(path.with_name(f"{path.name}.signing"))]
+        return [key_beside(path)]
 
     async def secret_for(self, purpose: str) -> bytes:
         """A secret that all who share the file have, for a purpose of its own."""
