@@ -13,9 +13,9 @@ from tests.gateway.sides import at_a_terminal
 from tests.gateway.test_stdio import HANDRAISE
 from typer.testing import CliRunner
 
+from handraise.access import Access, AccessCheck
 from handraise.cli.app import app
 from handraise.desks import Queue
-from handraise.desks.access import Access, AccessCheck
 from handraise.desks.counter.code import FREE_TRIES, PAUSE
 from handraise.desks.desk_code import DeskCode, DeskCodeCheck, new_desk_code, prove_desk_code
 from handraise.desks.web import WebDesk

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import socket
 import sqlite3
@@ -219,18 +220,21 @@ def test_the_gateway_is_put_in_front_of_a_client(shell: Shell) -> None:
     assert re.sub(r"/\S*/handraise gateway", "/home/ann/.local/bin/handraise gateway", shown) == expected
 
 
-def test_the_inbox_opens_the_desk_and_the_call_goes_on(shell: Shell) -> None:
+def test_the_inbox_opens_the_desk_and_the_call_goes_on(shell: Shell, programs: Path) -> None:
     shown = only(blocks_run_by("test_the_inbox_opens_the_desk_and_the_call_goes_on"))
     [(client, ordered)] = [each for each in shown if "client.py" in each[0]]
     [of_notes, of_tea] = [each for each in shown if "client.py" not in each[0]]
     assert of_notes[1].replace("notes", "tea") == of_tea[1]
     shell.add_files(PAGES["docs/tutorial.md"].files)
-    with from_login_shell(["sh", "-c", client], dict(shell.environment), shell.folder) as waiting:
+    # The real programs: those that are forked for speed would all be children of one process of the test's.
+    path = shell.environment["PATH"].replace(f"{programs}{os.pathsep}", "")
+    environment = {**shell.environment, "PATH": path}
+    with from_login_shell(["sh", "-c", client], environment, shell.folder) as waiting:
         wait_until(lambda: "tea" in shell.run("handraise pending").stdout)
         with shell.at_a_terminal(of_tea[0]) as terminal:
-            assert terminal.end() == 0
+            assert terminal.end() == 0, terminal.shown
         assert terminal.shown == of_tea[1]
-        assert "http://127.0.0.1:" in Path((shell.folder / "opened").read_text()).read_text()
+        assert "http://127.0.0.1:" in Path((shell.folder / "opened").read_text().strip()).read_text()
         with shell.at_a_terminal("handraise inbox --terminal") as terminal:
             terminal.wait_for("Answer:")
             terminal.type("2")

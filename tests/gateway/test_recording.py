@@ -16,8 +16,8 @@ from tests.gateway.wire import WireClient, WireServer
 from tests.server.peers import REVISIONS, Person, accept, text_of
 from tests.waiting import until
 
+from handraise.access import AccessCheck
 from handraise.desks import Decision, Queue
-from handraise.desks.access import AccessCheck
 from handraise.desks.scripted import Line
 from handraise.errors import WireError
 from handraise.gateway.asking import Asker, Asking

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from handraise.desks.access import AccessCheck
+from handraise.access import AccessCheck
 from handraise.errors import HandraiseError
 from handraise.gateway.options import Options
 from handraise.gateway.parking.glance import glance_at

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from handraise.desks.access import AccessCheck
+from handraise.access import AccessCheck
 from handraise.errors import SetupError
 from handraise.gateway.bridges.eras import EraLink
 from handraise.gateway.ending import ending_on_signals

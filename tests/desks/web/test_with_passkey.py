@@ -16,8 +16,8 @@ from tests.desks.web.visitor import open_office
 from tests.strangers.axe import require_accessible
 from tests.waiting import until
 
+from handraise.access import Access, AccessCheck
 from handraise.desks import Waiting
-from handraise.desks.access import Access, AccessCheck
 from handraise.desks.desk_code import DeskCodeCheck
 from handraise.desks.gate import PolicyGate
 from handraise.desks.passkeys import PasskeyFile, Passkeys, Use

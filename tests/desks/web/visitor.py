@@ -13,8 +13,8 @@ from urllib.parse import urlencode, urlsplit
 
 import httpx2 as httpx
 
+from handraise.access import Access, AccessCheck
 from handraise.desks import Decision, Queue, Waiting
-from handraise.desks.access import Access, AccessCheck
 from handraise.desks.counter import Code
 from handraise.desks.gate import PolicyGate
 from handraise.desks.web import WebDesk

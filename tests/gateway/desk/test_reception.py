@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.gateway.sides import link_in, make_home
 
+from handraise.access import AccessCheck
 from handraise.desks import Queue
-from handraise.desks.access import AccessCheck
 from handraise.desks.gate import PolicyGate
 from handraise.gateway.asking import Asking
 from handraise.gateway.desk.reception import Reception, open_asking

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-from handraise.desks.access import AccessCheck
+from handraise.access import AccessCheck
 from handraise.desks.counter import Code
 from handraise.desks.counter.place import counter_directory, require_private
 from handraise.desks.desk_code import DeskCodeCheck

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from handraise.desks.access import REFUSALS, Access, AccessCheck
+from handraise.access import REFUSALS, Access, AccessCheck
 from handraise.desks.batch import batches
 from handraise.desks.counter import Code
 from handraise.desks.desk_code import DeskCodeCheck

@@ -1,7 +1,7 @@
 """The private socket of a gateway's desk. There `handraise inbox` gets a sign-in page, or answers questions.
 
 The attack: a model with a shell runs as the same user and can call `handraise inbox` as well as the person can. So the
-socket looks at the process that connects, see `handraise.desks.access`. Where the system does not tell, a visitor
+socket looks at the process that connects, see `handraise.access`. Where the system does not tell, a visitor
 proves the desk code once and gets a pass for its further requests.
 """
 
@@ -19,8 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
+from handraise.access import REFUSALS, Access, AccessCheck
 from handraise.desks import Queue
-from handraise.desks.access import REFUSALS, Access, AccessCheck
 from handraise.desks.counter.place import counter_directory, require_private
 from handraise.desks.desk_code import DeskCodeCheck
 from handraise.desks.distant import reply_to

@@ -7,7 +7,7 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from handraise.desks.access import AccessCheck
+from handraise.access import AccessCheck
 from handraise.desks.counter import Code, Counter
 from handraise.desks.gate import PolicyGate
 from handraise.errors import SetupError

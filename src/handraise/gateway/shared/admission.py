@@ -11,7 +11,7 @@ import json
 from collections.abc import Awaitable, Callable, Collection
 from typing import Final
 
-from handraise.desks.access import AccessCheck
+from handraise.access import AccessCheck
 from handraise.errors import SetupError
 from handraise.gateway.http.exchange import Receive, Scope, Send, reply
 from handraise.gateway.http.server import PERSON

@@ -110,7 +110,7 @@ class Along:
         before = set(ids).difference(new)
         if not before:
             return
-        query: LiteralString = f"SELECT {COLUMNS} FROM events AS e WHERE id = ANY(%s)"  # noqa: S608
+        query: LiteralString = f"SELECT {COLUMNS} FROM events AS e WHERE id = ANY(%s)"  # noqa: S608 - SQL of ours, no input
         found = await self._database.all(query, (list(before),))
         for columns in found:
             try:

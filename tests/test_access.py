@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from handraise.access import Access, AccessCheck, Family, family_of, find_family
+from handraise.processes import Address, Process
 from tests.another_user import NOBODY, as_another_user, only_root
 from tests.gateway.test_stdio import ROOT
 from tests.login_shell import from_login_shell
-
-from handraise.desks.access import Access, AccessCheck, Family, family_of, find_family
-from handraise.processes import Address, Process
 
 pytestmark = pytest.mark.shows("W9")
 
