@@ -385,7 +385,10 @@ PARTS: dict[str, dict[str, str]] = {
     },
     "Scale": {
         "X1": "Store contract identical on memory, SQLite, PostgreSQL.",
-        "X2": ("Two nodes: asked on one, answered on the other, used once; node killed; database restarted."),
+        "X2": (
+            "Two nodes on 2026-07-28: asked on one, answered on the other, used once; node killed; database restarted. "
+            "Older revisions need sticky routing; the documentation shows it with nginx."
+        ),
         "X3": "100,000 pending questions on one node with PostgreSQL; figures in the benchmark.",
         "X4": (
             "The same request dispatched twice (proxy retry, same JSON-RPC id): one question, its id "

@@ -24,7 +24,6 @@ VARIABLES: Final = {
     "HANDRAISE_GATEWAY_HOLD": "What `gateway.hold` says in the file; every key of `[gateway]` has a variable.",
     "HANDRAISE_LEDGER": "The file of the ledger, instead of the one in your data directory; a server then keeps one.",
     "HANDRAISE_LINES": "Any value: the terminal desk asks in plain lines, without taking the whole screen.",
-    "HANDRAISE_NODE_URL": "Where the other nodes of a server on several reach this one.",
     "HANDRAISE_STORE": "Where questions are kept: the path of an SQLite file, or a PostgreSQL address.",
     "HANDRAISE_STORE_KEYS": "What a store is sealed with, divided by blanks: the first one seals, all of them open.",
     "HANDRAISE_VAULT_KEY": "The vault's keys, as `handraise vault new-key` prints them, the newest first.",

@@ -208,7 +208,6 @@ WRONG: dict[str, list[Any]] = {
     "store": ["", 5, b"notes.db", "mysql://me:hush@db/x", object()],
     "public_url": ["", 5, "foo", "http://example.com", b"https://mcp.example.com"],
     "pages": [5, "pages", {}],
-    "node_url": ["", 5, "foo", "http://10.0.0.5/path"],
     "ledger": [5, 0, 1, "", b"ledger.db", [], "mysql://me:hush@db/x"],
 }
 

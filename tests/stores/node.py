@@ -5,11 +5,11 @@ the store, a log and the node's options. Each prints its process id and its port
 What the tools do, in which process and when, is written to the log, so that anything that is done twice can be seen.
 Options:
 
-- `sessions=routed`: legacy sessions, brought to their node; `sessions=letters`: of nodes that cannot reach each other;
-  without it there are none.
+- `sessions`: the node has legacy sessions; without it there are none.
 - `ledger=FILE`: a ledger in the store, signed with the key beside that file.
 - `dies=POINT`: killed by its own hand, as by `kill -9`, when it gets there; see `tests.stores.dying`.
 - `host=NAME`: what clients call the server, which a proxy in front of it passes on.
+- `port=PORT`: where it listens; otherwise at any free port.
 - `skew=SECONDS`: how far its clock is ahead.
 """
 
@@ -28,7 +28,6 @@ from pathlib import Path
 import uvicorn
 from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.types import ASGIApp
 from tests.stores.dying import Dying
 
 from handraise import Accepted, Handraise, ask, once, replayable
@@ -107,24 +106,24 @@ def serve(where: str, log: str, options: dict[str, str]) -> None:
     dying = Dying(options.get("dies", ""))
     store = dying.store(open_store(where))
     with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", int(options.get("port", 0))))
         listener.listen(1024)  # whoever is told the port can connect
         port, sessions = listener.getsockname()[1], "sessions" in options
         handraise = Handraise(
             store=store,
             timeout=120,
             ledger=open_ledger(store, options["ledger"]) if "ledger" in options else False,
-            node_url=None if options.get("sessions") == "letters" else f"http://127.0.0.1:{port}",
         )
         handraise._terms = dataclasses.replace(handraise._terms, lease=LEASE)
         server = make_server(handraise, log, dying)
-        app: ASGIApp = server.streamable_http_app(
+        app = server.streamable_http_app(
             stateless_http=not sessions,
             json_response=not sessions,
             transport_security=_expecting(options["host"]) if "host" in options else None,
         )
         os.write(1, f"{os.getpid()} {port}\n".encode())
-        config = uvicorn.Config(handraise.routed(app), log_level="error", timeout_keep_alive=60)
+        config = uvicorn.Config(app, log_level="error", timeout_keep_alive=60)
         uvicorn.Server(config).run(sockets=[listener])
 
 

@@ -1,4 +1,4 @@
-"""A load balancer without sticky routing: each request goes to the next node in turn.
+"""A load balancer for nodes on 2026-07-28: each request goes to the next node in turn.
 
     python -m tests.stores.round_robin
 

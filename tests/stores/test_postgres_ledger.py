@@ -108,7 +108,7 @@ async def test_true_puts_the_ledger_into_the_servers_own_database(postgres: Post
 
 
 NOT_THE_LEDGER = {
-    "flows", "hosts", "journal", "letters", "nodes", "rounds", "secrets", "sessions", "tickets", "version",
+    "flows", "journal", "nodes", "rounds", "secrets", "tickets", "version",
 }  # fmt: skip
 """The other tables of a store. They hold what waits, what is secret and who lives, not what happened."""
 ANOTHER = {

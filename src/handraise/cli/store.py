@@ -84,10 +84,10 @@ def status(store: Where = None, as_json: AsJson = False) -> None:
 
 @app.command(epilog=_MIGRATE_EXAMPLES)
 def migrate(store: Where = None) -> None:
-    """Make the tables, or bring them up to date. Nodes do it too when they start, one after the other."""
+    """Make the tables. Nodes do it too when they start. Tables of another version of Handraise are refused."""
 
     async def open_it(store: SqliteStore | PostgresStore) -> int:
-        return len(await store.pending("nobody"))  # whoever opens a store brings it up to date
+        return len(await store.pending("nobody"))  # opening a store makes its tables
 
     _with(store, open_it, new=True)
     typer.echo("The store is up to date.")

@@ -56,7 +56,6 @@ class Handraise:
     - `resume`: `"park"` keeps bodies suspended, `"replay"` lets replayable ones go at every question.
     - `public_url`: where browsers reach this server; pages are served below it. A stdio server needs none.
     - `pages`: how pages are hosted: sign-in, brand, the vault's keys.
-    - `node_url`: where the other nodes of a server on several reach this one, for `routed`; HANDRAISE_NODE_URL too.
     - `ledger`: where questions and decisions are recorded: a path, a `Ledger`, or True for the store's tables, or the
       user's own file when the store is memory. HANDRAISE_LEDGER names one too. None by default: a library writes no
       files unasked.
@@ -78,7 +77,6 @@ class Handraise:
         resume: Literal["park", "replay"] = "park",
         public_url: str | None = None,
         pages: Pages | None = None,
-        node_url: str | None = None,
         ledger: Ledger | str | os.PathLike[str] | bool | None = None,
     ) -> None:
         if store is None:
@@ -108,7 +106,6 @@ class Handraise:
         if public_url is not None:
             self._public_url = require_public_url(require_text("public_url", public_url, _PUBLIC))
         self._pages = None if pages is None else _require_pages(pages)
-        self._node_url = _node_url(node_url)
         self._ledger, self._own_ledger = _ledger(ledger, self.store)
 
     def install(self, server: S) -> S:
@@ -158,20 +155,6 @@ class Handraise:
             raise SetupError("pages_app takes a server on which install(server) was called before")
         return runtime.pages.app()
 
-    def routed(self, app: ASGIApp) -> ASGIApp:
-        """A server's HTTP application, as one of several nodes behind a load balancer without sticky routing.
-
-        A request for a legacy session of another node is brought there. Nodes share the store and its keys.
-        """
-        from handraise.server.residents import SharedStore
-        from handraise.server.routing import RoutedApp
-
-        if not isinstance(self.store, SharedStore):
-            raise SetupError(
-                "this store keeps no sessions; nodes share an SQLite file or a PostgreSQL database"
-            )
-        return RoutedApp(app, self.store, self._node_url)
-
 
 def _wrapped(
     low: Server[Any], asking: AskingMiddleware, runtime: Runtime
@@ -215,16 +198,6 @@ def _require_pages(given: Pages) -> Pages:
     if not isinstance(given, Pages):
         raise SetupError(f"pages takes handraise.pages.Pages(…), not {given!r}")
     return given
-
-
-def _node_url(given: str | None) -> str | None:
-    """Where the other nodes reach this one, as it was given or as the environment says it."""
-    url = os.environ.get("HANDRAISE_NODE_URL") or None if given is None else given
-    if url is None:
-        return None
-    from handraise.server.routing import require_node_url
-
-    return require_node_url(require_text("node_url", url, "http://10.0.0.5:8000"))
 
 
 def _ledger(

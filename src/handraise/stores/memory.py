@@ -22,7 +22,6 @@ from handraise.errors import StoreError
 from handraise.stores.alone import Alone
 from handraise.stores.memory_ledger import MemoryLedger
 from handraise.stores.memory_secrets import MemorySecrets
-from handraise.stores.memory_sessions import MemorySessions
 from handraise.stores.memory_tickets import MemoryTickets
 
 
@@ -52,8 +51,6 @@ class MemoryStore(Alone):
         """The ledger's tables."""
         self.tickets: MemoryTickets = MemoryTickets()
         """The gateway's parked calls."""
-        self.sessions: MemorySessions = MemorySessions()
-        """Which node has which legacy session."""
 
     async def open_round(self, record: RoundRecord, *, events: Sequence[Record] = ()) -> None:
         if record.token in self._rows:
@@ -189,7 +186,7 @@ class MemoryStore(Alone):
         flows = [i for i, flow in self._flows.items() if now >= flow.deadline]
         for elicitation_id in flows:
             del self._flows[elicitation_id]
-        return len(over) + len(flows) + self.secrets.prune(now) + await self.sessions.prune(now)
+        return len(over) + len(flows) + self.secrets.prune(now)
 
     async def aclose(self) -> None:
         self._rows.clear()

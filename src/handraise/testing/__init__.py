@@ -13,7 +13,6 @@ with contextlib.suppress(ImportError):
         "handraise.testing.stores",
         "handraise.testing.flows",
         "handraise.testing.ledgers",
-        "handraise.testing.sessions",
         "handraise.testing.tickets",
         "handraise.testing.vaults",
     )
@@ -22,7 +21,6 @@ from handraise.testing.clients import connect
 from handraise.testing.consent import assert_nothing_runs_before_consent
 from handraise.testing.ledgers import LedgerContract
 from handraise.testing.people import ScriptedPerson
-from handraise.testing.sessions import SessionsContract
 from handraise.testing.stores import StoreContract
 from handraise.testing.tickets import TicketsContract
 from handraise.testing.vaults import SecretsContract
@@ -31,7 +29,6 @@ __all__ = [
     "LedgerContract",
     "ScriptedPerson",
     "SecretsContract",
-    "SessionsContract",
     "StoreContract",
     "TicketsContract",
     "assert_nothing_runs_before_consent",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, LiteralString, TypeAlias, TypeVar
 from handraise.conversation.eagerness import begin_now
 from handraise.disk import Leftover
 from handraise.errors import SetupError, StoreError
-from handraise.stores.postgres.migrations import SCHEMA, migrate
+from handraise.stores.postgres.schema import SCHEMA, make_tables
 from handraise.stores.seal import Sealer
 
 try:
@@ -47,7 +47,7 @@ class Database:
         self._idle: list[Connection] = []
         self._keeps = True
         """False once they were let go of: whoever comes late leaves no connection behind."""
-        self._migrated = False
+        self._has_tables = False
         self._behind: float | None = None
         self._trying: set[asyncio.Task[Any]] = set()
 
@@ -133,9 +133,9 @@ class Database:
         """A connection of the caller's own, each statement a transaction unless it says otherwise."""
         db = await psycopg.AsyncConnection.connect(self.url, autocommit=True, prepare_threshold=1)
         try:
-            if not self._migrated:
-                await migrate(db)
-                self._migrated = True
+            if not self._has_tables:
+                await make_tables(db)
+                self._has_tables = True
             await db.execute(f"SET search_path TO {SCHEMA}")
             if self._behind is None:
                 await self.set_clock(db)

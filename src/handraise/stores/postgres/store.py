@@ -26,7 +26,6 @@ from handraise.stores.postgres.ledger import PostgresLedger
 from handraise.stores.postgres.nodes import Node
 from handraise.stores.postgres.rounds import Rounds
 from handraise.stores.postgres.secrets import PostgresSecrets
-from handraise.stores.postgres.sessions import PostgresSessions
 from handraise.stores.postgres.tickets import PostgresTickets
 from handraise.stores.postgres.watch import Watch
 from handraise.stores.seal import Sealer
@@ -65,8 +64,6 @@ class PostgresStore:
         """The vault's table."""
         self.tickets: PostgresTickets = PostgresTickets(self.database, self.node.name, self._watch.start)
         """The gateway's parked calls."""
-        self.sessions: PostgresSessions = PostgresSessions(self.database)
-        """Which node has which legacy session."""
         self.ledger: PostgresLedger = PostgresLedger(self.database, along, self._watch.start)
         """The ledger's tables."""
 
@@ -153,7 +150,7 @@ class PostgresStore:
         return await self._flows.find(elicitation_id)
 
     async def prune(self, now: float) -> int:
-        tables = (self._rounds, self._flows, self.secrets, self.tickets, self.sessions)
+        tables = (self._rounds, self._flows, self.secrets, self.tickets)
         return sum([await table.prune(now) for table in tables])
 
     async def aclose(self) -> None:

@@ -30,7 +30,8 @@ Work: TypeAlias = Callable[[sqlite3.Connection, Sealer], T]
 What writes may be run twice, the first time rolled back: it changes nothing but the database.
 """
 
-_VERSION = 2
+_VERSION = 3
+"""The version of all tables in the file. A change of any table raises it."""
 _PATIENCE = 10.0
 """How long to wait for another process that writes."""
 _ERASING = 2.0
@@ -250,7 +251,11 @@ def _connect(path: Path, schemas: Sequence[str]) -> sqlite3.Connection:
     try:
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if version not in (0, _VERSION):
-            raise StoreError(f"{path} was written by another version of Handraise (schema {version})")
+            raise StoreError(
+                f"{path} was written by another version of Handraise (its tables have version {version}, this one "
+                f"has version {_VERSION}): use that version, or move the file away with all files whose names begin "
+                "like its own, and a new one is begun"
+            )
         _switch_to_wal(db)
         db.execute("PRAGMA synchronous = FULL")
         db.execute("PRAGMA secure_delete = ON")

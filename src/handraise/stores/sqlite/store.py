@@ -22,7 +22,7 @@ from handraise.disk import make_directory
 from handraise.errors import SetupError
 from handraise.stores.alone import Alone
 from handraise.stores.seal import Sealer, key_beside
-from handraise.stores.sqlite import flows, ledger, rounds, secrets, sessions, tickets
+from handraise.stores.sqlite import flows, ledger, rounds, secrets, tickets
 from handraise.stores.sqlite.file import SqliteFile
 
 
@@ -32,7 +32,7 @@ class SqliteStore(Alone):
     durable = True
 
     def __init__(self, path: str | os.PathLike[str], *, keys: Sequence[bytes | str] | None = None) -> None:
-        parts = (rounds, flows, secrets, ledger, tickets, sessions)
+        parts = (rounds, flows, secrets, ledger, tickets)
         schemas = [part.SCHEMA for part in parts]
         self._file = SqliteFile(path, schemas=schemas, keys=keys)
         self.secrets: secrets.SqliteSecrets = secrets.SqliteSecrets(self._file)
@@ -41,8 +41,6 @@ class SqliteStore(Alone):
         """The ledger's tables."""
         self.tickets: tickets.SqliteTickets = tickets.SqliteTickets(self._file)
         """The gateway's parked calls."""
-        self.sessions: sessions.SqliteSessions = sessions.SqliteSessions(self._file)
-        """Which node has which legacy session."""
 
     async def open(self) -> None:
         """Reach the file, so that one which is none, or keys that open nothing, are told before anything is done."""
@@ -154,11 +152,7 @@ class SqliteStore(Alone):
     async def prune(self, now: float) -> int:
         gone = await self._file.write(
             lambda db, _: (
-                rounds.prune(db, now)
-                + flows.prune(db, now)
-                + secrets.prune(db, now)
-                + tickets.prune(db, now)
-                + sessions.prune(db, now)
+                rounds.prune(db, now) + flows.prune(db, now) + secrets.prune(db, now) + tickets.prune(db, now)
             )
         )
         if gone:
