@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import inspect
-import re
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -18,14 +17,11 @@ from fastmcp import Context as FastContext
 from fastmcp import FastMCP
 from mcp import Client
 from mcp.server import stdio
-from mcp.server._otel import OpenTelemetryMiddleware
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
 from mcp.server.mcpserver import MCPServer
 from mcp.server.request_state import RequestStateBoundary
-from mcp.server.runner import ServerRunner
 from mcp.server.session import ServerSession
-from mcp.shared import _otel
 from mcp.shared._context_streams import ContextSendStream
 from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher, _JSONRPCDispatchContext
@@ -36,9 +32,8 @@ from tests.server.rounds import accepted, by_hand
 from handraise import Accepted, Handraise, UrlQuestion, ask, replayable
 from handraise.errors import HandraiseError, SetupError, StoreError
 from handraise.revisions import Revision
-from handraise.server.middleware import AskingMiddleware
+from handraise.server.middleware import AskingMiddleware, TokenBypass
 from handraise.server.rebind import channel_of, private_copy
-from handraise.server.stand_ins import OwnBoundary
 from handraise.stores import MemoryStore, SqliteStore
 
 
@@ -293,8 +288,8 @@ async def test_keys_that_open_nothing_of_what_waits_are_told_when_the_server_sta
 
 def test_the_private_names_of_the_sdk_that_we_touch_are_where_we_expect_them() -> None:
     """When this fails, the SDK has moved something: mend `server/rebind.py` (the body's view of its request),
-    `server/express.py` and `server/pipe.py` (the short way of a request) or `server/stand_ins.py`, then the version
-    range in pyproject.toml."""
+    `server/express.py` and `server/pipe.py` (the short way of a request), then the version range
+    in pyproject.toml."""
     copied = inspect.getsource(private_copy)
     for name in vars(ServerSession(mock.Mock(), Connection.for_loop(mock.Mock()))):
         assert f"session.{name} = theirs.{name}" in copied
@@ -304,15 +299,6 @@ def test_the_private_names_of_the_sdk_that_we_touch_are_where_we_expect_them() -
     assert "self._request_outbound = request_outbound" in session
     assert "self._connection = connection" in session
     assert "self._allowed_log_levels" in session
-    boundary = inspect.getsource(RequestStateBoundary)
-    for name in (
-        "self._security = security",
-        "self._audience =",
-        "def _seal(",
-        "self._seal(ctx, state, binding)",
-        "def _seal_result(",
-    ):
-        assert name in boundary
     connection = Connection.for_loop(mock.Mock())
     assert {
         "client_capabilities",
@@ -351,17 +337,8 @@ def test_the_private_names_of_the_sdk_that_we_touch_are_where_we_expect_them() -
     assert "private_fd" in stdio._StreamClaim.__dataclass_fields__
     assert "_state" in MemoryObjectSendStream.__dataclass_fields__
     assert "_TRACER_PROVIDER" in vars(trace)
-    assert "with _tracer.start_as_current_span(" in inspect.getsource(_otel.otel_span)
-    assert _reads_of_context(OpenTelemetryMiddleware.__call__, after="await call_next(ctx)") == {"method"}
-    assert _reads_of_context(ServerRunner._on_request, after="await call(ctx)") == set()
     assert "_lowlevel_server" in vars(MCPServer("x"))
     assert "_mcp_server" in vars(FastMCP("x"))
-
-
-def _reads_of_context(function: Any, *, after: str) -> set[str]:
-    """What of the context of a request is read when its handler is done: a body that asks makes it its own."""
-    code = re.sub(r"#.*", "", inspect.getsource(function).split(after)[1])
-    return set(re.findall(r"\bctx\.(\w+)", code))
 
 
 @pytest.mark.parametrize("when", ["before the start", "while it runs"])
@@ -409,7 +386,7 @@ async def test_middleware_that_is_added_later_comes_between_the_boundary_and_us(
             assert not any(isinstance(each, RequestStateBoundary) for each in chain)
     chain.append(authors)
     async with connect(server, Revision.JULY_2026, Person()) as client:
-        assert [type(each) for each in chain[-3:]] == [OwnBoundary, type(authors), AskingMiddleware]
+        assert [type(each) for each in chain[-3:]] == [TokenBypass, type(authors), AskingMiddleware]
         await client.list_tools()
     assert "tools/list" in seen
 
