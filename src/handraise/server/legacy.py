@@ -21,8 +21,8 @@ from handraise.errors import Mode, UsageError
 from handraise.questions import Person
 from handraise.revisions import Revision
 from handraise.server.calls import Call, Context, Wire
+from handraise.server.client_requests import send_request
 from handraise.server.clocks import Clocks, NoClocks
-from handraise.server.express import send_request
 from handraise.server.notices import Notice
 from handraise.server.person import person_of, principal_of
 from handraise.server.progress import Meter
@@ -104,9 +104,7 @@ class LegacyCall(Call):
         else:
             key = keyed_id(self.runtime.id_key, self.seed, self._sent, key)
         session = self.ctx.session
-        return send_request(
-            session, self._channel(session), key, request, timeout, self.runtime.lot.deadlines, self.loop
-        )
+        return send_request(session, self._channel(session), key, request, timeout)
 
     async def together(self, askings: Sequence[Coroutine[Any, Any, Any]]) -> list[Any]:
         """One after the other: a client shows one dialog at a time."""
