@@ -15,21 +15,18 @@ from typing import TYPE_CHECKING, Any
 from handraise.conversation.awaiting import Awaited, who_wait_for
 from handraise.conversation.cancellation import LEFT
 from handraise.conversation.conversation import Conversation
-from handraise.conversation.eagerness import begin_now, ready_in, run_now, running_in
 from handraise.conversation.records import Binding, Json, Outcome
-from handraise.errors import HandraiseError, Withdrawn
+from handraise.errors import HandraiseError
 
 if TYPE_CHECKING:
     from handraise.conversation.lot import Lot
 
 
 class Body:
-    """What a request runs. Most bodies never ask: a conversation is made for one that does, or has to be waited for."""
+    """What a request runs."""
 
     context: contextvars.Context | None = None
-    task: asyncio.Task[Json] | None = None
-    loop: asyncio.AbstractEventLoop
-    """Where it runs. Python 3.11 asks the system for the process's number whenever it is asked which one that is."""
+    task: asyncio.Task[None] | None = None
     is_open: bool = True
     """Whether its work still goes on."""
     ending: Exception | None = None
@@ -67,19 +64,16 @@ class Body:
         return self._conversation
 
     def begin(self, work: Awaitable[Json], context: contextvars.Context) -> None:
-        """Run in a task of its own, from the next turn of the event loop on."""
-        self.context, self.loop = context, asyncio.get_running_loop()
-        self.task = self.loop.create_task(self._run(work), name=_NAME, context=context)
+        """Run in a task of its own."""
+        conversation, self.context = self.conversation, context
+        self.task = asyncio.get_running_loop().create_task(
+            self._run(work, conversation), name=_NAME, context=context
+        )
 
     def run(self, work: Awaitable[Json], context: contextvars.Context) -> Awaitable[Json]:
-        """Run in a task of its own, at once until it waits for something; what the request gets that began it."""
-        self.context, self.loop = context, asyncio.get_running_loop()
-        task = begin_now(self._run(work), loop=self.loop, name=_NAME, context=context)
-        if not self.is_open and self._conversation is None:
-            return task  # it is done, or about to be
-        if not task.done():
-            self.task = task
-        return self.conversation.begun()
+        """Run in a task of its own; the first round or the end, for the request that began it."""
+        self.begin(work, context)
+        return self.conversation.wait(self.conversation.current)
 
     def asks(self, asker: asyncio.Task[Any]) -> None:
         """A task is at a question of it."""
@@ -111,10 +105,8 @@ class Body:
         if not self.was_told and not any(task in self.who_wait_for(asker) for asker in askers):
             return False
         for asker in askers:
-            waiting = ready_in(asker.get_loop())
             if not self.is_cancelled(asker):
                 asker.cancel(LEFT)
-            run_now(asker, waiting)  # its client is told, too, before anything else is
         return True
 
     @property
@@ -164,8 +156,7 @@ class Body:
         """Nobody looks at what was raised any more. It knows by its traceback who knows it."""
         self.ending = None
 
-    async def _run(self, work: Awaitable[Json]) -> Json:
-        self.task = running_in(self.loop)
+    async def _run(self, work: Awaitable[Json], conversation: Conversation) -> None:
         try:
             try:
                 result = await work
@@ -182,16 +173,11 @@ class Body:
                 if self.prepared or self.askers:
                     await self.stop_asking()
         except BaseException as error:  # whoever waits is told of each, also of what ends the whole server
-            if self._conversation is not None:
-                await self._conversation.fail(error)
-            elif isinstance(error, asyncio.CancelledError):
-                raise self.refusal(Withdrawn()) from error
-            if self._conversation is None or isinstance(error, SystemExit | KeyboardInterrupt):
+            await conversation.fail(error)
+            if isinstance(error, SystemExit | KeyboardInterrupt):
                 raise
         else:
-            if self._conversation is not None:
-                await self._conversation.end(Outcome("result", result))
-            return result
+            await conversation.end(Outcome("result", result))
         finally:
             self.context = self.task = None
             if self.ending is not None:

@@ -9,7 +9,7 @@ import asyncio
 import contextvars
 import logging
 import os
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from operator import attrgetter
@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING
 from handraise.conversation.cancellation import LEFT
 from handraise.conversation.deadlines import Deadline
 from handraise.conversation.digest import digest
-from handraise.conversation.eagerness import ready_in, run_now, running_in
 from handraise.conversation.journal import Journal
 from handraise.conversation.records import Binding, Entry, Json, Outcome, RoundRecord
-from handraise.conversation.rounds import TOKEN_PREFIX, Asked, Ready, Round, Waiter
+from handraise.conversation.rounds import TOKEN_PREFIX, Asked, Round, Waiter
 from handraise.conversation.states import TRANSITIONS, State
 from handraise.errors import Expired, HandraiseError, StepNotKept, StoreError, UsageError, Withdrawn
 
@@ -43,7 +42,6 @@ class Conversation:
     """One client request with all its questions, across rounds."""
 
     __slots__ = (
-        "_first",
         "_leaving",
         "_lot",
         "_open",
@@ -75,8 +73,6 @@ class Conversation:
         self.journal: Journal | None = None
         self.handler: str | None = None
         self.current: Round = Round(0)
-        self._first: Round | None = self.current
-        """Until the request that began the body has asked for it."""
         self.state: State = "working"
         self.seed: str = ""
         if not body.is_open:  # a task that it left behind wants to ask
@@ -119,29 +115,13 @@ class Conversation:
             return known.value
         if self.state == "over" or key in self._open:
             raise self._refusal(key)
-        lot, body = self._lot, self.body
-        assert body is not None
-        loop = body.loop
-        asked = self._open[key] = Asked(request, asyncio.Future(loop=loop), lot.store.now() + timeout)
-        deadline = lot.deadlines.add(timeout, self._expire, asked, loop=loop)
+        lot, loop = self._lot, asyncio.get_running_loop()
+        asked = self._open[key] = Asked(request, loop.create_future(), lot.store.now() + timeout)
+        deadline = lot.deadlines.add(timeout, self._expire, asked)
         try:
             # While a round is out that somebody waits for, or on its way, a question waits for the next one.
             if not self._sending and (self.state != "asking" or not self._is_awaited()):
-                if (
-                    lot.store.durable
-                    or body.prepared
-                    or journal is not None
-                    or body.task is not running_in(loop)
-                ):
-                    await asyncio.shield(self._send_beside())
-                else:  # no sibling task asks, and nothing can stop it half way through writing a round
-                    self._sending = True
-                    try:
-                        if self.state == "asking":
-                            self.state = TRANSITIONS[self.state, "give up"]
-                        await self._end_round({key: request})
-                    finally:
-                        self._sending = False
+                await asyncio.shield(self._send_beside())
             answer = await asked.future
         except Expired:
             await self._require_unanswered()
@@ -386,11 +366,10 @@ class Conversation:
         return self.state == "asking" and self.current is round_
 
     def take(self, answers: Mapping[str, Json]) -> None:
-        """Hand the answers of a retry to the questions that were shown, and let the body run now if it can."""
-        body, current = self.body, self.current
-        assert body is not None
+        """Hand the answers of a retry to the questions that were shown."""
+        current = self.current
         self.state, self._leaving, current.taken = TRANSITIONS[self.state, "answer"], False, True
-        unanswered, waiting = len(self._open), ready_in(body.loop)
+        unanswered = len(self._open)
         for key, answer in answers.items():
             # A question that came after one that was given up may have the same key: this is no answer to it.
             asked = self._open.get(key)
@@ -399,15 +378,6 @@ class Conversation:
                 unanswered -= 1
         if unanswered:
             self._send_rest()
-        if body.task is not None:
-            run_now(body.task, waiting)
-
-    def begun(self) -> Awaitable[Json]:
-        """What the request gets that began the body. Raises what the body raised."""
-        first, self._first = self._first, None
-        assert first is not None
-        outcome = first.outcome
-        return self.wait(first) if outcome is None or outcome.kind == "error" else Ready(outcome)
 
     async def wait(self, round_: Round) -> Json:
         """Wait until the round goes on, and give its wire result. Raises what the body raised."""

@@ -11,7 +11,6 @@ from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from mcp.server.session import ServerSession
 
-from handraise.conversation.eagerness import running_in
 from handraise.errors import (
     Failed,
     HandraiseError,
@@ -244,7 +243,7 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
     recorder = call.runtime.recorder
     if recorder is not None and not recorder.observes(inquiry):
         return await recorder.pose(pose, call, inquiry, manner, name)
-    asker = running_in(call.loop)
+    asker = asyncio.current_task()
     assert asker is not None
     call.askers += (asker,)
     if asker.cancelling() or call.swallowed:

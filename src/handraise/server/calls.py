@@ -97,7 +97,7 @@ class Call(Body):
     def start(
         self, call_next: CallNext, context: contextvars.Context, begin: Begin | None = None
     ) -> Awaitable[HandlerResult]:
-        """Run the handler, at once until it waits unless it is to `begin` otherwise; what its request gets."""
+        """Run the handler; what its request gets."""
         context.run(CURRENT.set, self)
         if self.runtime.recorder is not None:
             call_next = self.runtime.recorder.observing(self, call_next)
@@ -158,6 +158,9 @@ class Call(Body):
     def new_elicitation_id(self, url: str) -> str:
         """A random id for a URL question, where the author chose none."""
         return secrets.token_urlsafe(18)
+
+    async def withdrawn_questions_told(self) -> None:
+        """The request is cancelled, and so are its questions: wait until the client was told, where it has to be."""
 
     async def announce_when_complete(self, elicitation_id: str, deadline: float) -> None:
         """Have the client told when a URL question is finished that no body waits for, where there is a notice."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Collection
 from contextvars import Context, copy_context
 from typing import Any
 
@@ -25,13 +26,18 @@ _NEVER = anyio.Event()
 
 
 async def send_request(
-    session: ServerSession, channel: Any, request_id: str, request: Wire, timeout: float
+    session: ServerSession,
+    channel: Any,
+    request_id: str,
+    request: Wire,
+    timeout: float,
+    own: set[asyncio.Task[Reply]],
 ) -> dict[str, Any]:
     """Send a request under this id, or join the same request of a duplicate of the call; its result.
 
     Raises the `NoAnswer` that an error means for the question. When whoever sent the request is cancelled, the SDK
     tells the client, and the duplicates get `Withdrawn`. So it is when the client cancels the call: the SDK then
-    cancels only the dispatch that came last.
+    cancels only the dispatch that came last. While a request is under way its task is one of the caller's `own`.
     """
     under_way: dict[str, asyncio.Task[Reply]] = scratch_of(session).setdefault("handraise", {})
     sending = under_way.get(request_id)
@@ -41,20 +47,29 @@ async def send_request(
             _send(channel, request_id, request, timeout), context=_context_without_call()
         )
         sending.add_done_callback(lambda _sent: under_way.pop(request_id))
+    own.add(sending)
     try:
         await asyncio.wait((sending,))
     except asyncio.CancelledError:
         if is_ours or getattr(channel, "cancel_requested", _NEVER).is_set():
             sending.cancel()
-            with anyio.move_on_after(_BRIEFLY, shield=True):
-                await asyncio.wait((sending,))
+            await told((sending,))
         raise
+    finally:
+        own.discard(sending)
     if sending.cancelled():
         raise Withdrawn
     reply = sending.result()
     if isinstance(reply, ErrorData):
         raise _meaning(reply, request) from MCPError.from_error_data(reply)
     return reply
+
+
+async def told(sending: Collection[asyncio.Task[Reply]]) -> None:
+    """Wait until the client is told of requests that were cancelled; briefly, whatever happens around."""
+    if sending:
+        with anyio.move_on_after(_BRIEFLY, shield=True):
+            await asyncio.wait(sending)
 
 
 def _context_without_call() -> Context:

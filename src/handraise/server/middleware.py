@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -73,6 +74,9 @@ class AskingMiddleware:
         try:
             result: HandlerResult = await call.start(call_next, context)
             return result
+        except asyncio.CancelledError:
+            await call.withdrawn_questions_told()
+            raise
         finally:
             if not call.is_open:
                 for variable, value in context.items():
