@@ -12,7 +12,8 @@ from collections.abc import Awaitable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from handraise.conversation.awaiting import Awaited, who_wait_for
+import anyio
+
 from handraise.conversation.cancellation import LEFT
 from handraise.conversation.conversation import Conversation
 from handraise.conversation.records import Binding, Json, Outcome
@@ -42,6 +43,7 @@ class Body:
     was_told: bool = False
     """Whether somebody has heard of that at a question."""
     _conversation: Conversation | None = None
+    _scope: anyio.CancelScope | None = None
 
     @property
     def lot(self) -> Lot:
@@ -65,10 +67,9 @@ class Body:
 
     def begin(self, work: Awaitable[Json], context: contextvars.Context) -> None:
         """Run in a task of its own."""
-        conversation, self.context = self.conversation, context
-        self.task = asyncio.get_running_loop().create_task(
-            self._run(work, conversation), name=_NAME, context=context
-        )
+        self.context, self._scope = context, anyio.CancelScope()
+        running = self._run(work, self.conversation, self._scope)
+        self.task = asyncio.get_running_loop().create_task(running, name=_NAME, context=context)
 
     def run(self, work: Awaitable[Json], context: contextvars.Context) -> Awaitable[Json]:
         """Run in a task of its own; the first round or the end, for the request that began it."""
@@ -99,24 +100,18 @@ class Body:
         self.was_told = True
 
     def leave(self) -> bool:
-        """Tell the body at its question that nobody waits any more; False when it is at none."""
+        """Raise `Withdrawn` at every open question of the body; whether it hears of that at one, now or before."""
         self.is_left = True
-        task, askers = self.task, set(self.askers)
-        if not self.was_told and not any(task in self.who_wait_for(asker) for asker in askers):
-            return False
+        askers = set(self.askers)
         for asker in askers:
             if not self.is_cancelled(asker):
                 asker.cancel(LEFT)
-        return True
+        return self.was_told or bool(askers)
 
-    @property
-    def is_shielded(self) -> bool:
-        """Whether it must not be cancelled where it is now."""
-        return False
-
-    def who_wait_for(self, asker: asyncio.Task[Any]) -> set[Awaited]:
-        """A task that is at a question, and everybody who goes on only when it has ended."""
-        return who_wait_for(asker)
+    def stop(self) -> None:
+        """Cancel the work as the SDK cancels a handler: what it shields, a worker thread too, is finished first."""
+        if self._scope is not None:
+            self._scope.cancel()
 
     def prepare(self, question: asyncio.Task[Any]) -> None:
         """Take note of a question that is sent now and waited for later, if at all."""
@@ -156,10 +151,13 @@ class Body:
         """Nobody looks at what was raised any more. It knows by its traceback who knows it."""
         self.ending = None
 
-    async def _run(self, work: Awaitable[Json], conversation: Conversation) -> None:
+    async def _run(self, work: Awaitable[Json], conversation: Conversation, scope: anyio.CancelScope) -> None:
         try:
             try:
-                result = await work
+                with scope:
+                    result = await work
+                if scope.cancelled_caught:
+                    raise asyncio.CancelledError
                 if self.ending is not None:
                     result = self.returned(result)
             except HandraiseError as error:
@@ -179,7 +177,7 @@ class Body:
         else:
             await conversation.end(Outcome("result", result))
         finally:
-            self.context = self.task = None
+            self.context = self.task = self._scope = None
             if self.ending is not None:
                 self.forget_endings()
 

@@ -15,7 +15,6 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from handraise.conversation.cancellation import LEFT
 from handraise.conversation.deadlines import Deadline
 from handraise.conversation.digest import digest
 from handraise.conversation.journal import Journal
@@ -32,8 +31,6 @@ logger = logging.getLogger(__name__)
 _NO_PINS: dict[str, str] = {}
 _UNTIL = attrgetter("until")
 _FORGOTTEN = "handraise: let go at its question, to be replayed"
-_SOON = 0.05
-"""How often to look whether a body that is shielded still is."""
 _OVER = "the call is over; nobody waits for this question"
 _ELSEWHERE = "the question was answered, and the call goes on in another process"
 
@@ -92,7 +89,7 @@ class Conversation:
         return None if self.body is None else self.body.context
 
     @property
-    def _task(self) -> asyncio.Task[Json] | None:
+    def _task(self) -> asyncio.Task[None] | None:
         return None if self.body is None else self.body.task
 
     def identify(self) -> str:
@@ -402,27 +399,14 @@ class Conversation:
             self._leave()
 
     def _leave(self, *, at_work: bool = True) -> None:
-        """Nobody waits for the body any more. One that hears of it at a question has a while to tidy up.
+        """Nobody waits for the body any more. If it is at a question, it has `linger` seconds to tidy up.
 
-        So has one that somebody else cancels, as the end of an event loop does. Any other is `at_work`, and cancelled.
+        So has a body that somebody else cancels, as the end of an event loop does. Any other is `at_work`, and
+        cancelled at once.
         """
         if self.body is None or self.body.is_left:
             return
         if self.body.leave() or (self._task is not None and self._task.cancelling()):
-            self._stop_in(self._lot.terms.linger)
+            self._tidying = self._lot.deadlines.add(self._lot.terms.linger, self.body.stop)
         elif at_work:
-            self._stop()
-
-    def _stop_in(self, seconds: float) -> None:
-        if self.body is not None:
-            self._tidying = self._lot.deadlines.add(seconds, self._stop)
-
-    def _stop(self) -> None:
-        """Cancel the body, as soon as nothing shields it, and again if it goes on all the same."""
-        if self.body is None or self._task is None:
-            return
-        if self.body.is_shielded:
-            self._stop_in(_SOON)
-        else:
-            self._task.cancel(LEFT)
-            self._stop_in(max(self._lot.terms.linger, _SOON))
+            self.body.stop()

@@ -21,7 +21,7 @@ from handraise.questions import Person
 from handraise.revisions import Revision
 from handraise.server.calls import Call, Context, Wire
 from handraise.server.client_requests import Reply, send_request, told
-from handraise.server.clocks import Clocks, NoClocks
+from handraise.server.limits import person_time
 from handraise.server.notices import Notice
 from handraise.server.person import person_of, principal_of
 from handraise.server.progress import Meter
@@ -119,16 +119,15 @@ class LegacyCall(Call):
                 asking.close()
 
     async def completed(self, elicitation_id: str, deadline: float) -> bool:
-        pause = self.clocks.stop()
         awake = self._keep_awake()
         notice = self._notice(elicitation_id, math.inf, {})  # as long as we wait
         try:
             seconds = deadline - time.monotonic()
-            return await self.runtime.flows.wait(elicitation_id, self.person, seconds, notice)
+            with person_time():
+                return await self.runtime.flows.wait(elicitation_id, self.person, seconds, notice)
         finally:
             if awake is not None:
                 awake.cancel()
-            pause.end()
 
     def new_elicitation_id(self, url: str) -> str:
         """Random, and the same in a duplicate of this call: that one's answer is to the question of this one."""
@@ -181,10 +180,6 @@ class SessionCall(LegacyCall):
     def can(self, mode: Mode) -> bool:
         return Call.can(self, mode)
 
-    @property
-    def clocks(self) -> Clocks:
-        return _NO_CLOCKS
-
     def meaning(self, cancelled: asyncio.CancelledError) -> BaseException:
         return cancelled  # what is cancelled here is the author's own
 
@@ -196,9 +191,6 @@ class SessionCall(LegacyCall):
     def person(self) -> Person:
         session = session_id_of(self.ctx.session)
         return Person("", session, "anonymous") if session else local_person()
-
-
-_NO_CLOCKS = NoClocks()
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)

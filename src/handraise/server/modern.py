@@ -18,6 +18,7 @@ from handraise.conversation.journal import Journal
 from handraise.errors import Ambiguous, HandraiseError
 from handraise.questions import Person
 from handraise.server.calls import Call, Context, Wire
+from handraise.server.limits import person_time
 from handraise.server.person import person_of, principal_of
 from handraise.server.rebind import detach_round
 from handraise.server.writing import write_arguments
@@ -105,12 +106,10 @@ class ModernCall(Call):
 
     async def together(self, askings: Sequence[Awaitable[Any]]) -> list[Any]:
         """Tasks of their own: what they ask in the same breath goes out in one round."""
-        pause = self.clocks.stop()  # the tasks are in none of the limits
         tasks = [asyncio.ensure_future(asking) for asking in askings]
         try:
             return await asyncio.gather(*tasks)
         finally:
-            pause.end()
             for task in tasks:
                 task.cancel()
 
@@ -123,11 +122,8 @@ class ModernCall(Call):
     async def completed(self, elicitation_id: str, deadline: float) -> bool:
         # Bounded: a client or a proxy gives up on a request that stays silent; then the question is shown again.
         hold = min(self.runtime.options.hold, deadline - time.monotonic())
-        pause = self.clocks.stop()
-        try:
+        with person_time():
             return await self.runtime.flows.wait(elicitation_id, self.person, hold)
-        finally:
-            pause.end()
 
     async def declare_replayable(self, name: str) -> None:
         if self.replayable:  # a replayable function that another one calls
