@@ -83,7 +83,7 @@ class ModernCall(Call):
         return keyed_id(self.runtime.id_key, self.binding.person, self.request_id, self._numbered, content)
 
     def paused(self) -> None:
-        detach_round(self.ctx, crowded=len(self.runtime.lot.live) > _FEW)
+        detach_round(self.ctx)
 
     def exchange(self, key: str, request: Wire, timeout: float) -> Awaitable[Any]:
         recorder = self.runtime.recorder
@@ -163,8 +163,6 @@ class ModernCall(Call):
             await self.conversation.write(entry)
 
 
-_FEW = 64
-"""As many suspended bodies need not share what their clients say of themselves."""
 _FIXED = frozenset({str, int, float, bool, type(None)})
 """The JSON values that nobody can change in place."""
 
