@@ -106,6 +106,10 @@ PARTS: dict[str, dict[str, str]] = {
             "gone, root removed)."
         ),
         "O7": "Cancelling the call withdraws its question from the desk, at once.",
+        "O11": (
+            "A time limit around a question counts the person's time. `working_time(seconds)` counts only the "
+            "body's own."
+        ),
     },
     "Secrets": {
         "S1": (

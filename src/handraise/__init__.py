@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     )
     from handraise.forms import Form
     from handraise.questions import Accepted, Answer, Cancelled, Declined, Fallback, Person, UrlQuestion
-    from handraise.server import Handraise, complete, once, replayable
+    from handraise.server import Handraise, complete, once, replayable, working_time
     from handraise.server.ask import ask  # from its own module, which a type checker takes it for otherwise
     from handraise.stores import MemoryStore, SqliteStore
     from handraise.vault import Secret
@@ -51,6 +51,7 @@ __all__ = [
     "complete",
     "once",
     "replayable",
+    "working_time",
 ]
 
 _HOMES = {
@@ -67,7 +68,7 @@ _HOMES = {
     ),
     "forms": ("Form",),
     "questions": ("Accepted", "Answer", "Cancelled", "Declined", "Fallback", "Person", "UrlQuestion"),
-    "server": ("Handraise", "ask", "complete", "once", "replayable"),
+    "server": ("Handraise", "ask", "complete", "once", "replayable", "working_time"),
     "stores": ("MemoryStore", "SqliteStore"),
     "vault": ("Secret",),
 }

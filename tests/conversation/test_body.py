@@ -40,15 +40,13 @@ def run(log: Log) -> Run:
     return Run(Parking(one_question(log)).lot, ALICE)
 
 
-async def test_a_body_that_never_waits_is_over_at_once_and_has_no_conversation(run: Run) -> None:
+async def test_nothing_is_left_of_a_body_that_never_asks(run: Run) -> None:
     async def work() -> Any:
         assert run.context is not None
         return "done"
 
-    given = run.run(work(), contextvars.copy_context())
+    assert await run.run(work(), contextvars.copy_context()) == "done"
     assert run.context is None
-    assert await given == "done"
-    assert run._conversation is None
     assert not run.lot.bodies
 
 
@@ -292,28 +290,6 @@ async def test_an_answer_to_a_question_that_was_given_up_is_none_to_another_with
     second = await within(parking.retry(first, {"sure": "yes, the first"}))
     assert second["inputRequests"] == {"sure": {"message": "Delete the second one?"}}
     assert await within(parking.retry(second, {"sure": "no"})) == "no"
-
-
-async def test_a_retry_in_the_turn_in_which_its_question_is_given_up_lets_the_loop_live() -> None:
-    """The body's own turn has come already: it is counted on, and nobody may take it out of the queue."""
-    waiting: list[asyncio.Task[Any]] = []
-
-    async def body(conversation: Conversation) -> Any:
-        task = asyncio.current_task()
-        assert task is not None
-        waiting.append(task)
-        try:
-            await ask(conversation, "name")
-        except asyncio.CancelledError:
-            task.uncancel()
-            await asyncio.sleep(0.001)  # nothing of it is ready meanwhile
-        return "went on"
-
-    parking = Parking(body)
-    first = await within(parking.call())
-    retry = asyncio.create_task(parking.retry(first, {"name": "Ada"}))
-    waiting[0].cancel()  # in the next turn the body's wake-up stands right behind the retry
-    assert await within(retry) == "went on"
 
 
 class _Ended(BaseException):

@@ -162,7 +162,7 @@ class Left:
             await anyio.sleep_forever()
         finally:
             question.cancel()
-            with suppress(asyncio.CancelledError):
+            with suppress(asyncio.CancelledError, Withdrawn):
                 await question
             self.seen.append("tidied")
         return "unreachable"
@@ -353,13 +353,13 @@ async def test_who_leaves_is_told_also_where_limits_and_shields_are_around(
 
 
 @LEGACY
-async def test_a_task_that_the_author_cancels_is_cancelled_as_any_is(
+async def test_a_body_that_works_while_its_task_asks_is_cancelled_after_a_while(
     revision: Revision, caplog: pytest.LogCaptureFixture
 ) -> None:
-    left = Left()
+    left = Left(linger=0.05)
     async with wired(left.server, revision) as wire:
         await cancel_at_question(wire, "tidies_its_task")
-        await until(lambda: left.seen == ["finally", "tidied"])
+        await until(lambda: left.seen == ["withdrawn", "finally", "tidied"])
         await wire.require_open()
     gc.collect()
     assert not caplog.records
@@ -384,6 +384,9 @@ async def test_a_question_that_a_body_leaves_behind_is_taken_back_with_its_call(
             assert await wire.texts() == ["returned"]
         await until(lambda: left.seen == ["withdrawn", "finally"])
         await wire.require_open()
+    assert left.left_behind is not None
+    await asyncio.wait((left.left_behind,))
+    assert isinstance(left.left_behind.exception(), Withdrawn)
     left.left_behind = None
     gc.collect()
     assert not caplog.records

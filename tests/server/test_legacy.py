@@ -6,12 +6,9 @@ import asyncio
 import gc
 from typing import Any
 
-import anyio
 import mcp_types as types
 import pytest
-from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server.mcpserver import MCPServer
-from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from tests.server.peers import Person, accept, connect, text_of
 
 from handraise import Handraise, Withdrawn, ask
@@ -83,45 +80,6 @@ async def test_a_question_that_is_asked_again_has_an_id_of_its_own(revision: Rev
         for _ in range(2):
             assert text_of(await client.call_tool("short", {"who": "ann"})) == "yes"
     assert len(set(ids)) == len(ids) == 4
-
-
-@pytest.mark.parametrize("revision", LEGACY, ids=str)
-@pytest.mark.parametrize("busy", [False, True], ids=["handed over", "whoever writes is busy"])
-@pytest.mark.parametrize("error", [anyio.BrokenResourceError, anyio.ClosedResourceError, None])
-async def test_a_question_is_written_and_one_to_a_client_that_has_just_gone_is_withdrawn(
-    revision: Revision, error: type[Exception] | None, busy: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hand_over, write = MemoryObjectSendStream.send_nowait, JSONRPCDispatcher._write
-    tried: list[str] = []
-
-    def handing(self: Any, item: Any) -> None:
-        if _asks(item) and not tried:
-            tried.append("handed over")
-            if busy:
-                raise anyio.WouldBlock
-            if error is not None:
-                raise error
-        hand_over(self, item)
-
-    async def writing(self: Any, message: Any, metadata: Any = None) -> None:
-        if getattr(message, "method", "") == "elicitation/create":
-            tried.append("written")
-            if error is not None:
-                raise error
-        await write(self, message, metadata)
-
-    monkeypatch.setattr(MemoryObjectSendStream, "send_nowait", handing)
-    monkeypatch.setattr(JSONRPCDispatcher, "_write", writing)
-    async with connect(make_server(), revision, Person(accept(answer="ann"))) as client:
-        text = text_of(await client.call_tool("alone", {"who": "ann"}))
-    assert text == ("ann" if error is None else "withdrawn")
-    assert tried == (["handed over", "written"] if busy else ["handed over"])
-
-
-def _asks(item: Any) -> bool:
-    """Whether what goes through a stream is a question on its way to the client."""
-    message = getattr(item[1], "message", None) if isinstance(item, tuple) else None
-    return getattr(message, "method", "") == "elicitation/create"
 
 
 @pytest.mark.parametrize("revision", LEGACY, ids=str)

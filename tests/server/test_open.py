@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 from tests.server.peers import CANCEL, DECLINE, Person, connect, text_of
 from tests.server.rounds import by_hand, sign_in
 
-from handraise import Handraise, SqliteStore, UrlQuestion, ask, complete
+from handraise import Handraise, SqliteStore, UrlQuestion, ask, complete, working_time
 from handraise import Person as Somebody
 from handraise.errors import CompletionRefused, NotSupported, StoreError, UnsafeUrl
 from handraise.revisions import Revision
@@ -103,14 +103,14 @@ async def test_completion_may_come_before_the_accept_and_content_on_it_is_droppe
 
 
 @pytest.mark.parametrize("revision", WITH_URL, ids=str)
-async def test_the_time_that_a_page_takes_is_kept_out_of_the_tools_own_time_limit(revision: Revision) -> None:
+async def test_the_time_that_a_page_takes_is_kept_out_of_working_time(revision: Revision) -> None:
     server = Handraise().install(MCPServer("bank"))
     people: list[Somebody] = []
 
     @server.tool()
     async def link() -> str:
         people.append(ask.person())
-        with anyio.fail_after(0.2):
+        async with working_time(0.2):
             answer = await ask.open("Allow access.", URL, "slowly", timeout=5)
         return repr(answer)
 

@@ -238,6 +238,20 @@ async def test_a_span_of_the_authors_own_is_the_current_one_after_a_question(rev
         assert text_of(await client.call_tool("work")) == "True"
 
 
+async def test_a_question_is_asked_in_the_trace_that_its_call_names(revision: Revision) -> None:
+    server = Handraise().install(MCPServer("traced"))
+    named = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+    @server.tool()
+    async def asks() -> str:
+        await ask.text("Go?")
+        return trace.format_trace_id(trace.get_current_span().get_span_context().trace_id)
+
+    async with connect(server, revision, Person(accept(answer="yes"))) as client:
+        meta: Any = {"traceparent": f"00-{named}-00f067aa0ba902b7-01"}
+        assert text_of(await client.call_tool("asks", meta=meta)) == named
+
+
 async def test_injected_parameters_of_fastmcp_stay_what_they_were(revision: Revision) -> None:
     server: FastMCP[Any] = Handraise().install(FastMCP("injected"))
     made: list[int] = []

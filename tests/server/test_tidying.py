@@ -85,7 +85,8 @@ class Bank:
         try:
             await anyio.sleep_forever()
         finally:
-            await self._tidy_up(ctx)
+            with anyio.CancelScope(shield=True):
+                await self._tidy_up(ctx)
         return "unreachable"
 
     async def _tidy_up(self, ctx: Context) -> None:

@@ -1,4 +1,4 @@
-"""On uvloop, which uvicorn takes where it is installed, everything holds but what needs to look into asyncio's loop."""
+"""On uvloop, which uvicorn takes where it is installed, everything holds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mcp.server.mcpserver import MCPServer
 from tests.server.peers import DECLINE, REVISIONS, Person, accept, connect, text_of
 from tests.waiting import until
 
-from handraise import Accepted, Handraise, Withdrawn, ask, complete
+from handraise import Accepted, Handraise, Withdrawn, ask, complete, working_time
 from handraise.revisions import Revision
 
 pytestmark = pytest.mark.stranger
@@ -87,7 +87,7 @@ class Desk:
 
     async def waits(self) -> str:
         try:
-            with anyio.fail_after(0.3):
+            async with working_time(0.3):
                 return (await ask.text("Slowly?")).or_stop()
         except Withdrawn:
             self.did.append("withdrawn")
@@ -126,7 +126,7 @@ async def test_a_link_is_finished(revision: Revision) -> None:
 
 @REVISION
 @on_uvloop
-async def test_a_limit_of_anyio_stands_still(revision: Revision) -> None:
+async def test_working_time_stands_still(revision: Revision) -> None:
     async def person(_context: Any, _params: Any) -> Any:
         await anyio.sleep(0.6)
         return accept(answer="there")

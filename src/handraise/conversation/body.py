@@ -12,24 +12,22 @@ from collections.abc import Awaitable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from handraise.conversation.awaiting import Awaited, who_wait_for
+import anyio
+
 from handraise.conversation.cancellation import LEFT
 from handraise.conversation.conversation import Conversation
-from handraise.conversation.eagerness import begin_now, ready_in, run_now, running_in
 from handraise.conversation.records import Binding, Json, Outcome
-from handraise.errors import HandraiseError, Withdrawn
+from handraise.errors import HandraiseError
 
 if TYPE_CHECKING:
     from handraise.conversation.lot import Lot
 
 
 class Body:
-    """What a request runs. Most bodies never ask: a conversation is made for one that does, or has to be waited for."""
+    """What a request runs."""
 
     context: contextvars.Context | None = None
-    task: asyncio.Task[Json] | None = None
-    loop: asyncio.AbstractEventLoop
-    """Where it runs. Python 3.11 asks the system for the process's number whenever it is asked which one that is."""
+    task: asyncio.Task[None] | None = None
     is_open: bool = True
     """Whether its work still goes on."""
     ending: Exception | None = None
@@ -45,6 +43,7 @@ class Body:
     was_told: bool = False
     """Whether somebody has heard of that at a question."""
     _conversation: Conversation | None = None
+    _scope: anyio.CancelScope | None = None
 
     @property
     def lot(self) -> Lot:
@@ -67,19 +66,15 @@ class Body:
         return self._conversation
 
     def begin(self, work: Awaitable[Json], context: contextvars.Context) -> None:
-        """Run in a task of its own, from the next turn of the event loop on."""
-        self.context, self.loop = context, asyncio.get_running_loop()
-        self.task = self.loop.create_task(self._run(work), name=_NAME, context=context)
+        """Run in a task of its own."""
+        self.context, self._scope = context, anyio.CancelScope()
+        running = self._run(work, self.conversation, self._scope)
+        self.task = asyncio.get_running_loop().create_task(running, name=_NAME, context=context)
 
     def run(self, work: Awaitable[Json], context: contextvars.Context) -> Awaitable[Json]:
-        """Run in a task of its own, at once until it waits for something; what the request gets that began it."""
-        self.context, self.loop = context, asyncio.get_running_loop()
-        task = begin_now(self._run(work), loop=self.loop, name=_NAME, context=context)
-        if not self.is_open and self._conversation is None:
-            return task  # it is done, or about to be
-        if not task.done():
-            self.task = task
-        return self.conversation.begun()
+        """Run in a task of its own; the first round or the end, for the request that began it."""
+        self.begin(work, context)
+        return self.conversation.wait(self.conversation.current)
 
     def asks(self, asker: asyncio.Task[Any]) -> None:
         """A task is at a question of it."""
@@ -105,26 +100,18 @@ class Body:
         self.was_told = True
 
     def leave(self) -> bool:
-        """Tell the body at its question that nobody waits any more; False when it is at none."""
+        """Raise `Withdrawn` at every open question of the body; whether it hears of that at one, now or before."""
         self.is_left = True
-        task, askers = self.task, set(self.askers)
-        if not self.was_told and not any(task in self.who_wait_for(asker) for asker in askers):
-            return False
+        askers = set(self.askers)
         for asker in askers:
-            waiting = ready_in(asker.get_loop())
             if not self.is_cancelled(asker):
                 asker.cancel(LEFT)
-            run_now(asker, waiting)  # its client is told, too, before anything else is
-        return True
+        return self.was_told or bool(askers)
 
-    @property
-    def is_shielded(self) -> bool:
-        """Whether it must not be cancelled where it is now."""
-        return False
-
-    def who_wait_for(self, asker: asyncio.Task[Any]) -> set[Awaited]:
-        """A task that is at a question, and everybody who goes on only when it has ended."""
-        return who_wait_for(asker)
+    def stop(self) -> None:
+        """Cancel the work as the SDK cancels a handler: what it shields, a worker thread too, is finished first."""
+        if self._scope is not None:
+            self._scope.cancel()
 
     def prepare(self, question: asyncio.Task[Any]) -> None:
         """Take note of a question that is sent now and waited for later, if at all."""
@@ -164,11 +151,13 @@ class Body:
         """Nobody looks at what was raised any more. It knows by its traceback who knows it."""
         self.ending = None
 
-    async def _run(self, work: Awaitable[Json]) -> Json:
-        self.task = running_in(self.loop)
+    async def _run(self, work: Awaitable[Json], conversation: Conversation, scope: anyio.CancelScope) -> None:
         try:
             try:
-                result = await work
+                with scope:
+                    result = await work
+                if scope.cancelled_caught:
+                    raise asyncio.CancelledError
                 if self.ending is not None:
                     result = self.returned(result)
             except HandraiseError as error:
@@ -182,18 +171,13 @@ class Body:
                 if self.prepared or self.askers:
                     await self.stop_asking()
         except BaseException as error:  # whoever waits is told of each, also of what ends the whole server
-            if self._conversation is not None:
-                await self._conversation.fail(error)
-            elif isinstance(error, asyncio.CancelledError):
-                raise self.refusal(Withdrawn()) from error
-            if self._conversation is None or isinstance(error, SystemExit | KeyboardInterrupt):
+            await conversation.fail(error)
+            if isinstance(error, SystemExit | KeyboardInterrupt):
                 raise
         else:
-            if self._conversation is not None:
-                await self._conversation.end(Outcome("result", result))
-            return result
+            await conversation.end(Outcome("result", result))
         finally:
-            self.context = self.task = None
+            self.context = self.task = self._scope = None
             if self.ending is not None:
                 self.forget_endings()
 

@@ -9,19 +9,17 @@ import asyncio
 import contextvars
 import logging
 import os
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from handraise.conversation.cancellation import LEFT
 from handraise.conversation.deadlines import Deadline
 from handraise.conversation.digest import digest
-from handraise.conversation.eagerness import ready_in, run_now, running_in
 from handraise.conversation.journal import Journal
 from handraise.conversation.records import Binding, Entry, Json, Outcome, RoundRecord
-from handraise.conversation.rounds import TOKEN_PREFIX, Asked, Ready, Round, Waiter
+from handraise.conversation.rounds import TOKEN_PREFIX, Asked, Round, Waiter
 from handraise.conversation.states import TRANSITIONS, State
 from handraise.errors import Expired, HandraiseError, StepNotKept, StoreError, UsageError, Withdrawn
 
@@ -33,8 +31,6 @@ logger = logging.getLogger(__name__)
 _NO_PINS: dict[str, str] = {}
 _UNTIL = attrgetter("until")
 _FORGOTTEN = "handraise: let go at its question, to be replayed"
-_SOON = 0.05
-"""How often to look whether a body that is shielded still is."""
 _OVER = "the call is over; nobody waits for this question"
 _ELSEWHERE = "the question was answered, and the call goes on in another process"
 
@@ -43,7 +39,6 @@ class Conversation:
     """One client request with all its questions, across rounds."""
 
     __slots__ = (
-        "_first",
         "_leaving",
         "_lot",
         "_open",
@@ -75,8 +70,6 @@ class Conversation:
         self.journal: Journal | None = None
         self.handler: str | None = None
         self.current: Round = Round(0)
-        self._first: Round | None = self.current
-        """Until the request that began the body has asked for it."""
         self.state: State = "working"
         self.seed: str = ""
         if not body.is_open:  # a task that it left behind wants to ask
@@ -96,7 +89,7 @@ class Conversation:
         return None if self.body is None else self.body.context
 
     @property
-    def _task(self) -> asyncio.Task[Json] | None:
+    def _task(self) -> asyncio.Task[None] | None:
         return None if self.body is None else self.body.task
 
     def identify(self) -> str:
@@ -119,29 +112,13 @@ class Conversation:
             return known.value
         if self.state == "over" or key in self._open:
             raise self._refusal(key)
-        lot, body = self._lot, self.body
-        assert body is not None
-        loop = body.loop
-        asked = self._open[key] = Asked(request, asyncio.Future(loop=loop), lot.store.now() + timeout)
-        deadline = lot.deadlines.add(timeout, self._expire, asked, loop=loop)
+        lot, loop = self._lot, asyncio.get_running_loop()
+        asked = self._open[key] = Asked(request, loop.create_future(), lot.store.now() + timeout)
+        deadline = lot.deadlines.add(timeout, self._expire, asked)
         try:
             # While a round is out that somebody waits for, or on its way, a question waits for the next one.
             if not self._sending and (self.state != "asking" or not self._is_awaited()):
-                if (
-                    lot.store.durable
-                    or body.prepared
-                    or journal is not None
-                    or body.task is not running_in(loop)
-                ):
-                    await asyncio.shield(self._send_beside())
-                else:  # no sibling task asks, and nothing can stop it half way through writing a round
-                    self._sending = True
-                    try:
-                        if self.state == "asking":
-                            self.state = TRANSITIONS[self.state, "give up"]
-                        await self._end_round({key: request})
-                    finally:
-                        self._sending = False
+                await asyncio.shield(self._send_beside())
             answer = await asked.future
         except Expired:
             await self._require_unanswered()
@@ -386,11 +363,10 @@ class Conversation:
         return self.state == "asking" and self.current is round_
 
     def take(self, answers: Mapping[str, Json]) -> None:
-        """Hand the answers of a retry to the questions that were shown, and let the body run now if it can."""
-        body, current = self.body, self.current
-        assert body is not None
+        """Hand the answers of a retry to the questions that were shown."""
+        current = self.current
         self.state, self._leaving, current.taken = TRANSITIONS[self.state, "answer"], False, True
-        unanswered, waiting = len(self._open), ready_in(body.loop)
+        unanswered = len(self._open)
         for key, answer in answers.items():
             # A question that came after one that was given up may have the same key: this is no answer to it.
             asked = self._open.get(key)
@@ -399,15 +375,6 @@ class Conversation:
                 unanswered -= 1
         if unanswered:
             self._send_rest()
-        if body.task is not None:
-            run_now(body.task, waiting)
-
-    def begun(self) -> Awaitable[Json]:
-        """What the request gets that began the body. Raises what the body raised."""
-        first, self._first = self._first, None
-        assert first is not None
-        outcome = first.outcome
-        return self.wait(first) if outcome is None or outcome.kind == "error" else Ready(outcome)
 
     async def wait(self, round_: Round) -> Json:
         """Wait until the round goes on, and give its wire result. Raises what the body raised."""
@@ -432,27 +399,14 @@ class Conversation:
             self._leave()
 
     def _leave(self, *, at_work: bool = True) -> None:
-        """Nobody waits for the body any more. One that hears of it at a question has a while to tidy up.
+        """Nobody waits for the body any more. If it is at a question, it has `linger` seconds to tidy up.
 
-        So has one that somebody else cancels, as the end of an event loop does. Any other is `at_work`, and cancelled.
+        So has a body that somebody else cancels, as the end of an event loop does. Any other is `at_work`, and
+        cancelled at once.
         """
         if self.body is None or self.body.is_left:
             return
         if self.body.leave() or (self._task is not None and self._task.cancelling()):
-            self._stop_in(self._lot.terms.linger)
+            self._tidying = self._lot.deadlines.add(self._lot.terms.linger, self.body.stop)
         elif at_work:
-            self._stop()
-
-    def _stop_in(self, seconds: float) -> None:
-        if self.body is not None:
-            self._tidying = self._lot.deadlines.add(seconds, self._stop)
-
-    def _stop(self) -> None:
-        """Cancel the body, as soon as nothing shields it, and again if it goes on all the same."""
-        if self.body is None or self._task is None:
-            return
-        if self.body.is_shielded:
-            self._stop_in(_SOON)
-        else:
-            self._task.cancel(LEFT)
-            self._stop_in(max(self._lot.terms.linger, _SOON))
+            self.body.stop()

@@ -313,12 +313,9 @@ class Lot:
         for body in list(self.bodies):
             body.conversation.withdraw()
         await self._let_go(self.bodies, self.terms.grace)
-        while any(body.is_shielded for body in self.bodies):
-            await self._let_go(self.bodies, _AGAIN)
-        for body in self.bodies:
-            if body.task is not None:
-                body.task.cancel()
-        await self._let_go(self.bodies, self.terms.grace)
+        for body in list(self.bodies):
+            body.stop()
+        await self._let_go(self.bodies, None)  # what they shield, a worker thread too, is finished first
         self.deadlines.clear()
         for chore in list(self._chores):
             chore.cancel()
@@ -333,7 +330,7 @@ class Lot:
         """Let bodies tidy up that nobody waits for any more."""
         await self._let_go([body for body in self.bodies if body.is_left], self.terms.grace)
 
-    async def _let_go(self, bodies: Iterable[Body], seconds: float) -> None:
+    async def _let_go(self, bodies: Iterable[Body], seconds: float | None) -> None:
         if tasks := [body.task for body in bodies if body.task is not None]:
             await asyncio.wait(tasks, timeout=seconds)
 

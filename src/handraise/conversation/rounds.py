@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
-from handraise.conversation.eagerness import ready_in, run_now, running_in
 from handraise.conversation.records import Json, Outcome
 
 TOKEN_PREFIX = "hr1."  # noqa: S105 - what tokens of ours begin with, no token
@@ -39,7 +37,6 @@ class Waiter(asyncio.Future[None]):
     def __init__(self, left: Callable[[Waiter], object]) -> None:
         super().__init__()
         self._left = left
-        self._caller = running_in(self.get_loop())
 
     def cancel(self, msg: object = None) -> bool:
         """The caller does not wait any more."""
@@ -49,13 +46,6 @@ class Waiter(asyncio.Future[None]):
         elif cancelled and not loop.is_closed():  # `asyncio.run` ends what is left, and lets it run once more
             loop.call_soon(self._left, self)
         return cancelled
-
-    def go_on(self, *, now: bool) -> None:
-        """Let the caller go on: now, if nothing is in its way, or at its turn."""
-        waiting = ready_in(self.get_loop())
-        self.set_result(None)
-        if now and self._caller is not None:
-            run_now(self._caller, waiting)
 
 
 class Asked:
@@ -85,19 +75,6 @@ class Asked:
             self.future.exception()  # seen, so that asyncio does not report it as lost
 
 
-class Ready:
-    """What a request gets, and need not wait for."""
-
-    __slots__ = ("outcome",)
-
-    def __init__(self, outcome: Outcome) -> None:
-        self.outcome = outcome
-
-    def __await__(self) -> Generator[Any, None, Json]:
-        return self.outcome.value
-        yield  # never: an awaitable is a generator
-
-
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
 
 
@@ -125,12 +102,12 @@ class Round:
         self.waiters: tuple[Waiter, ...] = ()
 
     def finish(self, outcome: Outcome, error: BaseException | None = None) -> None:
-        """Say how the round went on, to everyone who waits. Who gets the end of the call goes on at once."""
+        """Say how the round went on, to every request that waits."""
         self.outcome, self.error = outcome, error
         waiters, self.waiters = self.waiters, ()
         for waiter in waiters:
             if not waiter.done():
-                waiter.go_on(now=outcome.kind == "result")
+                waiter.set_result(None)
 
     def result(self) -> Json:
         """The wire result of the finished round. Raises what the body raised."""

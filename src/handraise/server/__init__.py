@@ -7,6 +7,7 @@ from handraise.server.boundary import Boundary
 from handraise.server.flows import complete
 from handraise.server.inquiries import ModelReply, Root
 from handraise.server.install import Handraise
+from handraise.server.limits import working_time
 from handraise.server.refusals import fitting
 from handraise.server.replay import once, replayable
 from handraise.server.several import Several
@@ -24,6 +25,7 @@ __all__ = [
     "complete",
     "once",
     "replayable",
+    "working_time",
 ]
 
 _questions.fit_to_call = fitting

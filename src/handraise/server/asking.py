@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import warnings
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import suppress
@@ -11,7 +12,6 @@ from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from mcp.server.session import ServerSession
 
-from handraise.conversation.eagerness import running_in
 from handraise.errors import (
     Failed,
     HandraiseError,
@@ -25,6 +25,7 @@ from handraise.questions import Fallback
 from handraise.server.calls import CURRENT, Call, current_call, withdraw
 from handraise.server.inquiries import Inquiry, Unusable, UrlInquiry
 from handraise.server.legacy import SessionCall
+from handraise.server.limits import leave_limits, person_time
 from handraise.server.refusals import fitting
 
 R = TypeVar("R")
@@ -165,7 +166,9 @@ class Prepared(Generic[R]):
         self._coming = coming
         self._is_late = call.is_left
         try:
-            self._task: asyncio.Task[R] = asyncio.get_running_loop().create_task(asked)
+            context = contextvars.copy_context()
+            context.run(leave_limits)
+            self._task: asyncio.Task[R] = asyncio.get_running_loop().create_task(asked, context=context)
         except RuntimeError:
             asked.close()
             raise fitting(UsageError(_NO_LOOP)) from None
@@ -191,9 +194,9 @@ class Prepared(Generic[R]):
         return self._answer().__await__()
 
     async def _answer(self) -> R:
-        pause = self._call.clocks.stop()  # it is asked in a task that has none of them
         try:
-            return await asyncio.shield(self._task)
+            with person_time():
+                return await asyncio.shield(self._task)
         except asyncio.CancelledError:
             waiting = asyncio.current_task()
             withdrawn = self._task.cancelled() and (waiting is None or not waiting.cancelling())
@@ -203,8 +206,6 @@ class Prepared(Generic[R]):
         except HandraiseError as error:
             self._call.raisable(error)  # it ends the call here, if the author lets it
             raise
-        finally:
-            pause.end()
         raise self._call.raisable(Withdrawn())
 
     def __bool__(self) -> NoReturn:
@@ -244,7 +245,7 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
     recorder = call.runtime.recorder
     if recorder is not None and not recorder.observes(inquiry):
         return await recorder.pose(pose, call, inquiry, manner, name)
-    asker = running_in(call.loop)
+    asker = asyncio.current_task()
     assert asker is not None
     call.askers += (asker,)
     if asker.cancelling() or call.swallowed:
@@ -266,12 +267,9 @@ async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | No
         reasons: tuple[str, ...] = ()
         call.count()
         while True:
-            pause = call.clocks.stop(asker)
-            try:
+            with person_time():
                 raw = await call.exchange(key, inquiry.request(call.revision, reasons), timeout)
-                call.refresh()
-            finally:
-                pause.end()
+            call.refresh()
             try:
                 result = await inquiry.read(raw, call)
             except WireError as error:

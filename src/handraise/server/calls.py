@@ -15,7 +15,6 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from handraise.conversation import Body, Lot
-from handraise.conversation.awaiting import Awaited
 from handraise.conversation.cancellation import is_left_by
 from handraise.conversation.journal import Journal
 from handraise.errors import (
@@ -29,7 +28,6 @@ from handraise.errors import (
 )
 from handraise.questions import Person
 from handraise.revisions import Revision
-from handraise.server.clocks import Clocks, is_shielded, who_wait_for
 from handraise.server.declared import serves
 from handraise.server.endings import (
     Ending,
@@ -89,15 +87,10 @@ class Call(Body):
     def lot(self) -> Lot:
         return self.runtime.lot
 
-    @property
-    def clocks(self) -> Clocks:
-        """What lets the time limits around a question stand still."""
-        return self.runtime.clocks
-
     def start(
         self, call_next: CallNext, context: contextvars.Context, begin: Begin | None = None
     ) -> Awaitable[HandlerResult]:
-        """Run the handler, at once until it waits unless it is to `begin` otherwise; what its request gets."""
+        """Run the handler; what its request gets."""
         context.run(CURRENT.set, self)
         if self.runtime.recorder is not None:
             call_next = self.runtime.recorder.observing(self, call_next)
@@ -159,6 +152,9 @@ class Call(Body):
         """A random id for a URL question, where the author chose none."""
         return secrets.token_urlsafe(18)
 
+    async def withdrawn_questions_told(self) -> None:
+        """The request is cancelled, and so are its questions: wait until the client was told, where it has to be."""
+
     async def announce_when_complete(self, elicitation_id: str, deadline: float) -> None:
         """Have the client told when a URL question is finished that no body waits for, where there is a notice."""
 
@@ -214,13 +210,6 @@ class Call(Body):
         super().forget_endings()
         self._endings = ()
 
-    @property
-    def is_shielded(self) -> bool:
-        return self.task is not None and is_shielded(self.task)
-
-    def who_wait_for(self, asker: asyncio.Task[Any]) -> set[Awaited]:
-        return who_wait_for(asker)
-
     def tell_left(self) -> BaseException:
         """What a body gets that asks when nobody waits for it: once that nobody is there, and then its end."""
         return asyncio.CancelledError() if self.was_told else self.withdrawn()
@@ -270,8 +259,6 @@ class Call(Body):
         ending = Ending.of(error)
         if ending.task in self.prepared:  # its error is the body's once that awaits it
             ending = Ending(error, None)
-        elif ending.task is not None and isinstance(error, Withdrawn):
-            ending.task.add_done_callback(_need_not_be_seen)
         self.ending = error
         self._endings = (*self._endings[-_ENDINGS:], ending)
 
@@ -316,12 +303,6 @@ def withdraw(question: asyncio.Task[Any]) -> None:
     """Stop asking. Once: the client is being told of it, which another cancellation would cut off."""
     if not question.cancelling():
         question.cancel()
-
-
-def _need_not_be_seen(asking: asyncio.Task[Any]) -> None:
-    """Whoever waited for a task may be gone with the call: asyncio need not report what it ended with."""
-    if isinstance(getattr(asking, "_exception", None), Withdrawn):
-        asking.exception()
 
 
 def current_call() -> Call:

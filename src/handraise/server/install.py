@@ -20,7 +20,6 @@ from handraise.server.hosted_at import Hosting, mount_pages, require_public_url
 from handraise.server.middleware import AskingMiddleware
 from handraise.server.registered import Registered
 from handraise.server.runtime import RUNTIMES, Options, Runtime
-from handraise.server.stand_ins import stand_in
 from handraise.stores import MemoryStore
 from handraise.stores.named import VARIABLE, named_store, require_place
 
@@ -136,7 +135,6 @@ class Handraise:
             from handraise.server.fastmcp import carry_request
 
             runtime.carriers.append(carry_request)
-        low.middleware[:] = map(stand_in, low.middleware)
         asking = AskingMiddleware(runtime)
         low.middleware.append(asking)
         low.lifespan = _wrapped(low, asking, runtime)
@@ -163,7 +161,7 @@ def _wrapped(
 
     @asynccontextmanager
     async def lifespan(server: Server[Any]) -> AsyncIterator[Any]:
-        asking.go_last(low.middleware)  # right around the handler, whatever was added since
+        asking.arrange(low.middleware)  # now, because middleware may have been added since
         await runtime.tools.put_in_place()
         async with authors(server) as state, runtime.running():
             yield state

@@ -8,7 +8,6 @@ import secrets
 import time
 import weakref
 from collections.abc import Awaitable, Coroutine, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,8 +20,8 @@ from handraise.errors import Mode, UsageError
 from handraise.questions import Person
 from handraise.revisions import Revision
 from handraise.server.calls import Call, Context, Wire
-from handraise.server.clocks import Clocks, NoClocks
-from handraise.server.express import send_request
+from handraise.server.client_requests import Reply, send_request, told
+from handraise.server.limits import person_time
 from handraise.server.notices import Notice
 from handraise.server.person import person_of, principal_of
 from handraise.server.progress import Meter
@@ -50,6 +49,8 @@ class LegacyCall(Call):
 
     def __init__(self, runtime: Runtime, ctx: Context, revision: Revision) -> None:
         self._meter = Meter(ctx) if _wants_progress(ctx) else None
+        self._requests: set[asyncio.Task[Reply]] = set()
+        """Its requests to the client that are under way."""
         super().__init__(runtime, ctx if self._meter is None else self._meter.ctx, revision)
 
     def can(self, mode: Mode) -> bool:
@@ -86,6 +87,9 @@ class LegacyCall(Call):
         await super().stop_asking()
         await asyncio.wait(left, timeout=_BRIEFLY)
 
+    async def withdrawn_questions_told(self) -> None:
+        await told(self._requests)
+
     def next_key(self, content: object) -> str:
         self._numbered += 1
         principal = principal_of(self.ctx)[1]
@@ -104,9 +108,7 @@ class LegacyCall(Call):
         else:
             key = keyed_id(self.runtime.id_key, self.seed, self._sent, key)
         session = self.ctx.session
-        return send_request(
-            session, self._channel(session), key, request, timeout, self.runtime.lot.deadlines, self.loop
-        )
+        return send_request(session, self._channel(session), key, request, timeout, self._requests)
 
     async def together(self, askings: Sequence[Coroutine[Any, Any, Any]]) -> list[Any]:
         """One after the other: a client shows one dialog at a time."""
@@ -117,16 +119,15 @@ class LegacyCall(Call):
                 asking.close()
 
     async def completed(self, elicitation_id: str, deadline: float) -> bool:
-        pause = self.clocks.stop()
         awake = self._keep_awake()
         notice = self._notice(elicitation_id, math.inf, {})  # as long as we wait
         try:
             seconds = deadline - time.monotonic()
-            return await self.runtime.flows.wait(elicitation_id, self.person, seconds, notice)
+            with person_time():
+                return await self.runtime.flows.wait(elicitation_id, self.person, seconds, notice)
         finally:
             if awake is not None:
                 awake.cancel()
-            pause.end()
 
     def new_elicitation_id(self, url: str) -> str:
         """Random, and the same in a duplicate of this call: that one's answer is to the question of this one."""
@@ -174,16 +175,10 @@ class SessionCall(LegacyCall):
             session=session, lifespan_context=None, protocol_version=session.protocol_version, method=""
         )
         super().__init__(runtime_for(session), ctx, revision)
-        with suppress(RuntimeError):  # told when it is asked
-            self.loop = asyncio.get_running_loop()
         self._seed = secrets.token_urlsafe(12)
 
     def can(self, mode: Mode) -> bool:
         return Call.can(self, mode)
-
-    @property
-    def clocks(self) -> Clocks:
-        return _NO_CLOCKS
 
     def meaning(self, cancelled: asyncio.CancelledError) -> BaseException:
         return cancelled  # what is cancelled here is the author's own
@@ -196,9 +191,6 @@ class SessionCall(LegacyCall):
     def person(self) -> Person:
         session = session_id_of(self.ctx.session)
         return Person("", session, "anonymous") if session else local_person()
-
-
-_NO_CLOCKS = NoClocks()
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)

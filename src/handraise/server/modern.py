@@ -18,6 +18,7 @@ from handraise.conversation.journal import Journal
 from handraise.errors import Ambiguous, HandraiseError
 from handraise.questions import Person
 from handraise.server.calls import Call, Context, Wire
+from handraise.server.limits import person_time
 from handraise.server.person import person_of, principal_of
 from handraise.server.rebind import detach_round
 from handraise.server.writing import write_arguments
@@ -82,7 +83,7 @@ class ModernCall(Call):
         return keyed_id(self.runtime.id_key, self.binding.person, self.request_id, self._numbered, content)
 
     def paused(self) -> None:
-        detach_round(self.ctx, crowded=len(self.runtime.lot.live) > _FEW)
+        detach_round(self.ctx)
 
     def exchange(self, key: str, request: Wire, timeout: float) -> Awaitable[Any]:
         recorder = self.runtime.recorder
@@ -105,12 +106,10 @@ class ModernCall(Call):
 
     async def together(self, askings: Sequence[Awaitable[Any]]) -> list[Any]:
         """Tasks of their own: what they ask in the same breath goes out in one round."""
-        pause = self.clocks.stop()  # the tasks are in none of the limits
         tasks = [asyncio.ensure_future(asking) for asking in askings]
         try:
             return await asyncio.gather(*tasks)
         finally:
-            pause.end()
             for task in tasks:
                 task.cancel()
 
@@ -123,11 +122,8 @@ class ModernCall(Call):
     async def completed(self, elicitation_id: str, deadline: float) -> bool:
         # Bounded: a client or a proxy gives up on a request that stays silent; then the question is shown again.
         hold = min(self.runtime.options.hold, deadline - time.monotonic())
-        pause = self.clocks.stop()
-        try:
+        with person_time():
             return await self.runtime.flows.wait(elicitation_id, self.person, hold)
-        finally:
-            pause.end()
 
     async def declare_replayable(self, name: str) -> None:
         if self.replayable:  # a replayable function that another one calls
@@ -167,8 +163,6 @@ class ModernCall(Call):
             await self.conversation.write(entry)
 
 
-_FEW = 64
-"""As many suspended bodies need not share what their clients say of themselves."""
 _FIXED = frozenset({str, int, float, bool, type(None)})
 """The JSON values that nobody can change in place."""
 

@@ -19,7 +19,6 @@ from mcp_types import SERVER_INFO_META_KEY
 from handraise.conversation import Lot, Store, Terms
 from handraise.errors import HandraiseError, UsageError
 from handraise.revisions import Revision
-from handraise.server.clocks import Clocks
 from handraise.server.endings import describe
 from handraise.server.flows import Flows
 from handraise.server.opened import let_go, reach
@@ -86,7 +85,6 @@ class Runtime:
         self._stamp = server.server_info_stamp
         wire = partial(dump_input_required, meta={SERVER_INFO_META_KEY: dict(self._stamp)})
         self.lot: Lot = Lot(store, terms, wire=wire, describe=describe)
-        self.clocks: Clocks = Clocks()
         if recorder is not None and recorder.shares:
             self.lot.tell_asked = recorder.sending
         self.tool_error = tool_error

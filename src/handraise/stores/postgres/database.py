@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, LiteralString, TypeAlias, TypeVar
 
-from handraise.conversation.eagerness import begin_now
 from handraise.disk import Leftover
 from handraise.errors import SetupError, StoreError
 from handraise.stores.postgres.schema import SCHEMA, make_tables
@@ -75,7 +74,7 @@ class Database:
         return trying
 
     def _begin(self, work: Work[T]) -> asyncio.Task[T]:
-        trying = begin_now(self._try(work))  # its statement is on its way before anything else is done
+        trying = asyncio.get_running_loop().create_task(self._try(work))
         self._trying.add(trying)
         trying.add_done_callback(self._trying.discard)
         return trying

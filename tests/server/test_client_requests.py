@@ -1,20 +1,15 @@
-"""The short way of a request to the client is taken only where nobody would miss what the long one does, and a
-question that is asked twice at the same time is one on either."""
+"""A request to the client ends as its question has to, and a call that is dispatched twice asks once."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
-from unittest import mock
 
 import anyio
 import pytest
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types import CONNECTION_CLOSED
-from opentelemetry import trace
-from tests.server.peers import Person, accept, connect, text_of
 from tests.server.wired import Wire, wired
 from tests.waiting import until
 
@@ -24,75 +19,17 @@ from handraise.revisions import Revision
 LEGACY = [Revision.JUNE_2025, Revision.NOVEMBER_2025]
 
 
-class Recording(trace.NonRecordingSpan):
-    """A span that somebody keeps."""
-
-    def is_recording(self) -> bool:
-        return True
-
-
-@pytest.fixture
-def long_way() -> Iterator[mock.Mock]:
-    """The SDK's own way of a request, watched."""
-    own = JSONRPCDispatcher.send_raw_request
-    with mock.patch.object(JSONRPCDispatcher, "send_raw_request", autospec=True, side_effect=own) as watched:
-        yield watched
-
-
-def sent_to_the_client(long_way: mock.Mock) -> int:
-    return sum(call.args[1] == "elicitation/create" for call in long_way.call_args_list)
-
-
-@pytest.mark.parametrize("revision", LEGACY)
-@pytest.mark.parametrize(
-    ("provider", "kept", "long"),
-    [(None, True, 0), ("somebody's", False, 0), ("somebody's", True, 1)],
-    ids=["nobody traces", "this call is not sampled", "this call is traced"],
-)
-async def test_a_question_in_a_call_that_is_traced_is_a_span(
-    revision: Revision,
-    provider: Any,
-    kept: bool,
-    long: int,
-    long_way: mock.Mock,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    server = MCPServer("traced")
-    Handraise().install(server)
-    span = (Recording if kept else trace.NonRecordingSpan)(trace.INVALID_SPAN_CONTEXT)
-
-    @server.tool()
-    async def greet() -> str:
-        monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider and trace.NoOpTracerProvider())
-        with trace.use_span(span):
-            return f"Hello, {(await ask('Your name?', str)).or_stop()}"
-
-    async with connect(server, revision, Person(accept(value="Ada"))) as client:
-        assert text_of(await client.call_tool("greet")) == "Hello, Ada"
-    assert sent_to_the_client(long_way) == long
-
-
-@pytest.fixture(params=["short", "long"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> trace.Span:
-    """The span to ask in, so that a question goes by the short way or by the SDK's own."""
-    if request.param == "short":
-        return trace.INVALID_SPAN
-    monkeypatch.setattr(trace, "_TRACER_PROVIDER", trace.NoOpTracerProvider())
-    return Recording(trace.INVALID_SPAN_CONTEXT)
-
-
-def make_asking(way: trace.Span) -> tuple[MCPServer, list[str]]:
+def make_asking() -> tuple[MCPServer, list[str]]:
     """A server whose tool tells how its question ended, to the client and in a list."""
     server = Handraise().install(MCPServer("asking"))
     ended: list[str] = []
 
     @server.tool()
     async def work() -> str:
-        with trace.use_span(way):
-            try:
-                ended.append((await ask.text("Go?")).action)
-            except NoAnswer as error:
-                ended.append(type(error).__name__)
+        try:
+            ended.append((await ask.text("Go?")).action)
+        except NoAnswer as error:
+            ended.append(type(error).__name__)
         return ended[-1]
 
     return server, ended
@@ -100,22 +37,21 @@ def make_asking(way: trace.Span) -> tuple[MCPServer, list[str]]:
 
 @pytest.mark.parametrize("revision", LEGACY, ids=str)
 async def test_a_client_that_answers_with_the_error_of_a_closed_connection_has_failed(
-    revision: Revision, way: trace.Span
+    revision: Revision,
 ) -> None:
-    server, _ = make_asking(way)
+    server, _ = make_asking()
     async with wired(server, revision) as wire:
-        for number, message in enumerate(("boom", "Connection closed")):
-            await wire.call(f"call {number}", "work")
-            question = await wire.question()
-            await wire.send(id=question["id"], error={"code": CONNECTION_CLOSED, "message": message})
-            assert await wire.texts() == ["Failed"]
+        await wire.call("call", "work")
+        question = await wire.question()
+        await wire.send(id=question["id"], error={"code": CONNECTION_CLOSED, "message": "boom"})
+        assert await wire.texts() == ["Failed"]
 
 
 @pytest.mark.parametrize("revision", LEGACY, ids=str)
 async def test_the_question_to_a_client_that_hangs_up_is_withdrawn(
-    revision: Revision, way: trace.Span
+    revision: Revision,
 ) -> None:
-    server, ended = make_asking(way)
+    server, ended = make_asking()
     async with wired(server, revision) as wire:
         await wire.call("call", "work")
         await wire.question()
@@ -125,9 +61,9 @@ async def test_the_question_to_a_client_that_hangs_up_is_withdrawn(
 
 @pytest.mark.parametrize("revision", LEGACY, ids=str)
 async def test_a_question_that_can_be_written_no_more_is_withdrawn(
-    revision: Revision, way: trace.Span, monkeypatch: pytest.MonkeyPatch
+    revision: Revision, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server, _ = make_asking(way)
+    server, _ = make_asking()
     write = JSONRPCDispatcher._write
 
     async def writing(self: Any, message: Any, metadata: Any = None) -> None:
@@ -136,7 +72,6 @@ async def test_a_question_that_can_be_written_no_more_is_withdrawn(
         await write(self, message, metadata)
 
     monkeypatch.setattr(JSONRPCDispatcher, "_write", writing)
-    monkeypatch.setattr("handraise.server.express._handed_over", lambda *_: False)
     async with wired(server, revision) as wire:
         await wire.call("call", "work")
         assert await wire.texts() == ["Withdrawn"]
@@ -145,12 +80,11 @@ async def test_a_question_that_can_be_written_no_more_is_withdrawn(
 class Twice:
     """A server whose tool is called twice under the same id: the first or the second dispatch asks, the other joins."""
 
-    def __init__(self, way: trace.Span, *, asks: int = 1) -> None:
+    def __init__(self, *, asks: int = 1) -> None:
         self.server = Handraise().install(MCPServer("twice"))
         self.limits: dict[str, anyio.CancelScope] = {}
         """The author's own limits, of the one that asks and of the one that joins."""
         self.ended: dict[str, str] = {}
-        self._way = way
         self._asks = asks
         self._asked = asyncio.Event()
         self.server.tool()(self.work)
@@ -158,7 +92,7 @@ class Twice:
     async def work(self) -> str:
         """Ask, within a limit of the author's."""
         role = "asks" if len(self.limits) + 1 == self._asks else "joins"
-        with anyio.CancelScope() as limit, trace.use_span(self._way):
+        with anyio.CancelScope() as limit:
             self.limits[role] = limit
             if role == "joins":
                 await self._asked.wait()
@@ -190,9 +124,9 @@ async def require_taken_back(wire: Wire, question: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("revision", LEGACY, ids=str)
 async def test_the_question_of_a_dispatch_that_gives_up_is_withdrawn_for_its_duplicate(
-    revision: Revision, way: trace.Span
+    revision: Revision,
 ) -> None:
-    twice = Twice(way)
+    twice = Twice()
     async with wired(twice.server, revision) as wire:
         question = await twice.called(wire)
         twice.limits["asks"].cancel()
@@ -206,9 +140,9 @@ async def test_the_question_of_a_dispatch_that_gives_up_is_withdrawn_for_its_dup
 
 @pytest.mark.parametrize("revision", LEGACY, ids=str)
 async def test_a_duplicate_that_gives_up_leaves_the_question_to_the_dispatch_that_asked(
-    revision: Revision, way: trace.Span
+    revision: Revision,
 ) -> None:
-    twice = Twice(way)
+    twice = Twice()
     async with wired(twice.server, revision) as wire:
         question = await twice.called(wire)
         twice.limits["joins"].cancel()
@@ -221,9 +155,9 @@ async def test_a_duplicate_that_gives_up_leaves_the_question_to_the_dispatch_tha
 @pytest.mark.parametrize("asks", [1, 2], ids=["the first asks", "the second asks"])
 @pytest.mark.parametrize("revision", LEGACY, ids=str)
 async def test_a_client_that_cancels_a_call_which_was_dispatched_twice_has_its_question_taken_back(
-    revision: Revision, way: trace.Span, asks: int
+    revision: Revision, asks: int
 ) -> None:
-    twice = Twice(way, asks=asks)
+    twice = Twice(asks=asks)
     async with wired(twice.server, revision) as wire:
         question = await twice.called(wire)
         await wire.send(method="notifications/cancelled", params={"requestId": "same"})
