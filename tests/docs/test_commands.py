@@ -59,6 +59,8 @@ ELSEWHERE = {
     "handraise call greet --desk parked": "test_a_parked_question_is_answered_from_another_terminal",
     "handraise demo": "test_without_a_terminal_a_scripted_person_takes_the_tour",
     "make demo": "test_without_a_terminal_a_scripted_person_takes_the_tour",
+    "handraise desk passkey add": "test_passkeys_are_added_listed_and_removed",
+    "handraise desk passkey remove": "test_passkeys_are_added_listed_and_removed",
     "handraise gateway --http": "test_a_gateway_serves_people_over_http",
     "handraise store migrate --store postgresql:": "test_the_examples_of_the_help_work_with_a_database",
     "handraise store prune --store postgresql:": "test_the_examples_of_the_help_work_with_a_database",
