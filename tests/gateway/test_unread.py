@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.campaigns import SEED, steps
 from tests.gateway.outside import Client, Place, http_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.shows("W3")]
@@ -405,12 +406,13 @@ def mutated(chance: random.Random) -> bytes:
     return raw
 
 
+@pytest.mark.campaign
 def test_a_campaign_of_hostile_bytes_runs_nothing_without_a_yes(place: Place) -> None:
-    chance = random.Random(26)
+    chance = random.Random(SEED)
     with place.gateway(server=place.server()) as client:
         client.begin()
         client.ask(5, "tools/call", {"name": "look"})
-        for _ in range(1500):
+        for _ in range(steps(500)):
             client.write(mutated(chance))
         client.settle()
         assert all(json.loads(line) for line in client.lines)
