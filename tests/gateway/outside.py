@@ -103,7 +103,9 @@ for line in io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8"):  # as the SDK 
 class Place:
     """A user's own folders, and the book in which the server writes what it got and what it ran."""
 
-    def __init__(self, folder: Path, settings: str = GUARDED) -> None:
+    def __init__(self, folder: Path, settings: str = GUARDED, *, programs: Path | None = None) -> None:
+        """`programs` is a folder with a `handraise` that starts at once. Its gateway has another process id."""
+        self._handraise = HANDRAISE if programs is None else [str(programs / "handraise")]
         self._book = folder / "book"
         self._book.touch()
         (folder / "handraise.toml").write_text(settings)
@@ -123,7 +125,7 @@ class Place:
 
         There "ID" stands for the request's id, and LONG for 16 MiB of text.
         """
-        return [sys.executable, "-c", SERVER, str(self._book), era, json.dumps(replies or {})]
+        return [sys.executable, "-IS", "-c", SERVER, str(self._book), era, json.dumps(replies or {})]
 
     def noted(self, kind: str) -> list[str]:
         """What the server wrote down: `ran`, `answered`, or each `line` that it read."""
@@ -132,7 +134,7 @@ class Place:
 
     def recorded(self, kind: str) -> list[Any]:
         """The events of one kind in the ledger, once there are any; none after a while."""
-        show = [*HANDRAISE, "ledger", "show", "--kind", kind, "--json"]
+        show = [*self._handraise, "ledger", "show", "--kind", kind, "--json"]
         for _ in range(5):
             done = subprocess.run(show, env=self.environment, capture_output=True, text=True, check=False)
             if done.stdout:
@@ -144,7 +146,7 @@ class Place:
         """A gateway at two pipes. Nobody is at its desk unless the options say so."""
         desk = [] if "--desk" in options else ["--desk", "none"]
         command = [
-            *HANDRAISE,
+            *self._handraise,
             "gateway",
             "--name",
             "till",
@@ -169,7 +171,7 @@ class Place:
     @contextmanager
     def over_http(self, server: list[str]) -> Iterator[str]:
         """A gateway for clients over HTTP; its URL."""
-        command = [*HANDRAISE, "gateway", "--desk", "none", "--http", "127.0.0.1:0", "--", *server]
+        command = [*self._handraise, "gateway", "--desk", "none", "--http", "127.0.0.1:0", "--", *server]
         with subprocess.Popen(
             command, cwd=ROOT, env=self.environment, stderr=subprocess.PIPE, text=True
         ) as process:

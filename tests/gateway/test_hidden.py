@@ -18,8 +18,8 @@ FORM = {"message": "Pay?", "requestedSchema": {"type": "object", "properties": {
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def place(tmp_path: Path, programs: Path) -> Place:
+    return Place(tmp_path, programs=programs)
 
 
 def required(*urls: str) -> dict[str, Any]:

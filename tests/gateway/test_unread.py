@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.campaigns import SEED, steps
 from tests.gateway.outside import Client, Place, http_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.shows("W3")]
@@ -26,8 +27,8 @@ FORGED = json.dumps({"jsonrpc": "2.0", "id": "forged", "method": "elicitation/cr
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def place(tmp_path: Path, programs: Path) -> Place:
+    return Place(tmp_path, programs=programs)
 
 
 def call(**members: Any) -> str:
@@ -74,9 +75,9 @@ UNREADABLE = {
 
 
 @pytest.fixture(scope="module")
-def at_pipes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Place, Client]]:
+def at_pipes(tmp_path_factory: pytest.TempPathFactory, programs: Path) -> Iterator[tuple[Place, Client]]:
     """One gateway for many messages."""
-    place = Place(tmp_path_factory.mktemp("pipes"))
+    place = Place(tmp_path_factory.mktemp("pipes"), programs=programs)
     with place.gateway(server=place.server()) as client:
         client.begin()
         yield place, client
@@ -310,8 +311,9 @@ for pid in sys.argv[2:]:
 
 @pytest.mark.shows("W9")
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
-def test_no_other_process_writes_into_the_servers_input_or_output(place: Place) -> None:
+def test_no_other_process_writes_into_the_servers_input_or_output(tmp_path: Path) -> None:
     """The gateway's own standard streams are the client's, which made them."""
+    place = Place(tmp_path)
     asked = {"jsonrpc": "2.0", "id": 99, "method": "elicitation/create", "params": FORM}
     server = place.server(replies={"tools/call": [asked]})
     with place.gateway("--desk", "fallback", "--no-notify", server=server) as client:
@@ -336,7 +338,8 @@ def test_no_other_process_writes_into_the_servers_input_or_output(place: Place) 
 
 @pytest.mark.shows("W9")
 @pytest.mark.parametrize("shell", [False, True], ids=["itself", "through a shell"])
-def test_a_servers_input_and_output_are_sockets(place: Place, shell: bool, tmp_path: Path) -> None:
+def test_a_servers_input_and_output_are_sockets(shell: bool, tmp_path: Path) -> None:
+    place = Place(tmp_path)
     command = ["sh", "-c", 'exec "$0" "$@"', *place.server()] if shell else place.server()
     with place.gateway(server=command) as client:
         client.begin()
@@ -366,9 +369,9 @@ def test_a_body_that_cannot_be_read_is_refused_over_http(
 
 
 @pytest.fixture(scope="module")
-def http_place(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def http_place(tmp_path_factory: pytest.TempPathFactory, programs: Path) -> Any:
     """One gateway over HTTP for many bodies: the place, the URL and a session."""
-    place = Place(tmp_path_factory.mktemp("http"))
+    place = Place(tmp_path_factory.mktemp("http"), programs=programs)
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
     with place.over_http(place.server()) as url:
         begun = post(url, json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}))
@@ -405,12 +408,13 @@ def mutated(chance: random.Random) -> bytes:
     return raw
 
 
+@pytest.mark.campaign
 def test_a_campaign_of_hostile_bytes_runs_nothing_without_a_yes(place: Place) -> None:
-    chance = random.Random(26)
+    chance = random.Random(SEED)
     with place.gateway(server=place.server()) as client:
         client.begin()
         client.ask(5, "tools/call", {"name": "look"})
-        for _ in range(1500):
+        for _ in range(steps(500)):
             client.write(mutated(chance))
         client.settle()
         assert all(json.loads(line) for line in client.lines)

@@ -1,4 +1,4 @@
-"""Two thousand changes to a ledger file: nothing that changes what happened verifies as sound.
+"""Seeded changes to a ledger file: nothing that changes what happened verifies as sound.
 
 The attacker of this campaign can write to the database file, knows everything about its format and has old copies of
 it. They have neither the key nor the file that ends in `.head`.
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from tests.campaigns import SEED, steps
 from tests.ledger.examples import ABOUT, a_trail, fill
 
 from handraise.conversation.recorded import EventRow
@@ -27,7 +28,7 @@ from handraise.ledger.authenticate import leaf_data
 from handraise.ledger.tree import Tree, leaf_hash
 from handraise.ledger.upkeep import erase, retain
 
-SEEDS = range(8)
+SEEDS = range(SEED, SEED + steps(3))
 EACH = 250
 
 NOT_THE_LEDGER = {"rounds", "journal", "flows", "secrets", "tickets"}
@@ -369,6 +370,7 @@ async def go_on(path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.shows("G4")
 @pytest.mark.parametrize("seed", SEEDS)
 async def test_nothing_that_changes_what_happened_verifies_as_sound(

@@ -90,7 +90,8 @@ async def test_a_question_that_was_sent_early_is_taken_back_when_its_call_ends_o
         notice = await wire.receive()
         assert notice["method"] == "notifications/cancelled"
         assert notice["params"]["requestId"] == question["id"]
-        assert await wire.texts() == [EARLY[tool]]
+        [text] = await wire.texts()
+        assert text.startswith(EARLY[tool])  # mcp 2.0 adds the text of an exception
         await wire.require_open()
 
 
@@ -131,7 +132,7 @@ async def test_a_parked_body_that_ends_leaves_no_question_open(
             go_on.set()
             await anyio.wait_all_tasks_blocked()
             result = await rounds.call(tool, {}, state=result["requestState"], responses={})
-        assert result["content"][0]["text"] == EARLY.get(tool, "returned")
+        assert result["content"][0]["text"].startswith(EARLY.get(tool, "returned"))
         await anyio.wait_all_tasks_blocked()
     assert not [
         record for record in caplog.records if record.name == "asyncio" and record.levelno >= logging.ERROR

@@ -1,12 +1,8 @@
-"""A campaign: conversations without a pause while nodes are killed and the database restarts, and what is left of them.
-
-HANDRAISE_SOAK is its length in seconds, HANDRAISE_SEED what its faults are drawn from: `make soak` is the long one.
-"""
+"""A campaign: clients converse without a pause while nodes are killed and the database restarts."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import time
 from collections import Counter
@@ -15,6 +11,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import pytest
+from tests.campaigns import SECONDS, SEED
 from tests.postgres import PostgresServer, running_postgres
 from tests.stores.cluster import Cluster, Program, answer, asked, running_cluster, text_of
 from tests.stores.node import LEASE
@@ -22,10 +19,8 @@ from tests.stores.told import read_ledger
 
 from handraise.ledger.audit import Verdict
 
-pytestmark = [pytest.mark.stranger, pytest.mark.slow, pytest.mark.anyio]
+pytestmark = [pytest.mark.stranger, pytest.mark.slow, pytest.mark.anyio, pytest.mark.campaign]
 
-SOAK = float(os.environ.get("HANDRAISE_SOAK", "60"))
-SEED = int(os.environ.get("HANDRAISE_SEED", "1"))
 CLIENTS = 16
 TOOLS = ("parked", "replayed")
 
@@ -81,8 +76,8 @@ async def campaign(
     cluster: Cluster, postgres: PostgresServer
 ) -> tuple[dict[str, Conversation], Counter[str]]:
     """All clients, and the trouble."""
-    end = time.monotonic() + SOAK
-    async with asyncio.timeout(SOAK + 90):
+    end = time.monotonic() + SECONDS
+    async with asyncio.timeout(SECONDS + 90):
         faults = asyncio.ensure_future(trouble(cluster, postgres, end))
         clients = await asyncio.gather(*(converse(cluster, number, end) for number in range(CLIENTS)))
         return {job: each for client in clients for job, each in client.items()}, await faults
@@ -113,8 +108,8 @@ async def test_a_campaign_of_kills_and_restarts_loses_nothing_and_uses_nothing_t
     answered = {job: [kinds for kinds in told.of[job] if "decided" in kinds] for job in went}
     record_property(
         "numbers",
-        f"campaign of {SOAK:g} s, seed {SEED}: {len(went)} conversations, {dict(faults)}; {len(well)} ended with their "
-        f"answer, {len(went) - len(well)} with an error; {sum(map(len, answered.values()))} answers and "
+        f"campaign of {SECONDS:g} s, seed {SEED}: {len(went)} conversations, {dict(faults)}; {len(well)} ended with "
+        f"their answer, {len(went) - len(well)} with an error; {sum(map(len, answered.values()))} answers and "
         f"{told.report.records} events in the ledger; {len(again)} `once` steps ran again",
     )
     assert not [job for job in again if went[job].tool == "parked"], "an answer was used twice"

@@ -8,6 +8,7 @@ from random import Random
 
 import duckdb
 import pytest
+from tests.campaigns import SEED, steps
 from tests.guards.sql.statements import Statements, nearly_plain
 from tests.guards.sql.test_approving import TABLES, VIEWS
 from tests.guards.sql.test_corpus import CATALOGUE, CORPUS, SCHEMA
@@ -220,12 +221,13 @@ _WORDS = (
 
 
 @pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_no_statement_ends_in_anything_but_a_question_or_a_refusal(dialect: str) -> None:
     reader, statements, chance = Reader(dialect, SCHEMA, CATALOGUE), Statements(26, dialect), Random(26)
     asked = refused = 0
     for text in (
-        *campaign(26, 1500),
+        *campaign(SEED, steps(500)),
         *nearly_plain(26, 300),
         *(statements.statement() for _ in range(100)),
         *(case["text"] for case in CORPUS),
@@ -243,12 +245,13 @@ def test_no_statement_ends_in_anything_but_a_question_or_a_refusal(dialect: str)
 
 
 @pytest.mark.slow
+@pytest.mark.campaign
 def test_every_table_that_duckdb_changes_is_named_before_the_text() -> None:
     """The engine itself tells which tables a statement changed."""
     reader, changed = Reader("duckdb", SCHEMA, CATALOGUE), 0
     engine = filled()
     before = {table: state(engine, table) for table in REAL}
-    for text in campaign(2026, 600):
+    for text in campaign(SEED, steps(200)):
         with suppress(duckdb.Error):
             engine.execute(text)
         after = {table: state(engine, table) for table in REAL}
@@ -264,7 +267,7 @@ def test_every_table_that_duckdb_changes_is_named_before_the_text() -> None:
                 text
             )
     engine.close()
-    assert changed > 80
+    assert changed > steps(25)
 
 
 REAL = ("people", "orders", "crm.leads")
