@@ -10,7 +10,7 @@ OLD    := $(patsubst tests/strangers/old_sdk/mcp-%.txt,tests/strangers/old_sdk/.
 
 # Releases of the SDK and FastMCP that Handraise supports, each a file in tests/releases with what it has instead of
 # constraints.txt. tests/packaging/test_releases.py compares this list with pyproject.toml.
-RELEASES ?= mcp-2.3.0
+RELEASES ?= mcp-2.0.1 mcp-2.1.1 mcp-2.2.0 mcp-2.3.0
 
 unexport PYTHONDONTWRITEBYTECODE # where it is set, each of the hundreds of processes that tests start would compile all anew
 

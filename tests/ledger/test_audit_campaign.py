@@ -1,4 +1,4 @@
-"""Seeded changes to a ledger file: nothing that changes what happened verifies as sound.
+"""Two thousand changes to a ledger file: nothing that changes what happened verifies as sound.
 
 The attacker of this campaign can write to the database file, knows everything about its format and has old copies of
 it. They have neither the key nor the file that ends in `.head`.
@@ -28,7 +28,7 @@ from handraise.ledger.authenticate import leaf_data
 from handraise.ledger.tree import Tree, leaf_hash
 from handraise.ledger.upkeep import erase, retain
 
-SEEDS = range(SEED, SEED + steps(3))
+SEEDS = range(SEED, SEED + steps(8))
 EACH = 250
 
 NOT_THE_LEDGER = {"rounds", "journal", "flows", "secrets", "tickets"}

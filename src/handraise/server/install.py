@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 S = TypeVar("S")
 
-_NEEDED = (2, 3)
+_NEEDED = (2, 0, 1)
 _MEMORY_TIMEOUT = 300.0
 _STORE_TIMEOUT = 3 * 86_400.0
 _PUBLIC = "https://mcp.example.com"
@@ -224,5 +224,5 @@ def _ledger(
 def require_sdk() -> None:
     """Refuse an SDK that is too old, before anything breaks in a stranger way."""
     found = importlib.metadata.version("mcp")
-    if tuple(int(part) for part in found.split(".")[:2]) < _NEEDED:
-        raise SetupError(f'mcp {found} is too old; Handraise needs 2.3 or newer: pip install "mcp>=2.3,<3"')
+    if tuple(int(part) for part in re.findall(r"\d+", found)[:3]) < _NEEDED:
+        raise SetupError(f'mcp {found} is too old; Handraise needs 2.0.1 or newer: pip install "mcp>=2.0.1,<3"')
