@@ -12,8 +12,6 @@ from collections.abc import Awaitable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import anyio
-
 from handraise.conversation.cancellation import LEFT
 from handraise.conversation.conversation import Conversation
 from handraise.conversation.records import Binding, Json, Outcome
@@ -43,7 +41,6 @@ class Body:
     was_told: bool = False
     """Whether somebody has heard of that at a question."""
     _conversation: Conversation | None = None
-    _scope: anyio.CancelScope | None = None
 
     @property
     def lot(self) -> Lot:
@@ -67,8 +64,8 @@ class Body:
 
     def begin(self, work: Awaitable[Json], context: contextvars.Context) -> None:
         """Run in a task of its own."""
-        self.context, self._scope = context, anyio.CancelScope()
-        running = self._run(work, self.conversation, self._scope)
+        self.context = context
+        running = self._run(work, self.conversation)
         self.task = asyncio.get_running_loop().create_task(running, name=_NAME, context=context)
 
     def run(self, work: Awaitable[Json], context: contextvars.Context) -> Awaitable[Json]:
@@ -109,9 +106,9 @@ class Body:
         return self.was_told or bool(askers)
 
     def stop(self) -> None:
-        """Cancel the work as the SDK cancels a handler: what it shields, a worker thread too, is finished first."""
-        if self._scope is not None:
-            self._scope.cancel()
+        """Cancel the work."""
+        if self.task is not None:
+            self.task.cancel()
 
     def prepare(self, question: asyncio.Task[Any]) -> None:
         """Take note of a question that is sent now and waited for later, if at all."""
@@ -151,13 +148,10 @@ class Body:
         """Nobody looks at what was raised any more. It knows by its traceback who knows it."""
         self.ending = None
 
-    async def _run(self, work: Awaitable[Json], conversation: Conversation, scope: anyio.CancelScope) -> None:
+    async def _run(self, work: Awaitable[Json], conversation: Conversation) -> None:
         try:
             try:
-                with scope:
-                    result = await work
-                if scope.cancelled_caught:
-                    raise asyncio.CancelledError
+                result = await work
                 if self.ending is not None:
                     result = self.returned(result)
             except HandraiseError as error:
@@ -177,7 +171,7 @@ class Body:
         else:
             await conversation.end(Outcome("result", result))
         finally:
-            self.context = self.task = self._scope = None
+            self.context = self.task = None
             if self.ending is not None:
                 self.forget_endings()
 

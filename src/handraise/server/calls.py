@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import anyio
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
@@ -82,6 +83,7 @@ class Call(Body):
         self.revision = revision
         self.request_id: RequestId | None = ctx.request_id
         """Of the request that began it."""
+        self._scope = anyio.CancelScope()
 
     @property
     def lot(self) -> Lot:
@@ -94,7 +96,16 @@ class Call(Body):
         context.run(CURRENT.set, self)
         if self.runtime.recorder is not None:
             call_next = self.runtime.recorder.observing(self, call_next)
-        return (begin or self.run)(context.run(call_next, self.ctx), context)
+        return (begin or self.run)(self._in_scope(context.run(call_next, self.ctx)), context)
+
+    async def _in_scope(self, work: Awaitable[HandlerResult]) -> HandlerResult:
+        with self._scope:
+            return await work
+        raise asyncio.CancelledError  # it was stopped
+
+    def stop(self) -> None:
+        """Cancel the handler as the SDK does: what it shields, a worker thread too, is finished first."""
+        self._scope.cancel()
 
     def returned(self, result: HandlerResult) -> HandlerResult:
         """What becomes of the handler's result: what ended the call instead, if the framework hid that in it."""

@@ -116,11 +116,11 @@ class TokenBypass:
             result = await call_next(opened)
             if isinstance(result, Mapping) and is_ours(state := result.get("requestState")):
                 issued = state
-                return {name: value for name, value in result.items() if name != "requestState"}
+                return {**result, "requestState": None}  # the boundary seals nothing then
             return result
 
         if is_ours(brought):
-            ctx = replace(ctx, params={k: v for k, v in params.items() if k != "requestState"})
+            ctx = replace(ctx, params={**params, "requestState": None})  # and opens nothing
         result = await self._boundary(ctx, inside)
         return {**result, "requestState": issued} if issued and isinstance(result, Mapping) else result
 
