@@ -42,7 +42,7 @@ SECTIONS: Final = {
     "Forms": ("form", ("Form",)),
     "Links": ("links", ("ask.open", "ask.require", "ask.person", "UrlQuestion", "complete", "Person")),
     "Pages and secrets": ("pages", ("ask.secret", "ask.setup", "ask.outside", "ask.page", "Secret")),
-    "Once, and again": ("replay", ("once", "replayable", "MemoryStore", "SqliteStore")),
+    "Once, and again": ("replay", ("once", "replayable", "working_time", "MemoryStore", "SqliteStore")),
     "What the client knows": ("client_side", ("ask.roots", "ask.model")),
 }
 """What `handraise` has, with the example that shows it."""

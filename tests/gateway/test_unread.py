@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from tests.campaigns import SEED, steps
 from tests.gateway.outside import Client, Place, http_server
+from tests.gateway.visiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.shows("W3")]
 
@@ -263,7 +264,7 @@ def test_a_server_hears_that_its_request_could_not_be_read(place: Place) -> None
         client.send({"jsonrpc": "2.0", "id": 5, "method": "vendor/odd"})
         client.settle()
         assert "vendor/ask" not in client.methods
-    (answered,) = place.noted("answered")
+        (answered,) = until(lambda: place.noted("answered"))
     assert answered.startswith("99 ")
     assert "-32600" in answered
 

@@ -4,7 +4,7 @@ from tempfile import mkdtemp
 
 from mcp.server.mcpserver import MCPServer
 
-from handraise import Accepted, Handraise, MemoryStore, SqliteStore, ask, once, replayable
+from handraise import Accepted, Handraise, MemoryStore, SqliteStore, ask, once, replayable, working_time
 from handraise.testing import ScriptedPerson, connect
 
 reserved: list[str] = []
@@ -22,8 +22,9 @@ def shop(store) -> MCPServer:
     @replayable
     async def order(article: str) -> str:
         """Order something: the body runs again for each answer, and reserves once."""
-        reservation = await once("reserve", reserve, article)
-        (await ask.confirm(f"Buy it? There is a {reservation}.")).or_stop("Not bought.")
+        async with working_time(10):  # the person may think for longer
+            reservation = await once("reserve", reserve, article)
+            (await ask.confirm(f"Buy it? There is a {reservation}.")).or_stop("Not bought.")
         return f"Bought, with {reservation}."
 
     return server

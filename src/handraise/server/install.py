@@ -225,4 +225,6 @@ def require_sdk() -> None:
     """Refuse an SDK that is too old, before anything breaks in a stranger way."""
     found = importlib.metadata.version("mcp")
     if tuple(int(part) for part in re.findall(r"\d+", found)[:3]) < _NEEDED:
-        raise SetupError(f'mcp {found} is too old; Handraise needs 2.0.1 or newer: pip install "mcp>=2.0.1,<3"')
+        raise SetupError(
+            f'mcp {found} is too old; Handraise needs 2.0.1 or newer: pip install "mcp>=2.0.1,<3"'
+        )
