@@ -290,7 +290,7 @@ async def test_a_crash_after_a_question_stays_the_sdks_to_report(place: Place) -
     async with place.client(Person(accept(answer="yes"))) as client:
         result = await client.call_tool("crashes", {"run": place.run})
         assert result.is_error
-        assert "secret detail" not in text_of(result)
+        assert text_of(result).startswith("Error executing tool crashes")  # and what follows is up to the SDK
 
 
 @pytest.mark.shows("C7")
