@@ -58,7 +58,7 @@ def add(
 ) -> None:
     """Add a passkey: your fingerprint, your face, a PIN or a security key.
 
-    Your browser opens a page with one button. Whoever has a passkey already uses that one first.
+    Your browser opens a page with one button. If you have a passkey already, you use that one first.
     """
     from handraise.this_user import local_person
 

@@ -35,7 +35,7 @@ async def send_request(
 ) -> dict[str, Any]:
     """Send a request under this id, or join the same request of a duplicate of the call; its result.
 
-    Raises the `NoAnswer` that an error means for the question. When whoever sent the request is cancelled, the SDK
+    Raises the `NoAnswer` that an error means for the question. When the task that sent the request is cancelled, the SDK
     tells the client, and the duplicates get `Withdrawn`. So it is when the client cancels the call: the SDK then
     cancels only the dispatch that came last. While a request is under way its task is one of the caller's `own`.
     """

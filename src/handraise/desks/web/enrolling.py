@@ -1,4 +1,4 @@
-"""The page on which a person adds a passkey or removes one. Whoever has one already uses it first.
+"""The page on which a person adds a passkey or removes one. A person who has one already uses it first.
 
 The attack: a program that runs as the person adds a passkey of its own, and then answers with it.
 """
@@ -122,7 +122,7 @@ class Enrolling:
             self._heard("proven", "")
 
     async def _trouble(self, request: Request) -> Response:
-        """The browser says why it did nothing. It is told to whoever waits at a terminal."""
+        """The browser says why it did nothing. The command that waits at a terminal hears it."""
         session = self._reception.session(request)
         posted = await self._reception.posted(request, session)
         self._heard("trouble", first(posted, "why")[:40])

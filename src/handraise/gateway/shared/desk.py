@@ -26,7 +26,7 @@ from handraise.site.gate import Gate
 
 ADD_FIRST: Final = "You have no passkey here yet, so this question waits. Add one, then come back."
 ASK_FOR_LINK: Final = (
-    "You have no passkey here yet, so this question waits. Ask whoever runs this gateway for a link that adds one: "
+    "You have no passkey here yet, so this question waits. Ask the operator of this gateway for a link that adds one: "
     "`handraise gateway people link` makes it with `--passkey`."
 )
 
