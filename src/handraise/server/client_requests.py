@@ -35,9 +35,9 @@ async def send_request(
 ) -> dict[str, Any]:
     """Send a request under this id, or join the same request of a duplicate of the call; its result.
 
-    Raises the `NoAnswer` that an error means for the question. When the task that sent the request is cancelled, the SDK
-    tells the client, and the duplicates get `Withdrawn`. So it is when the client cancels the call: the SDK then
-    cancels only the dispatch that came last. While a request is under way its task is one of the caller's `own`.
+    Raises the `NoAnswer` that an error means for the question. When the task that sent the request is cancelled, the
+    SDK tells the client, and the duplicates get `Withdrawn`. The same happens when the client cancels the call: the SDK
+    then cancels only the dispatch that came last. While a request is under way its task is one of the caller's `own`.
     """
     under_way: dict[str, asyncio.Task[Reply]] = scratch_of(session).setdefault("handraise", {})
     sending = under_way.get(request_id)
