@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,12 +36,19 @@ def chromium() -> str:
     return found
 
 
+async def bounded(closing: Coroutine[Any, Any, None]) -> None:
+    """Close something of Chromium's. A page that still waits for a passkey may never say that it is closed."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(10):
+            await closing
+
+
 @asynccontextmanager
 async def open_browser() -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
         yield browser
-        await browser.close()
+        await bounded(browser.close())
 
 
 @dataclass
@@ -121,7 +128,7 @@ class Room:
 
     async def leave(self) -> None:
         for context in self.contexts:
-            await context.close()
+            await bounded(context.close())
         for task in self.asked:
             task.cancel()
         await asyncio.gather(*self.asked, return_exceptions=True)

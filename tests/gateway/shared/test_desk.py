@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.async_api import Browser, Page, expect
-from tests.desks.web.browsing import Person, has_passkeys
+from tests.desks.web.browsing import Person, bounded, has_passkeys
 from tests.gateway.shared.teams import questions, team
 from tests.server.peers import Person as AtClient
 from tests.server.peers import accept, text_of
@@ -81,7 +81,7 @@ async def test_everybody_at_a_shared_desk_says_yes_with_their_own_passkey(
                 await ann.heading("Accepted")
             assert text_of(await calling) == "a is b because short"
         assert capable.asked == []  # its own dialog could not have asked for a passkey
-        await page.context.close()
+        await bounded(page.context.close())
 
 
 async def test_a_link_without_passkey_changes_none(
@@ -96,4 +96,4 @@ async def test_a_link_without_passkey_changes_none(
         answer = await page.goto(page.url + "passkey")
         assert answer is not None
         assert answer.status == 403
-        await page.context.close()
+        await bounded(page.context.close())
