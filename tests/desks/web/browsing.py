@@ -118,7 +118,7 @@ class Room:
     async def come_in(self, **how: Any) -> Person:
         """Follow a sign-in link and press the one button that it shows."""
         context = await self.browser.new_context(**how)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(30_000)
         self.contexts.append(context)
         person = Person(await context.new_page())
         await person.page.goto(self.desk.sign_in_url())
