@@ -48,7 +48,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def _read(words: Sequence[str]) -> argparse.Namespace:
-    """What is wanted. Its help says what each part measures and how long that may take."""
+    """The parsed options. Its help says what each part measures and how long that may take."""
     listed = "\n".join(
         f"  {name:8} {part.measures}; {part.minutes:g} minutes at most" for name, part in PARTS.items()
     )
@@ -99,7 +99,7 @@ def _measured(bench: Bench) -> Bench:
 
 @contextmanager
 def _at_most(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError into whatever runs then; it ends what it has started."""
+    """Raise TimeoutError in the running part; it ends its own processes."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise TimeoutError

@@ -1,4 +1,4 @@
-"""Asking: what a question costs in time and, while it waits, in memory; beside the SDK's own means."""
+"""Asking: the cost of a question in time and, while it waits, in memory, beside the SDK's own means."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bench.ask_speed import TRANSPORTS, measure_speed
 from bench.measure import Bench
 
 _ROUNDS = {"memory": 168, "stdio": 84, "http": 70}
-"""In memory a turn takes a few milliseconds, and whatever else the machine does weighs more."""
+"""In memory a turn takes a few milliseconds, so other work on the machine weighs more."""
 
 
 def run(bench: Bench) -> None:

@@ -69,7 +69,7 @@ class Wire:
         self._writer.transport.abort()
 
     async def measure(self) -> dict[str, int]:
-        """What the server process holds, after it has collected its garbage."""
+        """The memory of the server process, after a garbage collection."""
         self._writer.write(f"GET /measure HTTP/1.1\r\nhost: {self._host}\r\n\r\n".encode())
         held: dict[str, int] = await self._read_json()
         return held

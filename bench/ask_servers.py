@@ -40,7 +40,7 @@ class Booking(BaseModel):
 
 
 ANSWER: dict[str, Any] = {"name": "Ada", "seats": 2, "price": 41.5, "window": True, "meal": "fish"}
-"""What the person answers."""
+"""The person's answer."""
 
 
 async def plain(trip: str) -> str:

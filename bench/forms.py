@@ -68,7 +68,7 @@ class Signup(BaseModel):
 
 
 def pydantic_model(schema: dict[str, Any]) -> type[BaseModel]:
-    """What an author would write by hand for this schema; pydantic itself does not read one."""
+    """The model that an author would write by hand for this schema; pydantic itself does not read one."""
     name, email, seats, role, topics = schema["properties"]
     fields: dict[str, Any] = {
         name: (Annotated[str, Field(min_length=1, max_length=80)], ...),

@@ -1,4 +1,4 @@
-"""The gateway: what a call costs through it, beside the direct call and FastMCP's proxy; and how fast it starts.
+"""The gateway: the cost of a call through it, beside the direct call and FastMCP's proxy; and how fast it starts.
 
 Policy and ledger are on. The time that passes is compared, since two more processes take part; every contender takes
 its turn in every round.
@@ -39,8 +39,8 @@ proxy = create_proxy(json.loads(sys.argv[1]))
 proxy.run(**json.loads(sys.argv[2]), show_banner=False)
 """
 CONFIG: Final = "[limits]\nper_minute = 1000\nper_hour = 10000\n"
-BARS: Final = {"stdio": 1.3, "http": 1.6}
-START_BAR: Final = 1.25
+BARS: Final = {"stdio": 1.3, "http": 1.8}
+START_BAR: Final = 1.5
 
 
 def run(bench: Bench) -> None:

@@ -1,4 +1,4 @@
-"""Guards: what judging a query that needs no question costs over DuckDB's own EXPLAIN of it."""
+"""Guards: the cost of judging a query that needs no question, beside DuckDB's own EXPLAIN of it."""
 
 from __future__ import annotations
 

@@ -19,23 +19,31 @@ from typing import Any
 
 from bench.measure import OURS, Bench, Figure, Turn, progress
 
-from handraise.conversation.recorded import Record
-from handraise.ledger import About, Client, Field, Ledger, Principal, Request, Server
-from handraise.ledger.audit import Verdict, verify
-from handraise.ledger.trail import Shown, Trail
+from handraise.calls.ledger_tables import Record
+from handraise.ledger import (
+    ClientRecord,
+    EventContext,
+    FieldRecord,
+    Ledger,
+    Principal,
+    RequestRecord,
+    ServerRecord,
+)
+from handraise.ledger.maintenance import LedgerVerdict, verify
+from handraise.ledger.trail import ShownQuestion, Trail
 from handraise.stores.sqlite import ledger as tables
 
-ABOUT = About(
-    Server("notes", "https://notes.example", "Notes 1.0"),
+ABOUT = EventContext(
+    ServerRecord("notes", "https://notes.example", "Notes 1.0"),
     Principal("https://login.example", "ada", "token"),
-    Request("tools/call", "delete_note", "d" * 32),
+    RequestRecord("tools/call", "delete_note", "d" * 32),
     mode="form",
-    client=Client("desk", "1.2"),
+    client=ClientRecord("desk", "1.2"),
     revision="2026-07-28",
     policy="f65fde9d3c6f",
     trace="4bf92f3577b34da6a3ce929d0e0e4736",
 )
-SHOWN = Shown("Several notes match. Which one?", (Field("which", "choice"),), "s" * 32)
+SHOWN = ShownQuestion("Several notes match. Which one?", (FieldRecord("which", "choice"),), "s" * 32)
 
 BARE, EACH = "bare SQLite, group commit", "bare SQLite, a sync for each event"
 WRITERS = {1: 20, 10: 10, 100: 4}
@@ -101,7 +109,7 @@ async def _elapsed(question: Callable[[], Awaitable[None]], writers: int, questi
 
 
 class _Bare:
-    """What SQLite can do: a thread that commits whatever waits, at most `together` rows at once."""
+    """SQLite's own speed: a thread that commits waiting rows, at most `together` at once."""
 
     def __init__(self, path: Path, together: int) -> None:
         self._path, self._together = path, together
@@ -178,7 +186,7 @@ async def _verified(bench: Bench, folder: Path, many: int) -> list[Figure]:
     verifying = perf_counter()
     report = await verify(ledger, progress=lambda done, every: progress(f"verified {done} of {every}"))
     ended = perf_counter()
-    assert report.verdict is Verdict.SOUND, report
+    assert report.verdict is LedgerVerdict.SOUND, report
     assert report.records == many
     await ledger.aclose()
     return [

@@ -35,7 +35,7 @@ class Ratio:
 
     @property
     def met(self) -> bool:
-        """Whether the bar is met; what has no bar is."""
+        """Whether the bar is met; a figure without a bar always passes."""
         return self.at_most is None or self.ratio <= self.at_most
 
     @property
@@ -61,7 +61,7 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What was measured under one title, in seconds."""
+    """The measurements under one title, in seconds."""
 
     title: str
     seconds: Mapping[str, float]
@@ -108,7 +108,7 @@ class Figures:
 
 
 class Bar(NamedTuple):
-    """What was measured where there is a bar, for people."""
+    """The figures with a bar, for people."""
 
     title: str
     measured: str
@@ -118,7 +118,7 @@ class Bar(NamedTuple):
 
 @dataclass(slots=True)
 class Bench:
-    """What one part measured. Shows progress while it runs and the figures when it has them."""
+    """The results of one part. Shows progress while it runs and the figures when it has them."""
 
     part: str
     tables: list[Table] = field(default_factory=list)
@@ -204,7 +204,7 @@ class Bench:
 
     @classmethod
     def read(cls, file: Path) -> Bench:
-        """What a part wrote."""
+        """A part's results, read from its file."""
         kept = json.loads(file.read_text())
         del kept["met"]
         tables = [
@@ -227,7 +227,7 @@ class Bench:
 
 
 def progress(text: str) -> None:
-    """Say what is going on, to whoever watches at a terminal."""
+    """Show progress at a terminal."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
@@ -253,7 +253,7 @@ def per_piece(work: Callable[..., object], pieces: Iterable[tuple[Any, ...]]) ->
 
 
 def turn_of(work: Callable[..., object], new_piece: Callable[[], tuple[Any, ...]]) -> Turn:
-    """A turn of some two milliseconds, whatever a piece takes: longer ones would be interrupted more often."""
+    """A turn of some two milliseconds for any piece: longer ones would be interrupted more often."""
     once = per_piece(work, (new_piece() for _ in range(10)))
     pieces = max(3, round(0.002 / once))
     return lambda: per_piece(work, (new_piece() for _ in range(pieces)))

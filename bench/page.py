@@ -34,13 +34,13 @@ figures mean nothing, and none is kept.
 Each part is measured side by side with what one would use otherwise, in one run: every contender takes its turn in
 every round, and a ratio is the median of the ratios within each round, where both sides met the same machine. Absolute
 times depend on the machine, so compare ratios: 0.50 means that Handraise takes half of what the other takes. A bar is
-what we allow ourselves.
+our own limit.
 
-What asking costs is processor time, of client and server together, both on one processor: to wake up another one costs
-a virtual machine as much as a third of a call. Each contender has several processes that take turns, 24 in memory, 12
-over stdio and 7 over HTTP: two of the very same server differ by up to a tenth for as long as they live.
-On a machine that others use, too, a ratio of asking still differs by a few hundredths from run to run, over stdio by as
-much as a tenth: what is met by a hair may be missed the next time.
+The cost of asking is processor time, of client and server together, both on one processor: to wake up another one
+costs a virtual machine as much as a third of a call. Each contender has several processes that take turns, 24 in
+memory, 12 over stdio and 7 over HTTP: two of the very same server differ by up to a tenth for as long as they live.
+On a shared machine a ratio of asking still differs by a few hundredths from run to run, over stdio by as much as a
+tenth: a bar that is just met may be missed the next time.
 """
 
 

@@ -1,4 +1,4 @@
-"""The parts of the benchmark: what each measures, against what, and how long it may take."""
+"""The parts of the benchmark: each with its figures, its contenders and its time limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Part:
     measures: str
     against: str
     minutes: float
-    """What it may take at most. It is stopped then, and what it has not measured counts as missed."""
+    """Its time limit. It is stopped then, and what it has not measured counts as missed."""
     slower: str = ""
     """Why ours takes longer, where it does."""
 
@@ -22,7 +22,7 @@ class Part:
 PARTS: Final = {
     "ask": Part(
         "Asking",
-        "a tool that never asks, one question, a chain of questions, parked conversations; in memory, over stdio and "
+        "a tool that never asks, one question, a chain of questions, parked calls; in memory, over stdio and "
         "over HTTP",
         "the SDK alone, its `Resolve` and `ctx.elicit`, FastMCP",
         11,

@@ -21,7 +21,7 @@ def ratio_chart(title: str, tables: Sequence[Table]) -> str:
         return _LABEL + (log10(value) - low) / (high - low) * (_WIDTH - _LABEL - _RIGHT)
 
     bottom = _TOP + _ROW * len(rows)
-    parts = [text(8, 18, f"{title}: what handraise takes, as a multiple of what the other takes")]
+    parts = [text(8, 18, f"{title}: the time of handraise as a multiple of the other's")]
     for power in range(low, high + 1):
         x = across(10.0**power)
         parts += [

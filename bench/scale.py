@@ -1,4 +1,4 @@
-"""Many pending questions on one PostgreSQL and two nodes: what each costs, how long an answer takes, how many a second.
+"""Many pending questions on one PostgreSQL and two nodes: the cost of each, the time of an answer, the rate.
 
 The nodes are processes of `bench.scale_node`, without an SDK around them. "Bare" is the same rows written, or the same
 hint sent, with psycopg alone.
@@ -55,7 +55,7 @@ class Node:
         self._process.stdin.flush()
 
     def told(self) -> Any:
-        """What came of it."""
+        """The result."""
         assert self._process.stdout is not None
         return json.loads(self._process.stdout.readline())
 

@@ -1,4 +1,4 @@
-"""The plot of the scale part: what grows with the number of pending questions, and what does not."""
+"""The plot of the scale part: the figures that grow with the number of pending questions, and those that do not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _WIDTH, _HEIGHT, _EDGE, _LABELS = 760, 380, 60, 170
 _BESIDE = 30
 """The room for a number beside its point."""
 _TALL = 24
-"""What a number above its point takes: one that has not as much stands beside it."""
+"""The room for a number above its point; without it the number stands beside the point."""
 _LINES: tuple[tuple[str, str, Callable[[Mapping[str, float]], float]], ...] = (
     ("memory of all, MiB", "a", lambda row: row["bytes"] * row["size"] / 2**20),
     ("parking all, s", "b", lambda row: row["park"] * row["size"]),
@@ -31,7 +31,9 @@ def chart(rows: Sequence[Mapping[str, float]]) -> str:
         up = (y - low) / (high - low or 1) * (_HEIGHT - 2 * _EDGE)
         return _EDGE + _BESIDE + across, _HEIGHT - _EDGE - up
 
-    parts = [text(8, 18, "Pending questions on two nodes: what all of them cost, and what an answer takes")]
+    parts = [
+        text(8, 18, "Pending questions on two nodes: the cost of all of them, and the time of an answer")
+    ]
     for power in range(low, high + 1):
         y = at(sizes[0], power)[1]
         parts.append(line(_EDGE - 20, y, _WIDTH - _EDGE - _LABELS + 20, y, "faint"))

@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from tests.conversation.parking import Parking
+from tests.calls.bare_server import BareServer
 
-from handraise.conversation import Conversation
-from handraise.conversation.digest import Written
-from handraise.conversation.recorded import Record
+from handraise.calls import Call
+from handraise.calls.ledger_tables import Record
+from handraise.calls.records import RoundUse
+from handraise.calls.rounds import digest
 from handraise.ledger import Ledger
 from handraise.stores.postgres import PostgresStore
-from handraise.testing.made_up import ALICE, DEADLINE, NOW, YES, a_round
+from handraise.testing.examples import ALICE, DEADLINE, NOW, YES, a_round
 
 KEYS = [b"k" * 32]
 MAC = b"m" * 32
@@ -34,21 +35,22 @@ MESSAGE = {"method": "elicitation/create", "params": {"mode": "form", "message":
 
 
 class Node:
-    """What a node can be told to do."""
+    """The commands of a node."""
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.store = PostgresStore(url, keys=KEYS, patience=60.0)
         self.woken_at: dict[str, float] = {}
-        self.parking = Parking(self._body, self.store)
+        self.server = BareServer(self._tool, self.store)
         self.committed = 0.0
         self._heard: asyncio.Queue[float] = asyncio.Queue()
         self._sending: psycopg.AsyncConnection[Any] | None = None
         self._listening: asyncio.Task[None] | None = None
 
-    async def _body(self, conversation: Conversation) -> Any:
-        await conversation.exchange("q", MESSAGE, 3600.0)
-        self.woken_at[conversation.current.token] = time.monotonic()
+    async def _tool(self, call: Call) -> Any:
+        async with call.at_question():
+            await call.ask_in_round("q", MESSAGE, 3600.0)
+        self.woken_at[call.current.token] = time.monotonic()
         return "done"
 
     async def memory(self) -> int:
@@ -60,37 +62,37 @@ class Node:
         """Ask that many questions; the seconds it took."""
         begun = time.perf_counter()
         for first in range(0, count, CHUNK):
-            await asyncio.gather(*(self.parking.call() for _ in range(min(CHUNK, count - first))))
+            await asyncio.gather(*(self.server.call() for _ in range(min(CHUNK, count - first))))
         return time.perf_counter() - begun
 
     async def ask(self) -> str:
         """One more question; its token."""
-        return str((await self.parking.call())["requestState"])
+        return str((await self.server.call())["requestState"])
 
     async def answer(self, token: str) -> float:
         """Answer it; the seconds until the end of the call was here."""
         begun = time.perf_counter()
-        await self.parking.retry(token, {"q": {"action": "accept"}})
+        await self.server.retry(token, {"q": {"action": "accept"}})
         return time.perf_counter() - begun
 
     async def answer_at(self, token: str) -> float:
         """Answer it; when the answer was committed."""
-        rounds = self.store._rounds
-        consume = rounds.consume
+        store = self.store
+        take_answers = store.take_answers
 
         async def noting(*args: Any) -> Any:
-            taken, home = await consume(*args)
+            taken, home = await take_answers(*args)
             if taken.verdict == "first":
                 self.committed = time.monotonic()
             return taken, home
 
-        rounds.consume = noting  # type: ignore[method-assign,assignment]
+        store.take_answers = noting  # type: ignore[method-assign,assignment]
         await self.answer(token)
-        rounds.consume = consume  # type: ignore[method-assign]
+        store.take_answers = take_answers  # type: ignore[method-assign]
         return self.committed
 
     async def woken(self, token: str) -> float:
-        """When the body went on."""
+        """When the handler went on."""
         return self.woken_at.pop(token)
 
     async def listen(self) -> None:
@@ -127,18 +129,16 @@ class Node:
         return int(row[0])
 
     async def consume(self, count: int, clients: int) -> tuple[float, float]:
-        """What an answer with its event takes: seconds that pass, and seconds of this node's processor."""
+        """The time of an answer with its event: seconds that pass, and seconds of this node's processor."""
         tokens = await self._opened(count)
         Ledger.of(self.store)  # whose key marks the events
-        self.store.attend(
+        self.store.on_answered(
             lambda token, brought: True
         )  # their bodies are here, as those of a node's own calls are
 
         async def one(token: str) -> None:
             event = Record("q", BODY, False)
-            await self.store.consume(
-                token, binding=ALICE, answers=YES, said=Written.of(YES), now=NOW, events=[event]
-            )
+            await self.store.consume(token, RoundUse(ALICE, YES, digest(YES), NOW), events=[event])
 
         return await _each(tokens, clients, lambda _: _same(one))
 
@@ -173,7 +173,7 @@ class Node:
 
     async def _opened(self, count: int) -> list[str]:
         tokens = [secrets.token_urlsafe(18) for _ in range(count)]
-        rounds = [a_round(token, conversation=token)._replace(deadline=DEADLINE) for token in tokens]
+        rounds = [a_round(token, call_id=token)._replace(deadline=DEADLINE) for token in tokens]
         for first in range(0, count, CHUNK):
             await asyncio.gather(*(self.store.open_round(record) for record in rounds[first : first + CHUNK]))
         return tokens

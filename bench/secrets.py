@@ -14,10 +14,10 @@ from time import perf_counter
 from typing import Any
 
 from bench.measure import OURS, Bench, Figure, Turn, turn_of
-from tests.policy.secrets.labelled import open_examples, own_forms, own_phrases, score
+from tests.secrets.labelled import open_examples, own_forms, own_phrases, score
 
 from handraise.forms import Choice, Flag, Form, Integer, Text
-from handraise.policy.secrets import judge_form, scan_answer
+from handraise.secrets import judge_form, scan_answer
 
 ANSWER = {
     "title": "Notes on the meeting in Berlin",
@@ -41,9 +41,9 @@ def run(bench: Bench) -> None:
     form = _form("")
     judged: dict[str, Turn] = {
         OURS: turn_of(judge_form, lambda: (_message(), form)),
-        "bar of 150 µs": lambda: 150e-6,
+        "bar of 250 µs": lambda: 250e-6,
     }
-    bench.compare("a form of 5 fields under a new message, judged", judged, bars={"bar of 150 µs": 1.0})
+    bench.compare("a form of 5 fields under a new message, judged", judged, bars={"bar of 250 µs": 1.0})
     unseen: dict[str, Turn] = {OURS: turn_of(judge_form, lambda: (_message(), _form(f" {next(numbers)}")))}
     bench.compare("a form of 5 fields whose texts are all new, judged", unseen)
     bench.compare("an answer of 5 fields, scanned", {OURS: turn_of(scan_answer, lambda: (ANSWER,))})
@@ -68,7 +68,7 @@ def _form(suffix: str) -> Form[Any]:
 
 def _from_nothing() -> float:
     program = (
-        "from handraise.policy.secrets import judge_form; from handraise.forms import Form, Text; "
+        "from handraise.secrets import judge_form; from handraise.forms import Form, Text; "
         "judge_form('Where to?', Form.by_hand(Text('city')))"
     )
     started = perf_counter()

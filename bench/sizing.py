@@ -1,4 +1,4 @@
-"""What a deployment needs, from what was measured: the table on the page about several nodes."""
+"""The needs of a deployment, from the measurements: the table on the page about several nodes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROWS: Final = (
     ("disk of a question that waits, in the database", "scale", QUESTION_ON_DISK),
     ("disk of an event of the ledger; a question has a few, and they stay", "scale", EVENT_ON_DISK),
 )
-"""What is needed, which part measures it, and under which name."""
+"""The need, the part that measures it, and its name there."""
 
 
 def write_sizing(measured: Mapping[str, Bench]) -> None:

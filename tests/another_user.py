@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -82,3 +83,29 @@ def careless_umask() -> Iterator[None]:
         yield
     finally:
         os.umask(before)
+
+
+_BECOME = """
+base="$1"; shift
+if [ -n "$base" ]; then
+    kept=$(mktemp -d)
+    mount --bind "$base" "$kept" && mount -t tmpfs -o mode=755 none "$HIDDEN" && mkdir -p "$base" &&
+    mount --bind "$kept" "$base" && umount "$kept" && rmdir "$kept" || exit 125
+fi
+exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+"""
+
+
+def command_of_an_ordinary_user(*command: str) -> list[str]:
+    """A command that runs as nobody, also where Python itself lies in a folder that only root can enter.
+
+    Root sees everything, so some attacks work only where the person is an ordinary user. Python's files are then shown
+    in a file system of the command's own.
+    """
+    _require_root()
+    closed = next(
+        (each for each in reversed(Path(sys.base_prefix).parents) if not each.stat().st_mode & 1), None
+    )
+    base = "" if closed is None else sys.base_prefix
+    script = f'HIDDEN="{closed}"\n{_BECOME}'
+    return ["unshare", "--mount", "sh", "-c", script, "-", base, *command]

@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.pop("MAKEFLAGS", None)
 
-hypothesis.settings.register_profile("inner", max_examples=20)  # of `make check`, which wants to be quick
+# No deadlines: on a busy machine an example may take long.
+hypothesis.settings.register_profile("whole", deadline=None)
+hypothesis.settings.register_profile(
+    "inner", max_examples=20, deadline=None
+)  # of `make check`: it wants to be quick
+hypothesis.settings.load_profile("whole")
 
 
 @pytest.fixture(scope="session")

@@ -30,7 +30,8 @@ PARTS: dict[str, dict[str, str]] = {
         ),
         "N4": (
             "A client declares exactly the modes its desk can show; nothing when there is no desk "
-            "(own; the SDK declares both whenever a callback is set)."
+            "(own; the SDK declares both whenever a callback is set). Where a framework builds the "
+            "session itself, as far as it lets us."
         ),
         "N5": (
             "`NotSupported` is typed per mode; `fallback=` gives `Fallback(value)`, never `Accepted`,"
@@ -40,7 +41,16 @@ PARTS: dict[str, dict[str, str]] = {
         ),
         "N6": "Form needs A or later, URL mode needs B or later; code written once runs on all three.",
         "N7": "C: capabilities are read from each request's `_meta`, not from a session.",
-        "N8": "An SDK older than what is needed is refused at install with the version it needs.",
+        "N8": (
+            "The server kit and the client kit work on every release of mcp from 1.23 to the newest "
+            "2.x, and of FastMCP from 2.14 to the newest 4.x. A feature that a release lacks is "
+            "refused by name with the release that has it. An unsupported release gives one clear "
+            "sentence (also from `doctor`), never a traceback."
+        ),
+        "N9": (
+            "No private name of another package is used outside `sdk/private.py`; each one there has a "
+            "public fallback or a clear refusal. Importing `handraise` never fails because a private name moved."
+        ),
     },
     "Forms": {
         "F1": (
@@ -72,7 +82,7 @@ PARTS: dict[str, dict[str, str]] = {
         ),
         "F7": "Property order as the author wrote it, on the wire and on screen.",
         "F8": (
-            "Hostile schemas are bounded: 64 KiB a request, 20 fields, 200 options, 2,000 characters "
+            "Hostile schemas are bounded: 1 MiB a request, 50 fields, 2,000 options, 64 KiB "
             "of message, depth 8 (defaults, configurable), duplicate keys and `1e999` refused; a "
             "pathological `pattern` costs linear time."
         ),
@@ -105,7 +115,24 @@ PARTS: dict[str, dict[str, str]] = {
             "Post-answer re-check helper: the world may have changed while the person thought (note "
             "gone, root removed)."
         ),
-        "O7": "Cancelling the call withdraws its question from the desk, at once.",
+        "O7": (
+            "Cancelling the call withdraws its question from the desk, at once. At the gateway, a "
+            "held call that its client cancels (its own timeout) stays answerable for a grace time "
+            "(10 minutes, a setting): the same person's same call joins it while its server process "
+            "lives. A cancel for a call that was already answered is ignored."
+        ),
+        "O8": (
+            'A confirmation answered with "no" is shown, recorded, filtered and counted as *said no*: never as '
+            "accepted, and apart from *declined*."
+        ),
+        "O9": (
+            "A question that a client or policy refused before a person saw it reaches the author as `Failed` with "
+            "the reason wherever our server and our desk talk to each other; a decline or cancel that came faster "
+            "than a person can read carries how long it took."
+        ),
+        "O10": (
+            "`or_stop()` makes no claim about what the tool did before. A polite end is not a tool failure in the log."
+        ),
         "O11": (
             "A time limit around a question counts the person's time. `working_time(seconds)` counts only the "
             "body's own."
@@ -134,7 +161,7 @@ PARTS: dict[str, dict[str, str]] = {
         ),
         "S6": (
             "Journalled answers, drafts and settled results are encrypted at rest, files are private "
-            "to the user, and all are deleted when the conversation or retry window ends."
+            "to the user, and all are deleted when the call or retry window ends."
         ),
         "S5": (
             "Secrets never in logs, ledger, exceptions, tracebacks, `repr`, traces or the model's context."
@@ -142,10 +169,11 @@ PARTS: dict[str, dict[str, str]] = {
     },
     "URLs and pages": {
         "L1": (
-            "Request: url + message (+ elicitationId on B only); no schema; answer has no content. "
-            "`accept` means consent to open, sent at consent; completion is separate, may even come "
-            "first, and content on a URL accept (a callback URL, a token) is dropped and never counts"
-            " as completion."
+            "Request: url + message (+ elicitationId: required on B, also sent on C, where some "
+            "clients need it and none minds); no schema; answer has no content. `accept` means "
+            "consent to open, sent at consent; completion is separate, may even come first, and "
+            "content on a URL accept (a callback URL, a token) is dropped and never counts as "
+            "completion."
         ),
         "L2": (
             "B: `notifications/elicitation/complete` with the same id, only to the client that was "
@@ -238,10 +266,29 @@ PARTS: dict[str, dict[str, str]] = {
         "D1": (
             "Which server asks is always on screen (MUST), from the user's configuration, with tool "
             "and arguments (if the host cannot tell which call asks: the calls in flight, and that it"
-            " is unknown); server text never in titles or buttons."
+            " is unknown); server text never in titles; in buttons only quoted after our own word (Yes: "
+            "“Delete 47 files”), made inert, at most 40 characters."
         ),
         "D2": (
-            "Decline and cancel always possible and visible (MUST). Review and edit before sending (MUST)."
+            "Decline and cancel always possible and visible (MUST). Everything can be reviewed and edited before it "
+            "is sent (MUST): a form stays editable until it is sent; a second look is asked for only when something "
+            "is odd."
+        ),
+        "D2b": (
+            "The question is the first and largest thing on the screen. The main action is in sight without "
+            "scrolling, at 80x24, 390 and 1280 pixels."
+        ),
+        "D2c": (
+            "A confirmation is answered with one click or key after the half-second guard. From notice to answer: "
+            "two clicks."
+        ),
+        "D2d": (
+            "After a re-ask every right value is still there; the wrong field is marked, by its label, with the reason."
+        ),
+        "D2e": "The server's deadline is shown; an expired or withdrawn question cannot be answered.",
+        "D2f": (
+            "Limits (message, fields, options) are checked where the question is made, are the same at the desk, are "
+            "documented and configurable. Long messages scroll, long lists are searchable."
         ),
         "D3": "Why, what is sent, where it travels, what happens on decline.",
         "D4": (
@@ -315,14 +362,14 @@ PARTS: dict[str, dict[str, str]] = {
         ),
         "B5": "file URIs decoded strictly.",
     },
-    "Conversations": {
+    "Calls": {
         "C1": "In-body questions in order on A, B, C; effects before and between questions happen once.",
         "C2": (
             "`requestState`: tampered, expired, other person, other authenticated client, other tool,"
             " other arguments (never keyed by session id alone): one public error, nothing runs. "
             "State bounded in size."
         ),
-        "C3": "Same round twice: same outcome, one execution. Round of another conversation: refused.",
+        "C3": "Same round twice: same outcome, one execution. Round of another call: refused.",
         "C4": "Volatile messages do not re-ask. Changed questions (redeploy) do.",
         "C10": (
             "An answer that comes without having been asked is used only where "
@@ -338,11 +385,10 @@ PARTS: dict[str, dict[str, str]] = {
         ),
         "C7": "prompts/get and resources/read too; never on other methods.",
         "C8": (
-            "Abandoned conversations end at their deadline: task cancelled, memory freed, `Expired` "
-            "in the ledger."
+            "Abandoned calls end at their deadline: task cancelled, memory freed, `Expired` in the ledger."
         ),
         "C9": (
-            "No frames, tasks or rows left behind after 10,000 conversations that were answered, "
+            "No frames, tasks or rows left behind after 10,000 calls that were answered, "
             "declined, cancelled or dropped."
         ),
     },
@@ -366,6 +412,17 @@ PARTS: dict[str, dict[str, str]] = {
             "Questions are judged and recorded wherever they appear: requests, rounds, tasks, -32042, on "
             "every revision."
         ),
+        "W3c": (
+            "A client is believed by what it does. A decline or cancel within 0.5 seconds (a setting) brings the "
+            "question to the desk too; a slower one is final. An accept that misses required content brings it to "
+            "the desk. An accept within 0.5 seconds counts and is recorded `by client`, except for guards, where it "
+            "goes to the desk. No answer within the hold brings it to the desk, and the first answer wins. The "
+            "ledger says why."
+        ),
+        "W3d": (
+            "A result of a call that a restarted server cannot know is never promised: a new call after that is a "
+            "new call."
+        ),
         "W4": (
             "Policy, guards and ledger apply to every question; the true origin server is always "
             "shown, never the gateway's own name."
@@ -379,7 +436,11 @@ PARTS: dict[str, dict[str, str]] = {
         ),
         "W9": (
             "The model never gets what would suffice to answer: not in results, arguments, logs or "
-            "standard error."
+            "standard error. A process that the client started, directly or through launchers and "
+            "helpers, cannot open the desk, sign in with a link it saw, or write into the server's "
+            "input; nor can another user of the machine. An unknown owner, peer or parent means no. "
+            "Where the system gives no process facts (macOS, Windows, a hidden /proc), the desk opens "
+            "with a passkey or with a code shown only at the person's own terminal."
         ),
         "W9b": "By rule, a guard or a typed confirmation needs a passkey at the web desk.",
         "W7": (
@@ -395,9 +456,10 @@ PARTS: dict[str, dict[str, str]] = {
         ),
         "X3": "100,000 pending questions on one node with PostgreSQL; figures in the benchmark.",
         "X4": (
-            "The same request dispatched twice (proxy retry, same JSON-RPC id): one question, its id "
-            "a keyed hash of person, session, JSON-RPC id, sequence and content. Elicitation ids, "
-            "links and tickets are random. Two deliberate identical calls stay two."
+            "The same request dispatched twice (proxy retry, same JSON-RPC id): one question. Its "
+            "question id (round key, `_meta`) is a keyed hash of person, session, JSON-RPC id, "
+            "sequence and content. Elicitation ids, links and tickets are random. Two deliberate "
+            "identical calls stay two."
         ),
     },
     "Documents": {

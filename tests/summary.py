@@ -8,9 +8,9 @@ import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from importlib.metadata import version
 from pathlib import Path
 
+from handraise.sdk.releases import release_of
 from tests.requirements import REQUIREMENTS, claims
 
 STRANGERS = Path(__file__).parent / "strangers"
@@ -40,7 +40,7 @@ def scenarios(outcomes: Iterable[tuple[str, str]]) -> Iterator[str]:
 def strangers() -> str:
     """The programs that we did not write, by name and version."""
     package = json.loads((STRANGERS / "package.json").read_text())
-    met = {**package["dependencies"], **{name: version(name) for name in PYTHON_STRANGERS}}
+    met = package["dependencies"] | {name: found for name in PYTHON_STRANGERS if (found := release_of(name))}
     old = sorted(file.stem.removeprefix("mcp-") for file in (STRANGERS / "old_sdk").glob("mcp-*.txt"))
     uvloop = (STRANGERS / "uvloop.txt").read_text().strip().replace("==", " ")
     named = [f"{name} {its}" for name, its in met.items()]

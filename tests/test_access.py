@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from handraise.access import Access, AccessCheck, Family, family_of, find_family
-from handraise.processes import Address, Process
+from handraise.processes import Process, SocketAddress
 from tests.another_user import NOBODY, as_another_user, only_root
-from tests.gateway.test_stdio import ROOT
+from tests.command import ROOT
 from tests.login_shell import from_login_shell
 
 pytestmark = pytest.mark.shows("W9")
@@ -45,7 +47,7 @@ def client(*helpers: str, launcher: tuple[str, ...] = ()) -> Iterator[list[int]]
 
 
 @contextmanager
-def connection() -> Iterator[tuple[Address, Address]]:
+def connection() -> Iterator[tuple[SocketAddress, SocketAddress]]:
     """A connection of this process to itself: both ends."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         desk = listening.getsockname()
@@ -87,6 +89,26 @@ def test_a_client_that_is_gone_or_was_never_known_lets_nobody_in_without_a_proof
             assert access.of_connection(*ends) == "unknown"
 
 
+def test_a_desk_in_another_process_keeps_out_the_families_that_it_is_told_of() -> None:
+    with client("env") as (top, helper):
+        there = AccessCheck()
+        there.add_client(top)
+        told = json.loads(json.dumps(there.dump_families()))
+        here = AccessCheck()
+        here.add_families([])
+        assert here.of_process(os.getpid()) == "unknown"  # no client is known: anybody may be a part of one
+        here.add_families([[], told])
+        assert (here.of_process(helper), here.of_process(os.getpid())) == ("client", "own")
+        for hidden in (None, "text", [["1", 2, None]]):  # one of several desks does not tell
+            here.add_families([told, hidden])
+            assert here.of_process(os.getpid()) == "unknown"
+        here.add_families([told])
+        with connection() as ends:
+            assert here.of_connection(*ends) == "own"
+            here.add_families([None])
+            assert here.of_connection(*ends) == "unknown"  # what was seen before does not count any more
+
+
 def lineage(*names: str) -> tuple[Process, ...]:
     """Made-up processes, each the child of the next one. `bash*` is a login shell; `name@group` is in a group."""
     found = []
@@ -122,6 +144,12 @@ def test_the_topmost_process_is_found_below_what_starts_programs_for_the_person(
     processes = lineage(*names)
     family = find_family(processes)
     assert family == Family(processes[names.index(top)].key, group)
+
+
+def test_a_shell_that_shows_no_arguments_is_no_login_shell() -> None:
+    client, shell, terminal, system = lineage("claude", "bash*", "kitty", "systemd")
+    hidden = replace(shell, arguments=())
+    assert find_family((client, hidden, terminal, system)) == Family(shell.key, None)
 
 
 def test_a_client_that_starts_programs_for_the_person_is_no_client() -> None:

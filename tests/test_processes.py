@@ -57,6 +57,26 @@ def test_a_connection_of_our_own_is_known_as_ours(host: str) -> None:
             assert tcp_peer(("nonsense", 1), server) is None
 
 
+def test_a_process_that_opens_and_closes_files_all_the_time_is_found() -> None:
+    """A browser does. A file that is gone between listing and reading says nothing about the others."""
+    busy = (
+        "import os, socket, sys, threading\n"
+        "first = socket.create_connection(('127.0.0.1', int(sys.argv[1])))\n"
+        "held = os.dup2(first.fileno(), 500); first.close()\n"
+        "def churn():\n"
+        "    while True: [os.close(each) for each in [os.open('/dev/null', 0) for _ in range(200)]]\n"
+        "threading.Thread(target=churn, daemon=True).start()\n"
+        "print(os.fstat(held).st_ino, flush=True); sys.stdin.read()"
+    )
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        command = [sys.executable, "-c", busy, str(listening.getsockname()[1])]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as browser:
+            assert browser.stdout is not None
+            inode = int(browser.stdout.readline())
+            assert all(holders_of(inode) == {browser.pid} for _ in range(50))
+            browser.communicate()
+
+
 @pytest.mark.shows("L10")
 @only_root
 def test_a_connection_of_another_user_is_known_as_theirs() -> None:
@@ -92,8 +112,13 @@ def test_our_memory_is_for_nobody_else() -> None:
 
 def test_a_process_tells_its_parent_its_terminal_and_its_arguments() -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", "input()", "a b)("], stdin=subprocess.PIPE, start_new_session=True
+        [sys.executable, "-c", "print(flush=True); input()", "a b)("],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
     ) as child:
+        assert child.stdout is not None
+        child.stdout.readline()  # while it is being started, it has no arguments yet
         process = read_process(child.pid)
         assert process is not None
         assert (process.parent, process.session, process.has_terminal) == (os.getpid(), child.pid, False)

@@ -21,7 +21,7 @@ def commands_page() -> str:
     return "".join(
         [
             f"# Commands\n\n{NOTICE}\n",
-            "`handraise COMMAND --help` says the same. What stands behind `--` is the command of a server.\n",
+            "Look up every command. `handraise COMMAND --help` prints the same. A server's command follows `--`.\n",
             *(_section(words, command) for words, command in command_tree()),
         ]
     )
@@ -59,7 +59,7 @@ def _listed(words: str, group: Command) -> Iterator[tuple[str, str]]:
 
 
 def _rows(command: Command, context: typer.Context) -> Iterator[tuple[str, str]]:
-    """What `--help` says of each argument and option."""
+    """The help text of each argument and option."""
     for parameter in command.params:
         record = parameter.get_help_record(context)
         if record is not None and parameter.name != "help":

@@ -21,18 +21,19 @@ VARIABLES: Final = {
     "HANDRAISE_CLIENT_SECRET": "The secret to the gateway's `--client-id`.",
     "HANDRAISE_CONFIG": "The configuration file to read, instead of the one in your configuration directory.",
     "HANDRAISE_DESK_SECRET": "The client secret with which a shared gateway signs people in at its desk.",
-    "HANDRAISE_GATEWAY_HOLD": "What `gateway.hold` says in the file; every key of `[gateway]` has a variable.",
-    "HANDRAISE_LEDGER": "The file of the ledger, instead of the one in your data directory; a server then keeps one.",
-    "HANDRAISE_LINES": "Any value: the terminal desk asks in plain lines, without taking the whole screen.",
+    "HANDRAISE_GATEWAY_HOLD": "The same as `gateway.hold` in the file; every key of `[gateway]` has a variable.",
+    "HANDRAISE_LEDGER": "The ledger's file, instead of the one in your data directory. Servers then keep a ledger too.",
+    "HANDRAISE_NODE_URL": "Removed. A server does not start while it is set; use sticky routing.",
+    "HANDRAISE_LINES": "Any value: the terminal desk uses plain lines instead of the full screen.",
     "HANDRAISE_STORE": "Where questions are kept: the path of an SQLite file, or a PostgreSQL address.",
-    "HANDRAISE_STORE_KEYS": "What a store is sealed with, divided by blanks: the first one seals, all of them open.",
+    "HANDRAISE_STORE_KEYS": "Keys of a store, separated by spaces. The first one encrypts, all of them decrypt.",
     "HANDRAISE_VAULT_KEY": "The vault's keys, as `handraise vault new-key` prints them, the newest first.",
     "HANDRAISE_VAULT_KEY_FILE": "The file with the vault's keys, one a line; readable by you only.",
 }
-"""What each variable of ours is for."""
+"""The purpose of each of our variables."""
 
 OURS_ALONE: Final = {"HANDRAISE_NOTICE"}
-"""What one process of ours tells another; nobody sets it."""
+"""Variables between our own processes; nobody sets them."""
 
 OTHERS: Final = {
     "XDG_CONFIG_HOME": "Where the configuration directory is, on Linux.",
@@ -51,7 +52,7 @@ def configuration_page() -> str:
 def _page() -> Iterator[str]:
     meanings = option_meanings()
     yield f"# Configuration\n\n{NOTICE}"
-    yield "Nothing has to be configured. Where the file is and how strictly it is read: [policy](../policy.md).\n"
+    yield "Every setting is optional. [Policy](../policy.md#the-configuration-file) says where the file is.\n"
     yield "## handraise.toml\n"
     for group, settings in groupby(SETTINGS, lambda setting: setting.key.rpartition(".")[0]):
         yield f"### {f'[{group}]' if group else 'At the top'}\n"
@@ -67,13 +68,13 @@ def _page() -> Iterator[str]:
                 for setting in settings
             ),
         )
-    yield "*Your own file only*: one in the working directory may have come with a project, and cannot set it.\n"
+    yield "*Your own file only*: a file in the working directory may come with a project, so it cannot set this key.\n"
     yield "## Environment variables\n"
     yield table(("variable", "meaning"), ((code(name), meaning) for name, meaning in VARIABLES.items()))
-    yield "Of the system:\n"
+    yield "Variables of the system that Handraise reads:\n"
     yield table(("variable", "meaning"), ((code(name), meaning) for name, meaning in OTHERS.items()))
     yield "## Handraise(…) { #handraise }\n"
-    yield "How a server asks; times are in seconds. More about asking: [asking](../asking.md).\n"
+    yield "Options of a server that asks; times are in seconds. More: [asking](../asking.md).\n"
     yield table(
         ("option", "default", "meaning"),
         (
@@ -84,7 +85,7 @@ def _page() -> Iterator[str]:
 
 
 def option_meanings() -> dict[str, str]:
-    """What the options of `Handraise` mean, by its own words."""
+    """The meanings of the options of `Handraise`, from its docstring."""
     words = inspect.getdoc(Handraise) or ""
     return {found[1]: found[2] for found in re.finditer(r"(?m)^- `(\w+)`: ((?:.+\n?(?!- ))+)", words)}
 

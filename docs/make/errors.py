@@ -1,4 +1,4 @@
-"""The error reference: every class of `errors.py`, what it says, what to do, and what crosses the wire."""
+"""The error reference: every class of `errors.py` with its sentence, the remedy, and its form on the wire."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ from docs.make.markdown import NOTICE, code, table
 from handraise import errors
 from handraise.errors import CATEGORY, HandraiseError
 from handraise.revisions import Revision
-from handraise.server.endings import describe
+from handraise.server.endings import fault_of
 
 NEXT: Final = {
     "HandraiseError": "Catch this one to catch them all.",
-    "DefinitionError": "Mend the question where it is written; the log names the place.",
-    "FormError": "Mend the field that it names: flat fields of plain types are all that the protocol carries.",
+    "DefinitionError": "Correct the question in your code; the log names the place.",
+    "FormError": "Correct the field that it names. The protocol carries only flat fields of plain types.",
     "SecretInForm": "Ask with `ask.secret` on a page; see [pages](../pages.md).",
     "UnsafeUrl": "Send an https link without credentials, personal data or a pre-signed key; see `.reasons`.",
-    "WireError": "Report it to whoever makes the other side; `.rule` names the rule that was broken.",
-    "NoAnswer": "Decide in the tool what holds without an answer, or let the sentence reach the model.",
+    "WireError": "Report it to the authors of the other side; `.rule` names the broken rule.",
+    "NoAnswer": "Catch it and decide what to do without an answer, or let the model read the sentence.",
     "NotSupported": "Give `fallback=`, catch it, or put the [gateway](../gateway.md) in front of the client.",
-    "Expired": "Give the question a longer `timeout=`, or a store, with which it waits for days.",
-    "Withdrawn": "Nothing: whoever wanted the answer is gone.",
+    "Expired": "Give the question a longer `timeout=`, or use a store, which keeps questions for days.",
+    "Withdrawn": "Nothing. The client left, or the server stops.",
     "Failed": "Look at `.error_code` and the client's log; [the trace](../trace.md) shows what it sent.",
-    "ConversationError": "Call the tool again from the start.",
-    "StateRefused": "Call the tool again from the start; the log has the reason, which nobody else gets to know.",
-    "NotReplayable": "Call again; declare the tool `@replayable` and give a store so that it survives a restart.",
-    "Ambiguous": "Look whether it was done, then call again or not; a `@replayable` tool goes on by itself.",
+    "CallError": "Call the tool again from the start.",
+    "StateRefused": "Call the tool again from the start. Only the log has the reason.",
+    "NotReplayable": "Call again. To survive a restart, declare the tool `@replayable` and use a store.",
+    "Ambiguous": "Check whether it was done before you call again. A `@replayable` tool goes on by itself.",
     "TooManyQuestions": "Ask less, ask together with `ask.all`, or raise `max_questions`.",
     "NoRoom": "Try later, or raise `max_parked`.",
-    "UnusableAnswer": "Ask in plainer words, or loosen the form; `max_reasks` is how often it is asked again.",
+    "UnusableAnswer": "Ask in simpler words, or relax the form. `max_reasks` limits how often it is asked again.",
     "CompletionRefused": "Finish it as the person who was asked, before it expires, and once.",
     "AccountError": "Try later; the log says what the service answered.",
-    "Stopped": "Nothing: this is how a tool ends when the person says no.",
+    "Stopped": "Nothing. This is how a tool ends when the person says no.",
     "Stale": "Look at the thing again, then ask again.",
-    "GuardRefused": "Do what the message says; a guard asks nobody about what it refuses.",
+    "GuardRefused": "Do what the message says. A guard asks nobody about a call that it refuses.",
     "PasskeyRefused": "Use the passkey again; see [passkeys](../passkeys.md).",
     "OutsideBoundary": "Use a path inside the boundary, or have the person add the folder to their roots.",
     "UsageError": "Do what the message says. Asking works in tools, prompts and resources of a server with Handraise.",
     "SetupError": "Install or configure what the message names.",
-    "StoreError": "See that the store's file or database can be written; nothing was asked meanwhile.",
-    "AnswerNotKept": "See that the store can be written. The question waits, and the same retry works then.",
-    "StepNotKept": "See that the store can be written, and look whether what the step did is to be undone.",
-    "LedgerError": "See that the ledger can be written, or read the record that the message names.",
+    "StoreError": "Make sure that the store's file or database can be written. Nothing was asked.",
+    "AnswerNotKept": "Make sure that the store can be written. The question waits; then the same retry works.",
+    "StepNotKept": "Make sure that the store can be written. Check whether the step has to be undone.",
+    "LedgerError": "Make sure that the ledger can be written, or look at the record that the message names.",
 }
-"""What to do about each, for whoever reads the log."""
+"""The remedy for each error."""
 
 SAMPLE: Final[dict[str, Any]] = {
     "message": "…",
@@ -61,7 +61,7 @@ SAMPLE: Final[dict[str, Any]] = {
     "why": "…",
     "boundary": (),
 }
-"""What an error needs to be made at all."""
+"""Arguments for creating one error of each class."""
 
 
 _DRAWN: Final = re.compile(r"^ {4}([│├└─ ]*)(\w+)(?: +(.+))?$", re.MULTILINE)
@@ -107,7 +107,7 @@ def error_classes(root: type[HandraiseError] = HandraiseError) -> Iterator[type[
 
 def _section(kind: type[HandraiseError]) -> str:
     error = kind(**_needed(kind))
-    legacy, modern = (describe(error, revision) for revision in (Revision.NOVEMBER_2025, Revision.JULY_2026))
+    legacy, modern = (fault_of(error, revision) for revision in (Revision.NOVEMBER_2025, Revision.JULY_2026))
     rows = [
         ("code", code(kind.code)),
         ("the other side reads", "the whole message" if kind.tells_all else kind.public),

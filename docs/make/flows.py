@@ -23,9 +23,9 @@ class Flow:
     tool: str
     words: str
     runs: Mapping[str, Run]
-    """What is run, under the heading that it gets; one without a heading is the whole flow."""
+    """The run under each heading; a run without a heading is the whole flow."""
     notes: Mapping[Revision, str]
-    """What to look at, on each revision."""
+    """Points to notice, on each revision."""
     handshake: bool = False
     """Whether the handshake of 2025-06-18 and 2025-11-25 is shown too."""
 
@@ -38,12 +38,11 @@ FLOWS: Final = (
         "One question with one field, and the person answers it.",
         {"": call("greet", accept(answer="Ada"), says="Hello Ada")},
         {
-            JUNE: "The client declares `elicitation` once, when it connects. The server asks with a request of its "
-            "own while the call is under way. There is no `mode`: every question is a form.",
-            NOVEMBER: "The same, with modes: the client names those it has, and the question names its own.",
-            JULY: "No request ever goes from the server to the client. The client says with each request what it "
-            "can be asked. The question is the result of the call, and the client calls again with the answer and "
-            "the `requestState` that it got.",
+            JUNE: "The client declares `elicitation` once, when it connects. The server sends a request while the call "
+            "runs. There is no `mode`: every question is a form.",
+            NOVEMBER: "The same, with modes: the client declares its modes, and the question names one.",
+            JULY: "The server sends no requests. The client says in each request what it can be asked. The question is "
+            "the result of the call. The client calls again with the answer and the `requestState` that it got.",
         },
         handshake=True,
     ),
@@ -51,32 +50,32 @@ FLOWS: Final = (
         "two-questions",
         "Two questions",
         "order",
-        "A tool asks twice, and something happens between the questions. It happens once on every revision.",
+        "A tool asks twice and does something in between. That happens once, on every revision.",
         {
             "": call(
                 "order",
                 accept(answer="green"),
-                accept(confirm=True),
+                accept(answer=True),
                 says="Bought, with reservation 1 of green tea.",
             )
         },
         {
-            JUNE: "Two requests of the server's, one after the other, inside one call.",
-            NOVEMBER: "Two requests of the server's, one after the other, inside one call.",
-            JULY: "Three calls. Each round has a `requestState` of its own, and each is used once. The body of the "
-            "tool waits in between: nothing in it runs again.",
+            JUNE: "Two requests from the server, one after the other, inside one call.",
+            NOVEMBER: "Two requests from the server, one after the other, inside one call.",
+            JULY: "Three calls. Each round has its own `requestState`, which is used once. The tool waits in between; "
+            "nothing in it runs again.",
         },
     ),
     Flow(
         "decline-and-cancel",
         "Decline and cancel",
         "greet",
-        "The person says no, or dismisses the question without deciding. Both are answers. `or_stop()` ends the call "
-        "with a sentence for the model and, in `_meta`, a word for programs.",
+        "The person says no, or closes the question without deciding. Both are answers. `or_stop()` ends the call "
+        "with a sentence for the model, and with a word for programs in `_meta`.",
         {
-            "Decline": call("greet", DECLINE, says="The person declined. Nothing was done."),
+            "Decline": call("greet", DECLINE, says="The person declined."),
             "Cancel": call(
-                "greet", CANCEL, says="The person dismissed the question. Nothing was done; ask again later."
+                "greet", CANCEL, says="The person dismissed the question without an answer. Ask again later."
             ),
         },
         {
@@ -89,8 +88,8 @@ FLOWS: Final = (
         "cannot-be-asked",
         "A client that cannot be asked",
         "greet",
-        "The client did not declare `elicitation`, so nothing is sent to it. The tool gets `NotSupported`; when it "
-        "does not catch that, the call ends like this. The [gateway](gateway.md) has the person asked all the same.",
+        "The client did not declare `elicitation`, so no question is sent. The tool gets `NotSupported`. If it does "
+        "not catch that, the call ends like this. With the [gateway](gateway.md), the person is asked anyway.",
         {"": call_unasked},
         {
             JUNE: "A tool result that says what is missing, for the model to tell the person.",
@@ -102,50 +101,49 @@ FLOWS: Final = (
         "link",
         "A link",
         "checkout",
-        "The person is sent to the browser. `accept` is consent to open the link, and says nothing about what "
-        "happened there; the tool goes on when the shop's own web server calls `complete`.",
+        "The person goes to the browser. `accept` means that they agreed to open the link, not that they are done. The "
+        "tool goes on when the shop's own web server calls `complete`.",
         {"": pay},
         {
             JUNE: "This revision has no links: `NotSupported`.",
             NOVEMBER: "The question has an `elicitationId`. When the person is done, the client that was asked gets "
             "`notifications/elicitation/complete`, then the result.",
-            JULY: "No id and no notice. The retry is answered when the person is done.",
+            JULY: "No notice. The retry is answered when the person is done.",
         },
     ),
     Flow(
         "link-first",
         "A link first",
         "receipts",
-        "A tool cannot start before something was done in the browser: `ask.require`.",
+        "A tool needs something from the browser before it starts: `ask.require`.",
         {"": require_permission},
         {
             JUNE: "This revision has no links: `NotSupported`.",
-            NOVEMBER: "The call ends with error -32042, which lists the links. When the completion notice came, or "
-            "the person says that they are done, the client calls again.",
-            JULY: "-32042 is gone: an input-required round like any other.",
+            NOVEMBER: "The call ends with error -32042, which lists the links. The client calls again after the "
+            "completion notice, or when the person says that they are done.",
+            JULY: "There is no -32042. It is an input-required round like any other.",
         },
     ),
     Flow(
         "roots",
         "Roots",
         "folders",
-        "Not a question to a person: which folders may the server use? The client answers by itself, as its user "
-        "configured it.",
+        "Which folders may the server use? The client answers from its configuration, without asking the person.",
         {"": tell_roots},
         {
-            JUNE: "`roots/list`, a request of the server's.",
-            NOVEMBER: "`roots/list`, a request of the server's.",
-            JULY: "`roots/list` inside the round. Deprecated on this revision, and still there.",
+            JUNE: "`roots/list`, a request from the server.",
+            NOVEMBER: "`roots/list`, a request from the server.",
+            JULY: "`roots/list` inside the round. It is deprecated on this revision, but works.",
         },
     ),
     Flow(
         "gateway",
         "Through the gateway",
         "greet",
-        "The client cannot be asked, and the [gateway](../gateway.md) stands in between. This is the client's side "
-        "of it: the call is held (45 seconds; here next to none), then parked. Meanwhile the person answers at the "
-        "desk, which no message here shows. The model resumes with a ticket, which does not suffice to answer. "
-        "`my notes` is what the user calls the server.",
+        "The client cannot ask, and the [gateway](../gateway.md) stands in between. You see the client's side: the "
+        "call is held (45 seconds; here almost none), then parked. The person answers at the desk, which these "
+        "messages do not show. The model resumes with a ticket. A ticket is not enough to answer. `my notes` is "
+        "the user's name for the server.",
         {"": park_and_resume},
         {
             JUNE: "Two ordinary tool calls.",

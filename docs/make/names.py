@@ -45,7 +45,7 @@ SECTIONS: Final = {
     "Once, and again": ("replay", ("once", "replayable", "working_time", "MemoryStore", "SqliteStore")),
     "What the client knows": ("client_side", ("ask.roots", "ask.model")),
 }
-"""What `handraise` has, with the example that shows it."""
+"""The names in `handraise`, with an example for each."""
 
 ELSEWHERE: Final = {"ask.connect": "connect.md"}
 """A name whose example needs another party, and the page that has it."""
@@ -55,14 +55,14 @@ WITHOUT_EXAMPLE: Final = {"client", "guards"}
 
 PARTS: Final = {
     "server": "asking.md",
-    "stores": "words/store.md",
+    "stores": "deployment.md",
     "stores.postgres": "deployment.md",
     "forms": "forms.md",
     "pages": "pages.md",
     "pages.oauth": "connect.md",
     "vault": "vault.md",
     "client": "hosts.md",
-    "desks": "words/desk.md",
+    "desks": "desks.md",
     "policy": "policy.md",
     "guards": "guards.md",
     "guards.sql": "guards.md",
@@ -84,7 +84,7 @@ def names_page() -> str:
 def _page() -> Iterator[str]:
     yield "# Names"
     yield NOTICE
-    yield "Every public name: what it is for, and code that was run. Anything that is not here is ours to change."
+    yield "Every public name: its purpose, and code that was run. Anything that is not here is ours to change."
     yield "## handraise"
     for title, (example, names) in SECTIONS.items():
         yield f"### {title}"
@@ -106,7 +106,7 @@ def _page() -> Iterator[str]:
 
 
 def resolve(name: str) -> Any:
-    """What a dotted name of the package is."""
+    """Resolve a dotted name of the package."""
     thing: Any = handraise
     for word in name.split("."):
         thing = getattr(thing, word)
@@ -124,7 +124,7 @@ def source_of(example: str) -> str:
 
 
 def printed_by(example: str) -> str:
-    """What an example prints when it is run."""
+    """The output of an example."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         runpy.run_path(str(EXAMPLES / f"{example}.py"), run_name="__main__")
@@ -136,7 +136,7 @@ def _told(name: str, thing: Any) -> str:
 
 
 def words_for(name: str, thing: Any, home: ModuleType = handraise) -> str:
-    """What a public name is for, by its own docstring."""
+    """The purpose of a public name, from its docstring."""
     if isinstance(thing, type) or inspect.isroutine(thing):
         return _docstring(thing)
     if name == "ask":
@@ -150,7 +150,7 @@ def _docstring(thing: Any) -> str:
 
 @cache
 def _said_below(folder: Path) -> dict[str, str]:
-    """What stands below each constant and each type alias of a part, which are docstrings to people."""
+    """The text below each constant and type alias of a part. People use it as a docstring."""
     said: dict[str, str] = {}
     for path in sorted(folder.rglob("*.py")):
         for node, below in itertools.pairwise(ast.parse(path.read_text(encoding="utf-8")).body):
@@ -162,7 +162,7 @@ def _said_below(folder: Path) -> dict[str, str]:
 
 
 def _signature(name: str, thing: Any) -> str:
-    """What it takes, where that is short enough to be read in a heading."""
+    """The parameters, if they are short enough for a heading."""
     if (
         name == "Answer"
         or not callable(thing)

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from docs.make.clients import clients_page
 from docs.make.commands import commands_page
 from docs.make.configuration import configuration_page
 from docs.make.errors import errors_page
@@ -20,6 +21,7 @@ ROOT: Final = Path(__file__).parents[2]
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = MappingProxyType(
     {
+        "docs/clients.md": clients_page,
         "docs/reference/commands.md": commands_page,
         "docs/reference/configuration.md": configuration_page,
         "docs/reference/errors.md": errors_page,

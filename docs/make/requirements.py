@@ -1,20 +1,24 @@
-"""The requirements: each with its id, its text and the tests that show it."""
+"""The requirements: each with its id, its first sentence and the number of tests that show it."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from docs.make.markdown import NOTICE, code
+from docs.make.markdown import NOTICE, table
 from tests.requirements import PARTS, claims_below, own_files
 
 TESTS = Path(__file__).parents[2] / "tests"
 
 INTRODUCTION = """\
-What Handraise promises, and the tests that show it. MUST and SHOULD are the specification's own words. A is revision
-2025-06-18, B is 2025-11-25, C is 2026-07-28. A test names what it shows with `@pytest.mark.shows("N1")`; a requirement
-of a part that is declared done and has no test fails the test run.
+Find out what Handraise promises, and how many tests show it. Each line is the first sentence of a requirement;
+`tests/requirements.py` has the whole text. MUST and SHOULD are the specification's own words. A is revision 2025-06-18,
+B is 2025-11-25, C is 2026-07-28.
+
+A test names what it shows with `@pytest.mark.shows("N1")`: search `tests/` for an id to see its tests. A requirement
+without a test fails the test run.
 """
 
 
@@ -27,27 +31,34 @@ def _page() -> Iterator[str]:
     shown = shown_by()
     yield f"# Requirements\n\n{NOTICE}\n{INTRODUCTION}"
     for part, requirements in PARTS.items():
-        yield f"\n## {part}\n"
-        for id_, text in requirements.items():
-            tests = shown.get(id_, ["No test shows it yet."])
-            yield f"\n### {id_}\n\n{text}\n\n" + "".join(f"- {test}\n" for test in tests)
+        yield f"\n## {part}\n\n"
+        yield table(
+            ("id", "requirement", "tests"),
+            (
+                (f'<a id="{id_.lower()}"></a>{id_}', _first_sentence(text), str(len(shown.get(id_, ()))))
+                for id_, text in requirements.items()
+            ),
+        )
 
 
-def shown_by(tests: Path = TESTS) -> dict[str, list[str]]:
-    """The tests that show each requirement, as sentences with their files."""
-    found: dict[str, list[str]] = {}
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=[.!?]) (?=[A-Z`])", text, maxsplit=1)[0]
+
+
+def shown_by(tests: Path = TESTS) -> dict[str, set[tuple[str, str]]]:
+    """The tests that show each requirement, each by its file and its name."""
+    found: dict[str, set[tuple[str, str]]] = {}
     for path in own_files(tests):
-        for sentence, id_ in _claims(path.read_text(encoding="utf-8")):
-            line = f"{sentence} ({code(path.relative_to(tests).as_posix())})"
-            if line not in found.setdefault(id_, []):
-                found[id_].append(line)
+        for test, id_ in _claims(path.read_text(encoding="utf-8")):
+            found.setdefault(id_, set()).add((path.relative_to(tests).as_posix(), test))
     return found
 
 
 def _claims(source: str) -> Iterator[tuple[str, str]]:
-    """Each claim of a module with the test that makes it, or what all of the module's tests claim."""
-    for node in ast.parse(source).body:
-        name = getattr(node, "name", "every test of this file")
-        sentence = name.removeprefix("test_").replace("_", " ")
+    """Each claim of a module with the test that makes it. What the module itself claims, all of its tests do."""
+    body = ast.parse(source).body
+    tests = [node for node in body if getattr(node, "name", "").startswith(("test_", "Test"))]
+    for node in body:
         for _, id_ in claims_below(node):
-            yield sentence, id_
+            named = [node] if node in tests else tests
+            yield from ((getattr(each, "name", ""), id_) for each in named)

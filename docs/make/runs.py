@@ -1,4 +1,4 @@
-"""What is run for the pages about the wire: each run ends as it should, or fails."""
+"""The runs for the pages about the wire: each run ends as it should, or fails."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from mcp.client._memory import InMemoryTransport
 from tests.gateway.peers import gateway
 from tests.server.peers import Person, connect, text_of
 
-from handraise.client.tap import Tell, tapped
 from handraise.desks import Decision
 from handraise.desks.scripted import Line
 from handraise.gateway.options import Options
 from handraise.questions import Accepted
 from handraise.revisions import Revision
+from handraise.sdk.streams import Tell, tapped
 
 Run = Callable[[Revision, Tell], Awaitable[None]]
 CONSENT: Final = types.ElicitResult(action="accept")
@@ -84,7 +84,9 @@ async def require_permission(revision: Revision, tell: Tell) -> None:
     async with _client(revision, tell, Person(consent), message_handler=hear) as client:
         with _refused(if_=revision == Revision.NOVEMBER_2025):
             assert _paid(await client.call_tool("receipts"), revision, "One receipt: 5 €.")
-        if revision == Revision.NOVEMBER_2025:  # the client asked its person, who then was in the browser
+        if (
+            revision == Revision.NOVEMBER_2025
+        ):  # the client asked its person, and the person was in the browser
             await finish("sign-in-1")
             await noticed.wait()
             assert _paid(await client.call_tool("receipts"), revision, "One receipt: 5 €.")
@@ -138,7 +140,7 @@ async def park_and_resume(revision: Revision, tell: Tell) -> None:
             parked = await client.call_tool("greet")
             ticket = re.search(r"ticket '([\w-]+)'", text_of(parked))
             assert ticket is not None
-            seen.home.options = Options(hold=20)  # enough for a slow machine; the answer comes at once
+            seen.state.options = Options(hold=20)  # enough for a slow machine; the answer comes at once
             [question] = seen.queue.waiting()
             answer = Decision(Accepted({"answer": "Ada"}), by="agent", desk="web")
             assert seen.queue.decide(question.id, answer) == "taken"

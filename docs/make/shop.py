@@ -13,7 +13,7 @@ from handraise import Handraise, Person, UrlQuestion, ask, complete
 PAY = "https://shop.example/pay/7f3k"
 PERMIT = "https://shop.example/permit/x92d"
 browsers: dict[str, Person] = {}
-"""Who is in the browser for which link; the web server of a real shop knows."""
+"""The person in the browser for each link; the web server of a real shop knows."""
 
 
 async def greet() -> str:
@@ -64,7 +64,7 @@ def make_shop() -> MCPServer:
 
 
 async def finish(elicitation_id: str) -> None:
-    """What the shop's web server does when the person is done in the browser."""
+    """The work of the shop's web server when the person is done in the browser."""
     await complete(elicitation_id, person=browsers[elicitation_id])
 
 

@@ -17,11 +17,11 @@ from handraise.revisions import Revision
 from handraise.trace import Trace
 
 INTRODUCTION: Final = """\
-What crosses between a client and a server when somebody is asked, on each revision of the protocol. Every page is a
-real run of one small server, written down by [the trace](../trace.md). An arrow says where a message goes: `→` to the
-server, `←` to the client. Ids are numbered and times left out, so that a page changes only when the behaviour does.
+See the messages between a client and a server when somebody is asked, on each revision. Every page is a real run of one
+small server. [See the messages](../trace.md) says how to record your own. `→` goes to the server, `←` to the client.
+Ids are numbered and times left out, so that a page changes only when the behaviour does.
 
-The rules that they follow are in the specification, under "Elicitation" for
+The specification has the rules, under "Elicitation" for
 [2025-06-18](https://modelcontextprotocol.io/specification/2025-06-18/client/elicitation),
 [2025-11-25](https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation) and
 [2026-07-28](https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation), and for the rounds of
@@ -33,14 +33,20 @@ _NAMED: Final = {
     r"hr1\.[\w-]{4}(?=…)": "hr1.",
     r"(?<=ticket ')[\w-]+(?=')": "ticket-{}",
     r'(?<="ticket": ")[\w-]+(?=")': "ticket-{}",
+    r'(?<="expiresIn": )29\d\.\d+': "300.0",
 }
-"""What is random, and the name that it gets; `{}` counts."""
+"""Values that differ between runs, and what replaces them; `{}` counts."""
 
 
 def index_page() -> str:
     """The list of flows."""
-    rows = [(f"[{flow.title}]({flow.name}.md)", flow.words.partition(".")[0] + ".") for flow in FLOWS]
+    rows = [(f"[{flow.title}]({flow.name}.md)", _first_sentence(flow.words)) for flow in FLOWS]
     return f"# On the wire\n\n{NOTICE}\n{INTRODUCTION}\n" + table(("flow", ""), rows)
+
+
+def _first_sentence(words: str) -> str:
+    """The text up to the first full stop before a space; its links lead out of the folder as before."""
+    return re.split(r"(?<=[.?]) ", words, maxsplit=1)[0]
 
 
 def flow_page(flow: Flow) -> str:
@@ -63,7 +69,7 @@ def _page(flow: Flow) -> Iterator[str]:
 
 
 def traced(run: Run, revision: Revision, *, handshake: bool = False) -> str:
-    """What crosses in a run, from its first call on, or from the handshake."""
+    """The messages of a run, from its first call on, or from the handshake."""
     lines: list[str] = []
     trace = Trace(lines.append, clock=lambda: 0.0)
 

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 from handraise import Stale
 from handraise.server import Boundary
-from handraise.server.boundary import Entry
+from handraise.server.boundary import FolderEntry
 
 ARCHIVE = "Archive"
 
@@ -90,7 +90,7 @@ class Shelf:
         """The first root: where preferences and new notes go."""
         return (await self._roots())[0]
 
-    async def _files(self) -> AsyncIterator[Entry]:
+    async def _files(self) -> AsyncIterator[FolderEntry]:
         await self._roots()
         async for entry in self.boundary.walk():
             names = entry.path.relative_to(await self._root_of(entry.path)).parts
@@ -98,7 +98,7 @@ class Shelf:
             if entry.kind == "file" and entry.path.suffix == ".md" and not hidden:
                 yield entry
 
-    async def _note(self, entry: Entry) -> Note:
+    async def _note(self, entry: FolderEntry) -> Note:
         async with await self.boundary.open(entry.path) as file:
             start = (await file.read(400)).decode("utf-8", "replace")
         heading = re.match(r"#\s+(.+)", start)
@@ -131,5 +131,5 @@ def file_name(title: str) -> str:
     return " ".join(kept.split())[:80] + ".md"
 
 
-def _moment(entry: Entry) -> datetime:
+def _moment(entry: FolderEntry) -> datetime:
     return datetime.fromtimestamp(entry.modified, UTC)

@@ -16,15 +16,15 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from handraise.processes import (
-    Address,
     Process,
+    SocketAddress,
     ancestors,
     can_tell,
     holders_of,
@@ -34,7 +34,7 @@ from handraise.processes import (
 )
 
 Access = Literal["own", "another_user", "client", "no_terminal", "unknown"]
-"""What is known of a program that comes to a desk. Only `own` gets in as it is; `unknown` has to prove more."""
+"""How much we know about a program that comes to a desk. Only `own` gets in as it is; `unknown` has to prove more."""
 
 REFUSALS: Final[Mapping[Access, str]] = MappingProxyType(
     {
@@ -47,7 +47,7 @@ REFUSALS: Final[Mapping[Access, str]] = MappingProxyType(
         "no_terminal": "This desk opens to a person at a terminal only. Run `handraise inbox` in a terminal.",
         "unknown": (
             "This system does not tell which program is asking, so the desk opens with your desk code. Make one with "
-            "`handraise desk code` in a terminal of your own."
+            "`handraise desk code` in a terminal of your own, then start your client again."
         ),
     }
 )
@@ -125,6 +125,7 @@ class AccessCheck:
 
     def __init__(self) -> None:
         self._tells = can_tell()
+        self._needs_family = False
         self._families: set[Family] = set()
         self._user = os.getuid() if hasattr(os, "getuid") else None
         self._seen: dict[int, Access] = {}
@@ -147,7 +148,30 @@ class AccessCheck:
             self._families.add(family)
         self._seen.clear()
 
-    def add_client_at(self, client: Address, server: Address) -> bool:
+    def dump_families(self) -> list[list[Any]] | None:
+        """The families that are kept out, for a desk in another process; None when one of them is not known."""
+        return [[*each.top, each.group] for each in self._families] if self._tells else None
+
+    def add_families(self, told: Iterable[object]) -> None:
+        """Keep out the families that other desks know, as `dump_families` tells them.
+
+        Where a desk does not tell, or no family is known, nobody gets in without a proof: a child of a client would
+        count as a program of the person's own.
+        """
+        families, tells = set(self._families), can_tell()
+        for each in told:
+            match each:
+                case list():
+                    known = [_parse_family(one) for one in each]
+                    families.update(family for family in known if family is not None)
+                    tells = tells and None not in known
+                case _:
+                    tells = False
+        if (families, tells) != (self._families, self._tells) or not self._needs_family:
+            self._families, self._tells, self._needs_family = families, tells, True
+            self._seen.clear()
+
+    def add_client_at(self, client: SocketAddress, server: SocketAddress) -> bool:
         """Keep out the clients that hold a connection to us. False when it may be another user's."""
         owner = tcp_peer(client, server) if self._tells else None
         if owner is None or owner.user != self._user:
@@ -162,7 +186,7 @@ class AccessCheck:
         return True
 
     def of_unix_socket(self, connection: socket.socket) -> Access:
-        """What is known of the program at the other end of a Unix socket."""
+        """Identify the program at the other end of a Unix socket."""
         peer = unix_peer(connection)
         if peer is None:
             return "unknown"  # the socket's private directory keeps other users out
@@ -173,18 +197,21 @@ class AccessCheck:
             return "unknown"
         return self.of_process(peer.pid) if process.has_terminal else "no_terminal"
 
-    def of_connection(self, client: Address, server: Address) -> Access:
-        """What is known of the program that connected from `client` to `server`, two addresses of this computer."""
+    def of_connection(self, client: SocketAddress, server: SocketAddress) -> Access:
+        """Identify the program that connected from `client` to `server`, two addresses of this computer."""
         owner = tcp_peer(client, server)
         if owner is None:
             return "unknown"
         if owner.user != self._user:
             return "another_user"
-        if owner.inode not in self._seen:
+        if owner.inode in self._seen:
+            return self._seen[owner.inode]
+        found = self._of_holders(holders_of(owner.inode))
+        if found != "unknown":  # that may change: a process of the lineage was just ending, say
             if len(self._seen) >= _MOST_REMEMBERED:
                 self._seen.clear()
-            self._seen[owner.inode] = self._of_holders(holders_of(owner.inode))
-        return self._seen[owner.inode]
+            self._seen[owner.inode] = found
+        return found
 
     def _of_holders(self, holders: frozenset[int]) -> Access:
         """Of all that hold a socket the least trusted one counts. A socket that nobody is seen to hold is unknown."""
@@ -194,11 +221,20 @@ class AccessCheck:
         return "own" if found == {"own"} else "unknown"
 
     def of_process(self, pid: int) -> Access:
-        """What is known of a process."""
-        lineage = ancestors(pid) if self._tells else None
+        """Identify a process."""
+        tells = self._tells and (bool(self._families) or not self._needs_family)
+        lineage = ancestors(pid) if tells else None
         if lineage is None:
             return "unknown"
         return "client" if any(family.has(lineage) for family in self._families) else "own"
+
+
+def _parse_family(told: object) -> Family | None:
+    match told:
+        case [int(pid), int(started), (str() | None) as group]:
+            return Family((pid, started), group)
+        case _:
+            return None
 
 
 def _starts_others(process: Process) -> bool:
@@ -208,6 +244,8 @@ def _starts_others(process: Process) -> bool:
 def _is_login_shell(process: Process) -> bool:
     """Whether a process is a shell at which a person types: it leads the session of a terminal and runs no script."""
     if process.name not in _SHELLS or not process.has_terminal or process.session != process.pid:
+        return False
+    if not process.arguments:  # it is just being started, or hides them: it may run a script
         return False
     given = iter(process.arguments[1:])
     for argument in given:

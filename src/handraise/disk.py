@@ -1,7 +1,7 @@
 """Files that only their owner can read, and what a deletion leaves on the disk.
 
-Every file with personal or secret contents is written by a function of this module, so that the rules are the same
-everywhere: mode 0600 from the moment it is made, whatever the umask; no symbolic link is followed; a file that others
+Every file with personal or secret contents is written by a function of this module. So the rules are the same
+everywhere: mode 0600 from the moment it is made, under any umask; no symbolic link is followed; a file that others
 could read before is narrowed.
 """
 
@@ -87,7 +87,7 @@ def open_to_append(path: Path) -> TextIO:
 
 
 def open_stream(path: Path) -> TextIO:
-    """Open a device or a pipe to write to. OSError for another user's pipe, whose reader would get the contents."""
+    """Open a device or a pipe to write to. OSError for another user's pipe: its reader would get the contents."""
     handle = os.open(path, os.O_WRONLY)
     try:
         _require_own(handle)
@@ -99,7 +99,9 @@ def open_stream(path: Path) -> TextIO:
 
 def make_private(path: Path) -> None:
     """Make a file if there is none, and see to it that only its owner can read it."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, _PRIVATE)
+    handle = os.open(
+        path, os.O_RDONLY | os.O_CREAT, _PRIVATE
+    )  # a private file on a read-only disk stays as it is
     try:
         _narrow(handle)
     finally:

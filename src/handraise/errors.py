@@ -11,7 +11,7 @@
     │   ├── Expired                nobody answered in time
     │   ├── Withdrawn              the asker went away
     │   └── Failed                 the client answered with an error or with garbage
-    ├── ConversationError          a round that does not fit its conversation
+    ├── CallError                  a round that does not fit its call
     │   ├── StateRefused           requestState that is not ours, not theirs, or used up
     │   ├── NotReplayable          the paused body is gone and may not run again
     │   │   └── Ambiguous          it is not known, either, how far it got
@@ -32,16 +32,16 @@
     │   └── StepNotKept            a `once` step was done, and its result could not be kept
     └── LedgerError                what is no record of the ledger, or one that cannot be written
 
-Each class has a stable `code`, and one constant `public` sentence which is all
+Each class has a stable `code`, and a constant `public` sentence which is all
 that the other side may learn. `str(error)` is for the log and the author.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 Mode = Literal["form", "url", "roots", "sampling"]
-"""What a client may be asked for. The first two are questions to a person."""
+"""A kind of request to a client. The first two are questions to a person."""
 
 
 CATEGORY = "handraise/category"
@@ -52,7 +52,7 @@ class HandraiseError(Exception):
     """Anything that Handraise itself raises."""
 
     code: ClassVar[str] = "handraise"
-    public: ClassVar[str] = "Something went wrong while asking the person."
+    public: str = "Something went wrong while asking the person."
     tells_all: ClassVar[bool] = False
     """Whether the other side may read the whole message, which was written for it, instead of `public`."""
 
@@ -60,6 +60,17 @@ class HandraiseError(Exception):
     def category(self) -> str:
         """How a call ended, in one word for programs; it travels in the result's `_meta`."""
         return self.code
+
+
+def sentence(error: HandraiseError) -> str:
+    """The part of an error that the other side may read."""
+    return str(error.args[0]) if error.tells_all else error.public
+
+
+def is_text_of(text: str, error: HandraiseError) -> bool:
+    """Whether a text is the sentence of this error, after words of a framework's or none."""
+    said = sentence(error)
+    return text == said or text.endswith(f": {said}")
 
 
 class DefinitionError(HandraiseError):
@@ -122,18 +133,29 @@ class NoAnswer(HandraiseError):
     public = "Nobody answered the question. Nothing was decided."
 
 
+_NOT_THIS: Final = (
+    "This needs the client to {missing}, and it cannot be asked to. Nothing was decided. Tell the person so; they can "
+    "use a client that can or connect through the Handraise gateway."
+)
+
+
 class NotSupported(NoAnswer):
-    """Nobody could be asked: the client did not declare this mode."""
+    """The client did not declare this mode, so nobody could be asked."""
 
     code = "not_supported"
-    public = (
+    public: str = (
         "This needs an answer from the person, and their client cannot be asked. Nothing was decided. "
         "Tell them so; they can use a client that supports elicitation or connect through the Handraise gateway."
     )
 
-    def __init__(self, mode: Mode, message: str | None = None) -> None:
-        super().__init__(message or self.public)
+    def __init__(self, mode: Mode, message: str | None = None, *, missing: str | None = None) -> None:
+        """`missing` is what the client cannot do, where that is less than all of a mode."""
         self.mode: Mode = mode
+        if missing is None and mode == "url":
+            missing = "open a link for the person"
+        if missing is not None:  # a client that has just shown a form can be asked, but not this
+            self.public = _NOT_THIS.format(missing=missing)
+        super().__init__(message or self.public)
 
 
 class Expired(NoAnswer):
@@ -173,20 +195,20 @@ class Failed(NoAnswer):
         self.error_code = error_code
 
 
-class ConversationError(HandraiseError):
-    """A round that does not fit its conversation."""
+class CallError(HandraiseError):
+    """A round that does not fit its call."""
 
-    code = "conversation"
+    code = "call"
     public = "Invalid or expired requestState."
 
 
-class StateRefused(ConversationError):
+class StateRefused(CallError):
     """A requestState that is not ours, not theirs, or used up. One public sentence for every reason."""
 
     code = "state_refused"
 
 
-class NotReplayable(ConversationError):
+class NotReplayable(CallError):
     """The paused body is gone (restart, other node) and was not declared replayable. Nobody used the answer."""
 
     code = "not_replayable"
@@ -203,25 +225,27 @@ class Ambiguous(NotReplayable):
     )
 
 
-class TooManyQuestions(ConversationError):
+class TooManyQuestions(CallError):
     """One call asked more often than it may."""
 
     code = "too_many_questions"
     public = "This call asked the person too many questions and was stopped."
 
 
-class NoRoom(ConversationError):
+class NoRoom(CallError):
     """As many questions wait already as this server takes."""
 
     code = "no_room"
     public = "Too many questions wait for people already, so this one was not asked. Try again later."
 
 
-class UnusableAnswer(ConversationError):
+class UnusableAnswer(CallError):
     """The person's answers kept failing the form."""
 
     code = "unusable_answer"
-    public = "The answers did not fit the form, so nothing was done. Ask the person what they meant, then call again."
+    public = (
+        "The answers did not fit the form, so none was used. Ask the person what they meant, then call again."
+    )
 
 
 class CompletionRefused(HandraiseError):
@@ -243,7 +267,7 @@ class Stopped(HandraiseError):
 
     code = "stopped"
     tells_all = True
-    public = "The person said no. Nothing was done."
+    public = "The person said no."
 
     def __init__(self, message: str, *, action: Literal["decline", "cancel"]) -> None:
         super().__init__(message)
@@ -255,10 +279,12 @@ class Stopped(HandraiseError):
 
 
 class Stale(HandraiseError):
-    """What was asked about changed while the person thought, so their answer is not used."""
+    """The subject of the question changed while the person thought, so their answer is not used."""
 
     code = "stale"
-    public = "What this was about changed while the person was deciding. Nothing was done. Look again, then call again."
+    public = (
+        "This changed while the person was deciding. Their answer was not used. Look again, then call again."
+    )
 
 
 class GuardRefused(HandraiseError):
@@ -346,7 +372,7 @@ class StepNotKept(StoreError):
 
 
 class LedgerError(HandraiseError):
-    """What is no record of the ledger, or one that cannot be written. Nothing was recorded."""
+    """An invalid ledger record, or one that cannot be written. Nothing was recorded."""
 
     code = "ledger"
-    public = "What happened could not be recorded, so nothing was done. Try again later."
+    public = "The ledger could not record this, so nothing was done. Try again later."

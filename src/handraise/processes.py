@@ -1,6 +1,6 @@
 """Facts about the programs on this computer, as Linux tells them in /proc.
 
-Whose is a connection, which process holds it, and where does a process come from? Where the system does not tell,
+Find the user of a connection, the process that holds it, and that process's parents. Where the system does not tell,
 every function here says None. The caller takes None for a no.
 """
 
@@ -16,12 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-Address = tuple[str, int]
+SocketAddress = tuple[str, int]
 
 _PROC: Final = Path("/proc")
 _TABLES: Final = ((_PROC / "net/tcp", socket.AF_INET), (_PROC / "net/tcp6", socket.AF_INET6))
 _MOST_ANCESTORS: Final = 256
 _SET_DUMPABLE: Final = 4
+_LOCAL_PEERCRED: Final = 1
+_LOCAL_PEERPID: Final = 2
+_XUCRED: Final = "2ih16i"
+"""What macOS tells of a peer: a version, the user, and groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +112,19 @@ def ancestors(pid: int) -> tuple[Process, ...] | None:
 
 def unix_peer(connection: socket.socket) -> UnixPeer | None:
     """The process at the other end of a Unix socket."""
-    if connection.family != getattr(socket, "AF_UNIX", None) or not hasattr(socket, "SO_PEERCRED"):
+    if connection.family != getattr(socket, "AF_UNIX", None):
+        return None
+    if sys.platform == "darwin":
+        raw = connection.getsockopt(0, _LOCAL_PEERCRED, struct.calcsize(_XUCRED))
+        return UnixPeer(connection.getsockopt(0, _LOCAL_PEERPID), struct.unpack(_XUCRED, raw)[1])
+    if not hasattr(socket, "SO_PEERCRED"):
         return None
     raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     pid, user, _ = struct.unpack("3i", raw)
     return UnixPeer(pid, user)
 
 
-def tcp_peer(client: Address, server: Address) -> SocketOwner | None:
+def tcp_peer(client: SocketAddress, server: SocketAddress) -> SocketOwner | None:
     """The owner of the client's end of a connection from `client` to `server`."""
     for path, family in _TABLES:
         try:
@@ -147,11 +156,20 @@ def holders_of(inode: int) -> frozenset[int]:
     found = set()
     for process in _PROC.glob("[0-9]*"):
         try:
-            if any(os.readlink(each) == wanted for each in (process / "fd").iterdir()):
-                found.add(int(process.name))
+            files = list((process / "fd").iterdir())
         except OSError:  # it ended, or this user may not look
             continue
+        if any(_target(file) == wanted for file in files):
+            found.add(int(process.name))
     return frozenset(found)
+
+
+def _target(link: Path) -> str | None:
+    """Where a link leads; None when it is gone. A browser closes files all the time."""
+    try:
+        return os.readlink(link)
+    except OSError:
+        return None
 
 
 def keep_memory_private() -> None:
@@ -167,7 +185,7 @@ def _control_group(folder: Path) -> str | None:
     return None
 
 
-def _as_the_kernel_writes(address: Address, family: socket.AddressFamily) -> str:
+def _as_the_kernel_writes(address: SocketAddress, family: socket.AddressFamily) -> str:
     """An address as in /proc/net/tcp: words in the byte order of the machine, in hexadecimal."""
     packed = _packed(address[0], family)
     words = struct.unpack(f"={len(packed) // 4}I", packed)

@@ -1,4 +1,4 @@
-"""What pytest finds by itself where Handraise is installed: the fixture `every_revision`.
+"""The pytest plugin that pytest loads by itself where Handraise is installed: the fixture `every_revision`.
 
 Loaded into every run of pytest, so it imports next to nothing.
 """

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, Generic, Literal, NoReturn, TypeAlias, TypeVar
 
 from handraise.errors import HandraiseError, Stopped, UsageError
-from handraise.forms import Form
+from handraise.forms import DEFAULT_LIMITS, Flag, Form
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -17,6 +18,33 @@ Action = Literal["accept", "decline", "cancel"]
 
 TYPED: Final = "typed"
 """The one field of a confirmation that has to be typed. Our guards name it so, and a policy knows them by it."""
+
+FASTER_THAN_READING: Final = 0.5
+"""Seconds in which no person reads a question and answers it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Buttons:
+    """The effect of each answer of a confirmation, in the server's words. A desk quotes them after Yes and No."""
+
+    yes: str | None = None
+    no: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionHints:
+    """Hints from our server about a question, beside the protocol's own fields. Untrusted (see `wire.questions`)."""
+
+    expires_in: float | None = None
+    """Seconds from now on in which the server takes an answer. Seconds, because clocks differ."""
+    buttons: Buttons = Buttons()
+    problems: tuple[tuple[str, str], ...] = ()
+    """Fields whose last answer could not be used, each with the reason, in the server's words."""
+    last_answer: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    """The values of the last answer that were right, where the question is asked again."""
+
+
+NO_HINTS: Final = QuestionHints()
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,36 +56,51 @@ class FormQuestion(Generic[T]):
     form: Form[T]
     names_mode: bool = field(default=True, compare=False)
     """Whether `mode` is written out, where the revision has it; without it a question is a form."""
+    hints: QuestionHints = field(default=NO_HINTS, compare=False)
+    """Our server's hints to our desks."""
+
+    @property
+    def confirms(self) -> str | None:
+        """The one field of a confirmation, which is one required boolean; None for any other form."""
+        fields = self.form.fields
+        only = fields[0] if len(fields) == 1 else None
+        return only.name if isinstance(only, Flag) and only.required else None
 
 
 @dataclass(frozen=True, slots=True)
 class UrlQuestion:
     """A question that is settled out of band, in a browser.
 
-    `elicitation_id` exists on the wire of 2025-11-25 only; elsewhere it is ours.
+    `elicitation_id` is required on 2025-11-25. On 2026-07-28 it is not needed, but sent: some clients want one.
     """
 
     mode: ClassVar[Literal["url"]] = "url"
     message: str
     url: str
     elicitation_id: str | None = None
+    hints: QuestionHints = field(default=NO_HINTS, compare=False)
 
 
 Question: TypeAlias = FormQuestion[Any] | UrlQuestion
 
 
-def with_reasons(message: str, reasons: Sequence[str]) -> str:
+def with_reasons(message: str, reasons: Sequence[str], longest: int = DEFAULT_LIMITS.message) -> str:
     """The message of a question that is asked again, with why the last answer could not be used.
 
-    A reason may quote what UTF-8 cannot carry. The person has answered already, so it is shown without that.
+    A reason may quote what UTF-8 cannot carry. The person has answered already, so it is shown without that. Reasons
+    are cut so that the whole has at most `longest` bytes: a question that was shown once can be shown again.
     """
-    listed = "\n".join(f"- {reason}" for reason in reasons).encode(errors="replace").decode()
-    return f"{message}\n\nThe last answer could not be used:\n{listed}"
+    listed = "\n".join(f"- {reason}" for reason in reasons)
+    told = f"\n\nThe last answer could not be used:\n{listed}".encode(errors="replace")
+    room = longest - len(message.encode(errors="replace"))
+    if len(told) > room:
+        told = told[: max(0, room - 3)].decode(errors="ignore").encode() + "…".encode() if room > 3 else b""
+    return message + told.decode()
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who is asking: what the user configured, and apart from it what the server claims to be."""
+    """The asking server: the name the user configured and, apart from it, the name the server claims."""
 
     name: str
     target: str
@@ -74,7 +117,7 @@ fit_to_call: Callable[[HandraiseError], HandraiseError] = _as_it_is
 
 
 class _Told:
-    """What `ask` gives. It has no truth value: with one, `if await ask.confirm(…)` would go on after a decline."""
+    """The result of `ask`. It has no truth value: with one, `if await ask.confirm(…)` would go on after a decline."""
 
     __slots__ = ()
 
@@ -109,10 +152,12 @@ class Declined(_Told):
 
     action: ClassVar[Literal["decline"]] = "decline"
     by: Literal["action", "answer"] = "action"
+    seconds: float | None = field(default=None, repr=False, compare=False)
+    """How long it took, if that was less than a person needs to read: then maybe nobody was asked."""
 
     def or_stop(self, message: str | None = None) -> NoReturn:
         """End the call politely, telling the model that the person declined."""
-        raise fit_to_call(Stopped(message or "The person declined. Nothing was done.", action="decline"))
+        raise fit_to_call(Stopped(message or "The person declined.", action="decline"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +165,12 @@ class Cancelled(_Told):
     """The person dismissed the question without deciding."""
 
     action: ClassVar[Literal["cancel"]] = "cancel"
+    seconds: float | None = field(default=None, repr=False, compare=False)
+    """How long it took, if that was less than a person needs to read: then maybe nobody was asked."""
 
     def or_stop(self, message: str | None = None) -> NoReturn:
         """End the call politely, telling the model that nothing was decided."""
-        sentence = message or "The person dismissed the question. Nothing was done; ask again later."
+        sentence = message or "The person dismissed the question without an answer. Ask again later."
         raise fit_to_call(Stopped(sentence, action="cancel"))
 
 
@@ -140,12 +187,12 @@ class Fallback(_Told, Generic[T_co]):
 
 
 Answer: TypeAlias = Accepted[T] | Declined | Cancelled
-"""What a person says to a question. That nobody answered is none of these, and raised."""
+"""A person's decision on a question. A missing answer is not among them: it is raised."""
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who answers.
+    """The person who answers.
 
     The verified issuer and subject on HTTP, the operating system's user on stdio, otherwise one anonymous
     person for a connection. Never taken from form content, arguments, `clientInfo` or `_meta`.
@@ -167,4 +214,7 @@ def person_key(how: str, issuer: str, subject: str) -> str:
     It is a JSON array. A separator alone would be ambiguous: issuers contain colons and subjects may, so that the
     subject `8443:ann` of one issuer could pass for `ann` of the issuer at port 8443, and get her secrets.
     """
-    return json.dumps([how, issuer, subject], ensure_ascii=False, separators=(",", ":"))
+    return _write([how, issuer, subject])
+
+
+_write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

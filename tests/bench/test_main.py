@@ -32,7 +32,7 @@ def quick_commands() -> Iterator[str]:
     yield f"make bench QUICK=1 PARTS='{' '.join(left)}'"
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.stranger
 @pytest.mark.parametrize("command", list(quick_commands()))
 def test_a_part_runs_to_its_end(command: str) -> None:

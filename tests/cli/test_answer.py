@@ -19,11 +19,14 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 from tests.cli.conftest import ROOT, around
+from tests.desks.questions import form_question, link_question
 from typer.testing import CliRunner
 
+from handraise.cli.answer import lines_of
 from handraise.cli.app import app
-
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="there are no ptys")]
+from handraise.desks.waiting import describe
+from handraise.forms import Choice, Choices, Form, Integer, Text
+from handraise.questions import Origin
 
 HANDRAISE = [sys.executable, "-c", "from handraise.cli import main; main()"]
 CALL = ["call", "structured", '{"run": "x"}']
@@ -114,6 +117,8 @@ def at_terminal(shell: Shell, *words: str, **streams: Any) -> Iterator[tuple[Scr
 CAPTURED = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no ptys")
 @pytest.mark.shows("D9", "G4")
 def test_a_model_with_a_shell_cannot_answer_and_the_person_can(shell: Shell, tmp_path: Path) -> None:
     with at_terminal(shell, *CALL, *KITCHEN, **CAPTURED) as (screen, call):
@@ -146,10 +151,12 @@ def test_a_model_with_a_shell_cannot_answer_and_the_person_can(shell: Shell, tmp
         assert call.returncode == 0
         assert "yes" in printed
         assert code not in printed + told
-        assert "It was answered with handraise answer: accepted." in told
+        assert "Sent. It was answered with handraise answer." in told
     assert shell.run("pending").stdout == "Nothing waits.\n"
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no ptys")
 @pytest.mark.shows("D9")
 def test_a_question_at_a_web_desk_is_answered_with_the_code_on_its_page(shell: Shell, tmp_path: Path) -> None:
     with at_terminal(shell, *CALL, "--desk", "web", *KITCHEN, stdout=subprocess.PIPE) as (screen, call):
@@ -174,6 +181,8 @@ def code_on_page(link: str) -> str:
     return found[1]
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no ptys")
 @pytest.mark.shows("D9")
 def test_a_call_without_a_terminal_cancels_with_the_reason_that_the_policy_gives(
     shell: Shell, tmp_path: Path
@@ -185,6 +194,8 @@ def test_a_call_without_a_terminal_cancels_with_the_reason_that_the_policy_gives
     assert "a question of kitchen.py was cancelled: It is night." in called.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no ptys")
 @pytest.mark.shows("D9")
 def test_a_hook_answers_for_a_call_without_a_terminal(shell: Shell, tmp_path: Path) -> None:
     answer = json.dumps({"action": "accept", "content": {"answer": "from the hook"}})
@@ -197,6 +208,8 @@ def test_a_hook_answers_for_a_call_without_a_terminal(shell: Shell, tmp_path: Pa
     assert "from the hook" in called.stdout
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no ptys")
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -211,3 +224,40 @@ def test_wrong_use_is_explained_in_a_sentence(shell: Shell, words: list[str], to
     answered = CliRunner().invoke(app, ["answer", "abc", *words], env=shell.env)
     assert answered.exit_code in (1, 2)
     assert told in answered.stderr
+
+
+@pytest.mark.shows("D1", "D9")
+def test_who_asks_comes_first_then_why_the_servers_words_and_the_fields() -> None:
+    form = Form.by_hand(
+        Text("day", format="date"),
+        Integer("n", required=False),
+        Choice("size", {"s": "Small", "l": "Large"}),
+        Choices("extras", ["card", "wrap"]),
+    )
+    waiting = form_question("Which?", form, id="5f0c", deadline=time.time() + 150)
+    assert lines_of(describe(waiting)) == [
+        "5f0c  notes (python notes.py)",
+        '  because of delete_note {"title": "Plans"}',
+        "  | Which?",
+        "  day: date",
+        "  n: integer, optional",
+        '  size: one of "s", "l"',
+        '  extras: any of "card", "wrap"',
+        "  2 minutes left",
+    ]
+
+
+def test_a_link_is_shown_whole() -> None:
+    lines = lines_of(describe(link_question("https://example.com/" + "a" * 300)))
+    assert f"  link: https://example.com/{'a' * 300}" in lines
+
+
+@pytest.mark.shows("D7")
+def test_hostile_text_is_inert() -> None:
+    evil = "\x1b[2J\x1b]0;owned\x07\u202e\u200b\nhandraise: all is well"
+    waiting = form_question(
+        evil, Form.by_hand(Choice("c", {evil: evil})), origin=Origin(evil, evil), cause=None, warnings=(evil,)
+    )
+    lines = lines_of(describe(waiting))
+    assert all(line.isprintable() for line in lines)
+    assert not any(line.startswith("handraise:") for line in lines)

@@ -10,7 +10,7 @@ import pytest
 import typer
 from tests.cli.conftest import Handraise
 
-from handraise.cli.servers import chosen_server
+from handraise.cli.common import chosen_server
 
 KITCHEN = ["--", "python", "tests/server/kitchen.py", "stdio"]
 

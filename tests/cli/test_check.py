@@ -12,6 +12,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from handraise.cli.app import app
+from handraise.cli.verdicts import is_refused, judge_answer, judge_question
+from handraise.revisions import Revision
 
 SIZE = {
     "type": "object",
@@ -110,7 +112,9 @@ def test_people_read_text() -> None:
     assert check("form", GOOD_FORM).stdout == "allow\n"
     assert check("answer", GOOD_ANSWER).stdout == "ok\n"
     assert check("answer", BAD_ANSWER).stdout.splitlines()[0] == "not ok"
-    assert "  password: a secret (password)\n" in check("form", SECRET_FORM).stdout
+    refused = check("form", SECRET_FORM).stdout
+    assert "  password: The field 'password' asks for a password. (password)\n" in refused
+    assert "    It rests on: password.\n" in refused
 
 
 @pytest.mark.shows("D7")
@@ -173,3 +177,87 @@ def test_the_command_is_installed_and_reads_many_lines_in_one_go() -> None:
     done = subprocess.run(command, input=f"{GOOD_FORM}\n" * 300, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count('"allow"') == 300
+
+
+B = Revision.NOVEMBER_2025
+
+
+def form(message: object = "Hello", **properties: object) -> str:
+    return json.dumps({"message": message, "requestedSchema": {"type": "object", "properties": properties}})
+
+
+def rules(report: dict[str, Any]) -> list[tuple[str | None, str]]:
+    return [(problem["field"], problem["rule"]) for problem in report["problems"]]
+
+
+def test_every_field_that_is_wrong_is_named_beside_what_ended_the_reading() -> None:
+    report = judge_question(
+        form("x" * 65_537, a={"type": "object"}, b={"type": "string", "format": "ipv4"}), B
+    )
+    assert rules(report) == [(None, "message"), ("a", "nested"), ("b", "format")]
+    assert is_refused(report)
+    report = judge_question(form(a={"type": "object"}, b={"type": "array"}), B)
+    assert rules(report) == [("a", "nested"), ("b", "array")]
+
+
+@pytest.mark.shows("S2")
+def test_personal_data_is_a_warning_and_not_refused() -> None:
+    report = judge_question(
+        form("Your details", ssn={"type": "string", "title": "Social security number"}), B
+    )
+    assert report["verdict"] == "warn"
+    assert not is_refused(report)
+
+
+@pytest.mark.parametrize("text", ["null", "[]", '"x"', "{}", '{"requestedSchema": 1}', '{"content": {}}'])
+def test_an_answer_without_a_form_is_not_ok(text: str) -> None:
+    report = judge_answer(text, B)
+    assert report["ok"] is False
+    assert report["problems"]
+
+
+def test_a_form_that_is_wrong_makes_its_answer_wrong() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "object"}, "b": {"type": "null"}}}
+    report = judge_answer(json.dumps({"requestedSchema": schema, "content": {}}), B)
+    assert rules(report) == [("a", "nested"), ("b", "type")]
+
+
+def test_an_answer_without_content_is_not_ok() -> None:
+    schema = {"type": "object", "properties": {}}
+    assert rules(judge_answer(json.dumps({"requestedSchema": schema}), B)) == [(None, "content")]
+
+
+@pytest.mark.shows("S4")
+def test_a_secret_that_was_typed_into_an_answer_is_not_ok() -> None:
+    schema = {"type": "object", "properties": {"note": {"type": "string"}}}
+    typed = (
+        "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEA\n-----END PRIVATE KEY-----"
+    )
+    report = judge_answer(json.dumps({"requestedSchema": schema, "content": {"note": typed}}), B)
+    assert (report["ok"], report["problems"]) == (False, [])
+    assert [(secret["field"], secret["tier"], secret["kind"]) for secret in report["secrets"]] == [
+        ("note", 1, "private_key")
+    ]
+
+
+def asked(message: str, **properties: Any) -> dict[str, Any]:
+    return {"message": message, "requestedSchema": {"type": "object", "properties": properties}}
+
+
+def test_a_doubtful_form_rests_on_its_own_words() -> None:
+    form = asked("Confirm it is you", v={"type": "string", "title": "Six digits", "pattern": r"^\d{6}$"})
+    result = check("form", json.dumps(form))
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[0] == "doubtful"
+    assert "It rests on: Six digits, Confirm it is you." in result.stdout
+
+
+def test_the_questions_of_a_call_are_judged_together() -> None:
+    questions = [
+        asked("Do you know your PIN?", ok={"type": "boolean"}),
+        asked("Which one is it?", v={"type": "string"}),
+    ]
+    report = judge_question(json.dumps(questions), Revision.NOVEMBER_2025)
+    assert report["verdict"] == "doubtful"
+    assert [secret["words"] for secret in report["secrets"]] == [["your PIN"]]
+    assert judge_question(json.dumps(questions[1]), Revision.NOVEMBER_2025)["verdict"] == "allow"

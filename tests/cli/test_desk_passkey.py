@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 from playwright.async_api import Browser, Page
+from tests.command import HANDRAISE
 from tests.desks.web.browsing import Person, has_passkeys, open_browser
 from tests.gateway.sides import make_home
-from tests.gateway.test_stdio import HANDRAISE
 from typer.testing import CliRunner
 
 from handraise.cli.app import app
+from handraise.desks.desk_code import desk_code_file, new_desk_code
 
 PASSKEY = (*HANDRAISE, "desk", "passkey")
 
@@ -84,11 +85,12 @@ async def terminal(home: dict[str, str], *words: str) -> AsyncIterator[Terminal]
         os.close(theirs)
 
 
-async def press(screen: Terminal, page: Page) -> Person:
+async def press(screen: Terminal, page: Page, code: str) -> Person:
     """Open the page that the terminal shows, sign in, and press its one button."""
     person = Person(page)
     await page.goto(await screen.says(r"http://localhost:\d+/sign-in/[\w-]+"))
-    await person.press("main button")
+    await page.locator("input[name=code]").fill(code)  # no gateway tells which programs are a client's
+    await person.press("main button:not(.passkey)")
     await page.locator("form[data-trouble]").wait_for()
     await person.armed()
     await person.press("button.passkey")
@@ -110,12 +112,13 @@ def test_it_needs_a_person_at_a_terminal(tmp_path: Path, monkeypatch: pytest.Mon
 async def test_passkeys_are_added_listed_and_removed(
     home: dict[str, str], tmp_path: Path, browser: Browser
 ) -> None:
+    code = new_desk_code(desk_code_file(home))
     context = await browser.new_context()
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(30_000)
     page = await context.new_page()
     await has_passkeys(page)
     async with terminal(home, "add", "--name", "laptop") as screen:
-        person = await press(screen, page)
+        person = await press(screen, page, code)
         await person.heading("Your passkey works")
         await screen.says("Added 'laptop'")
         assert await screen.ends() == 0
@@ -128,13 +131,13 @@ async def test_passkeys_are_added_listed_and_removed(
     stranger = await (await browser.new_context()).new_page()
     await has_passkeys(stranger)
     async with terminal(home, "add") as screen:  # somebody with a shell, and no passkey of the person's
-        await press(screen, stranger)
+        await press(screen, stranger, code)
         await screen.says("was cancelled, or took too long")
         assert "First, the passkey that you have" in await stranger.locator("h1").inner_text()
     assert len(json.loads(file.read_text())["passkeys"]) == 1
 
     async with terminal(home, "remove", "laptop") as screen:
-        await press(screen, page)
+        await press(screen, page, code)
         await screen.says("Removed 'laptop'")
         assert await screen.ends() == 0
     assert json.loads(file.read_text()) == {"passkeys": []}
@@ -144,9 +147,10 @@ async def test_passkeys_are_added_listed_and_removed(
 async def test_a_browser_without_passkeys_ends_it_with_what_to_do(
     home: dict[str, str], browser: Browser
 ) -> None:
+    code = new_desk_code(desk_code_file(home))
     page = await (await browser.new_context()).new_page()
     await page.add_init_script("delete window.PublicKeyCredential")
     async with terminal(home, "add") as screen:
-        await press(screen, page)
+        await press(screen, page, code)
         await screen.says("This browser has no passkeys.")
         assert await screen.ends() == 1

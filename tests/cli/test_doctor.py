@@ -10,6 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from handraise.cli.app import app
+from handraise.cli.doctor import _desks
+from handraise.urls.open import Opened, open_file
 
 KEY = "00" * 32
 
@@ -71,3 +73,21 @@ def test_a_ledger_without_a_place_is_broken(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "file").touch()
     monkeypatch.setenv("HANDRAISE_LEDGER", str(tmp_path / "file" / "ledger.db"))
     assert examined(1)["ledger"]["state"] == "broken"
+
+
+@pytest.mark.parametrize(("display", "opener"), [("", True), (":0", False), (":0", True)])
+def test_doctor_says_of_the_browser_what_inbox_meets(
+    display: str, opener: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    if opener:
+        (programs / "xdg-open").write_text("#!/bin/sh\nexit 0\n")
+        (programs / "xdg-open").chmod(0o700)
+    monkeypatch.setenv("PATH", str(programs))
+    monkeypatch.setenv("DISPLAY", display)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    opened = isinstance(open_file(tmp_path / "page.html", platform="linux"), Opened)
+    assert opened is (opener and bool(display))
+    [said] = [each for each in _desks() if each.what == "browser"]
+    assert (said.state == "works") is opened

@@ -14,6 +14,9 @@ from typer.testing import CliRunner
 
 from handraise.cli.app import app
 from handraise.desks.desk_code import desk_code_file, new_desk_code
+from handraise.gateway.client_desk import ClientHabits
+from handraise.gateway.peers import Peer
+from handraise.gateway.state import habits_file
 
 LEGACY = """
 import json, sys
@@ -101,7 +104,7 @@ def test_a_person_reads_what_a_server_can_do_with_nothing_hidden(home: Path) -> 
 def test_a_server_that_says_nothing_is_not_waited_for_without_end(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("handraise.gateway.clients.probing.probe.__defaults__", (0.2,))
+    monkeypatch.setattr("handraise.gateway.clients.forecast.probe.__defaults__", (0.2,))
     configured(home, {"mute": {"command": sys.executable, "args": ["-c", "import sys; sys.stdin.read()"]}})
     assert "did not answer" in run()
 
@@ -170,3 +173,25 @@ def test_it_says_how_the_desk_knows_its_person(
     told = CliRunner().invoke(app, ["gateway", "doctor", "--no-probe"]).output
     assert "opens with your desk code." in " ".join(told.split())
     assert ("handraise desk code" in told) is not made
+
+
+@pytest.mark.shows("W3c")
+def test_it_says_what_clients_were_seen_doing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
+    habits = ClientHabits(habits_file(os.environ))
+    for habit in ("answered", "too_fast", "too_fast"):
+        habits.note(Peer("2025-11-25", {}, {"name": "cowork\u202e", "version": "2"}), habit)
+    habits.save()
+    shown = run()
+    assert "cowork⟨U+202E⟩ 2: answered 1, answered 2 too fast for a person" in shown
+    assert "its questions come to your desk, too" in " ".join(shown.split())
+    seen = json.loads(run("--json"))["seen"]["cowork\u202e 2"]
+    assert (seen["answered"], seen["too_fast"], seen["last"]) == (1, 2, "too_fast")
+
+
+def test_the_flags_of_a_configured_gateway_are_read_as_the_command_itself_reads_them(home: Path) -> None:
+    words = ["gateway", "--hold=7", "--desk", "always", "--env", "A=b", "--name", "x", "--", "server"]
+    configured(home, {"x": {"command": "/usr/bin/handraise", "args": words}})
+    shown = " ".join(run("--no-probe").split())
+    assert "You are asked at your desk" in shown
+    assert "held for 7 seconds" in shown

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
 import pytest
+from tests.command import HANDRAISE
 from tests.gateway.clients.samples import GOOSE, VS_CODE
 from tests.gateway.sides import at_a_terminal
-from tests.gateway.test_stdio import HANDRAISE
 from typer.testing import CliRunner
 
 from handraise.cli.app import app
@@ -79,8 +80,10 @@ def test_a_person_at_a_terminal_is_asked_before_anything_is_written(file: Path) 
     assert file.read_text() == VS_CODE
     shown = at_a_terminal(command, around, [("Write this? [y/N]:", "y")])
     assert "gateway --name github -- docker run -i --rm -e TOKEN ghcr.io/github/github-mcp-server" in shown
-    (backup,) = file.parent.glob("*.backup")
-    assert str(backup) in shown.replace("\r\n", "")
+    assert list(file.parent.iterdir()) == [file], "the copy is not beside it, where a repository may be"
+    found = re.search(r"The file as it was: (\S+\.backup)", shown.replace("\r\n", ""))
+    assert found is not None
+    backup = Path(found[1])
     assert backup.read_text() == VS_CODE
     assert "gateway" in file.read_text()
 
@@ -100,6 +103,20 @@ def test_what_a_project_brings_along_gets_a_command_that_others_have_too(
     assert written in (tmp_path / ".mcp.json").read_text()
     assert CliRunner().invoke(app, [*project, "--undo"]).exit_code == 0
     assert "gateway" not in (tmp_path / ".mcp.json").read_text()
+    assert list(tmp_path.iterdir()) == [tmp_path / ".mcp.json"]
+
+
+def test_a_restart_is_advised_for_the_clients_own_file_only(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Restart" not in run(file, "--yes")[1]
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    own = tmp_path / "opencode" / "opencode.jsonc"
+    own.parent.mkdir()
+    own.write_text('{"mcp": {"a": {"type": "local", "command": ["npx"]}}} // mine')
+    done = CliRunner().invoke(app, ["gateway", "install", "--client", "opencode", "--yes"])
+    assert "Restart opencode" in done.output
+    assert "gateway" in own.read_text()
 
 
 def test_what_is_not_rewritten_is_told_line_by_line(tmp_path: Path) -> None:

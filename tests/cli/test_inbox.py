@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.command import HANDRAISE
 from tests.gateway.sides import at_a_terminal, make_home, model
-from tests.gateway.test_stdio import HANDRAISE
 from typer.testing import CliRunner
 
 from handraise.cli.app import app

@@ -6,27 +6,37 @@ import asyncio
 import csv
 import io
 import json
+import os
+import shutil
 import sqlite3
 import subprocess
 import sys
 import textwrap
 from contextlib import closing
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.another_user import as_another, careless_umask, shared_directory
+from tests.another_user import (
+    NOBODY,
+    as_another,
+    careless_umask,
+    command_of_an_ordinary_user,
+    shared_directory,
+)
+from tests.command import HANDRAISE, ROOT
 from tests.ledger.examples import ABOUT, DELETE, a_trail, an_event, fill
 from typer.testing import CliRunner, Result
 
 from handraise.cli.app import app
 from handraise.cli.ledger_show import how
-from handraise.ledger import Ledger, Principal, Server
-from handraise.ledger.events import Use
+from handraise.ledger import Ledger, Principal, ServerRecord
+from handraise.ledger.events import AnswerUse
 
 runner = CliRunner()
-BOB = replace(ABOUT, server=Server("bank\x1b[31m"), principal=Principal("", "bob", "system"))
+BOB = replace(ABOUT, server=ServerRecord("bank\x1b[31m"), principal=Principal("", "bob", "system"))
 
 
 @pytest.fixture
@@ -126,6 +136,77 @@ def test_verify_says_sound_or_what_happened(path: Path, tmp_path: Path) -> None:
     assert (told["verdict"], told["findings"][0]["record"]) == ("broken", 3)
 
 
+def rebuild(db: sqlite3.Connection) -> None:
+    """Number the events anew and hash them into a new tree (RFC 6962), as somebody without the key can."""
+    bodies = [body for (body,) in db.execute("SELECT body FROM events ORDER BY number")]
+    hashes = [sha256(b"\0" + body).digest() for body in bodies]
+    for number, (old,) in enumerate(db.execute("SELECT number FROM events ORDER BY number").fetchall(), 1):
+        db.execute("UPDATE events SET number = ? WHERE number = ?", (number, old))
+    db.execute("DELETE FROM leaves")
+    db.executemany("INSERT INTO leaves VALUES (?, ?)", enumerate(hashes, 1))
+    peaks = list[tuple[int, bytes]]()
+    for leaf in hashes:
+        peaks.append((1, leaf))
+        while len(peaks) > 1 and peaks[-1][0] == peaks[-2][0]:
+            (size, right), (_, left) = peaks.pop(), peaks.pop()
+            peaks.append((2 * size, sha256(b"\1" + left + right).digest()))
+    (head,) = db.execute("SELECT name FROM sqlite_master WHERE name IN ('tree', 'head')").fetchone()
+    db.execute(f"UPDATE {head} SET size = ?, peaks = ?", (len(hashes), b"".join(hash for _, hash in peaks)))
+
+
+ATTACKS = {
+    "an edited decision": [
+        "DELETE FROM notes",
+        "UPDATE events SET body = CAST(REPLACE(body, '\"accept\"', '\"cancel\"') AS BLOB)",
+    ],
+    "a removed question": ["DELETE FROM notes", "DELETE FROM events WHERE question = 'q_0'"],
+    "a cut tail": ["DELETE FROM notes", "DELETE FROM events WHERE number > 3"],
+    "removed contents": ["DELETE FROM contents WHERE number = 2"],
+    "a changed side column": ["UPDATE events SET question = 'q_9' WHERE number = 1"],
+    "removed notes": ["DELETE FROM notes"],
+}
+
+
+@pytest.mark.shows("G4")
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
+def test_no_change_to_the_file_is_called_sound(path: Path, attack: list[str]) -> None:
+    assert handraise("verify").exit_code == 0
+    with closing(sqlite3.connect(path)) as db, db:
+        for statement in attack:
+            db.execute(statement)
+        if attack[0] == "DELETE FROM notes":
+            rebuild(db)
+    found = handraise("verify")
+    assert (found.exit_code, "Broken" in found.output) == (1, True), found.output
+
+
+@pytest.mark.shows("G6", "G4")
+def test_a_ledger_in_a_folder_that_cannot_be_written_to_is_read_and_verified(path: Path) -> None:
+    """As evidence is kept. SQLite wants to make files beside a file that it reads."""
+
+    def as_reader(*words: str) -> tuple[int, str]:
+        named = (f"HANDRAISE_LEDGER={kept / path.name}", f"HOME={kept}", f"PYTHONPATH={ROOT}")
+        command = command_of_an_ordinary_user("env", *named, *HANDRAISE, "ledger", *words)
+        done = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=60)
+        assert "Traceback" not in done.stderr
+        return done.returncode, done.stdout + done.stderr
+
+    with shared_directory() as kept:
+        for file in path.parent.glob(f"{path.name}*"):
+            copied = shutil.copy(file, kept)
+            os.chown(copied, NOBODY, NOBODY)
+        kept.chmod(0o755)
+        before = sorted(kept.iterdir())
+        assert as_reader("verify")[1].startswith("Sound: 5 records")
+        assert len(as_reader("show", "--json")[1].splitlines()) == 5
+        assert len(as_reader("export", "--format", "jsonl")[1].splitlines()) == 5
+        assert as_reader("checkpoint") == (
+            2,
+            f"handraise: {kept / path.name}: attempt to write a readonly database\n",
+        )
+        assert sorted(kept.iterdir()) == before
+
+
 @pytest.mark.shows("G6", "G4")
 def test_verify_without_the_key_says_what_is_proved_and_what_to_do(path: Path, tmp_path: Path) -> None:
     note = tmp_path / "checkpoint.txt"
@@ -194,7 +275,7 @@ def test_another_user_can_read_neither_an_export_nor_a_report(path: Path, comman
 def test_a_servers_words_become_no_formula_in_a_spreadsheet(path: Path) -> None:
     async def write() -> None:
         ledger = Ledger.at(path)
-        about = replace(ABOUT, server=Server("=cmd|calc", None, "+1"))
+        about = replace(ABOUT, server=ServerRecord("=cmd|calc", None, "+1"))
         await ledger.record(a_trail(ledger, about=about).asked())
         await ledger.aclose()
 
@@ -304,7 +385,7 @@ def test_the_help_of_every_command_teaches_by_example(command: str) -> None:
     [("result", "call ended: result"), ("error", "call ended: error"), ("stopped", "call stopped by a no")],
 )
 def test_show_says_what_became_of_the_call(ended: Any, words: str) -> None:
-    assert how(an_event("used", used=Use(DELETE, ended))) == words
+    assert how(an_event("used", used=AnswerUse(DELETE, ended))) == words
 
 
 @pytest.mark.parametrize("command", ["show", "verify", "checkpoint", "export"])

@@ -42,5 +42,15 @@ def test_it_lists_and_teaches_its_rules() -> None:
     status, said = lint("--explain", "hr402")
     assert status == 0
     assert "Wrong:" in said
-    assert "To mend it:" in said
+    assert "To fix it:" in said
     assert lint("--explain", "HR999")[0] == 2
+
+
+def test_limits_come_from_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "server.py"
+    file.write_text('async def a():\n    (await ask.choose("Which?", ["a", "b", "c"])).or_stop()\n')
+    assert lint(str(file), "--select", "HR104")[0] == 0
+    (tmp_path / "own.toml").write_text("[forms]\noptions = 2\n")
+    monkeypatch.setenv("HANDRAISE_CONFIG", str(tmp_path / "own.toml"))
+    status, said = lint(str(file), "--select", "HR104")
+    assert (status, "There are 3 options; 2 are allowed." in said) == (1, True)

@@ -153,7 +153,7 @@ def test_list_tells_the_files_rules_apart_from_ones_own(home: Path) -> None:
     assert "Your own rules:\n  shop is muted" in text
     assert "handraise.toml:\n  notes may ask." in text
     assert text.endswith(
-        "Any other server is blocked: what it asks is cancelled, and the desk says that it tried.\n"
+        "Any other server is blocked: its questions are cancelled, and the desk shows that it tried.\n"
     )
 
 
@@ -194,7 +194,7 @@ def test_why_tells_whether_a_passkey_is_needed(home: Path) -> None:
     question = json.dumps(
         {
             "message": "Go?",
-            "requestedSchema": {"type": "object", "properties": {"confirm": {"type": "boolean"}}},
+            "requestedSchema": {"type": "object", "properties": {"answer": {"type": "boolean"}}},
         }
     )
     assert told("why", question)["passkey"] is None

@@ -46,6 +46,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+MAILS = "Your rule 'mails' asks before a server calls send_mail(...).\n\n"
+
+
 def run(*arguments: str) -> Result:
     return CliRunner().invoke(app, ["policy", *arguments])
 
@@ -59,15 +62,16 @@ def test_the_guard_that_asks_is_named_with_its_question_and_the_others_say_why_n
     assert found.exit_code == 0
     assert found.stdout.splitlines() == [
         "asks you first, by guards.etc",
+        "  | Your rule 'etc' asks before files calls read_file(...).",
+        "  |",
         "  | The model wants to call this tool.",
+        "  | If you decline: Nothing is done, and the model is told that you said no.",
         "  |",
         "  | Tool: read_file",
         "  | Arguments:",
         "  | - path: /etc/hosts",
-        "  |",
-        "  | If you decline: Nothing is done, and the model is told that you said no.",
         "",
-        "What each guard says (the first one that asks is put to you):",
+        "Guards, one by one (the first one that asks is put to you):",
         "  guards.mails  pass   It is for other tools.",
         "  guards.etc    ask",
         "  guards.rest   ask",
@@ -92,9 +96,11 @@ def test_a_count_is_taken_from_the_arguments() -> None:
     found = why("--tool", "send_mail", "--hints", '{"destructiveHint": false}', '{"to": ["a", "b"]}')
     assert found["verdict"] == "allow"
     assert found["rules"][0]["reasons"] == ["It asks above 2, and this is about 2."]
-    assert why("--tool", "send_mail", '{"to": ["a", "b", "c"]}')["question"].startswith("Send 3 mails?")
+    assert why("--tool", "send_mail", '{"to": ["a", "b", "c"]}')["question"].startswith(
+        "Your rule 'mails' asks before a server calls send_mail(...).\n\nSend 3 mails?"
+    )
     assert why("--tool", "send_mail", '{"to": "all"}')["question"].startswith(
-        "Send an unknown number of mails?"
+        MAILS + "Send an unknown number of mails?"
     )
 
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 from handraise.cli.app import app
 from handraise.questions import Person
 from handraise.stores import SqliteStore
-from handraise.vault import KeyFile, Vault, usual_keys
+from handraise.vault import KeyFile, Vault, default_keys
 from handraise.vault.keys import new_key
 
 ANN = Person("https://id.example", "ann", "token")
@@ -31,7 +31,7 @@ def keep(path: Path, *people: Person) -> None:
     async def work() -> None:
         store = SqliteStore(path)
         for person in people:
-            await Vault(store.secrets, usual_keys).keep(person, "github", {"secret": VALUE}, seconds=3600)
+            await Vault(store.secrets, default_keys).keep(person, "github", {"secret": VALUE}, seconds=3600)
         await store.aclose()
 
     asyncio.run(work())
@@ -40,7 +40,7 @@ def keep(path: Path, *people: Person) -> None:
 def find(path: Path, person: Person) -> object:
     async def work() -> object:
         store = SqliteStore(path)
-        found = await Vault(store.secrets, usual_keys).find(person, "github")
+        found = await Vault(store.secrets, default_keys).find(person, "github")
         await store.aclose()
         return found
 

@@ -27,6 +27,7 @@ NOTES = Origin("notes", "python notes.py", "Notes Server", "1.0")
 class Ruled:
     verdict: Any = "allow"
     reasons: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
     same_as: str | None = None
     silent: bool = False
     passkey: str = ""
@@ -113,7 +114,7 @@ async def host(
     offered = revision if revision.legacy else Revision.NOVEMBER_2025
     with mock.patch("mcp.client.session.LATEST_HANDSHAKE_VERSION", str(offered)):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(desk.serve)
+            tasks.start_soon(desk.run)
             guarded = ConsentClient(target, consent, mode=mode, **options)
             async with guarded:
                 yield Host(guarded, consent, queue, desk, chosen, events)
@@ -128,7 +129,7 @@ async def over_http(app: Any, port: int = 0) -> AsyncIterator[str]:
         config = uvicorn.Config(app, log_level="critical", lifespan="on", timeout_graceful_shutdown=1)
         serving = uvicorn.Server(config)
         task = asyncio.create_task(serving.serve(sockets=[listening]))
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             while not serving.started:  # noqa: ASYNC110 - uvicorn has no event for it
                 await anyio.sleep(0.01)
         try:

@@ -57,13 +57,14 @@ async def connector(monkeypatch: pytest.MonkeyPatch) -> Connector:
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[None]:
     """Grows whenever the call is sent to the server: at first, and with each retry."""
     counted: list[None] = []
-    send = ClientSession.call_tool
+    send = ClientSession.send_request
 
-    async def counting(*args: Any, **options: Any) -> Any:
-        counted.append(None)
-        return await send(*args, **options)
+    async def counting(session: ClientSession, request: Any, *args: Any, **options: Any) -> Any:
+        if request.method == "tools/call":
+            counted.append(None)
+        return await send(session, request, *args, **options)
 
-    monkeypatch.setattr(ClientSession, "call_tool", counting)
+    monkeypatch.setattr(ClientSession, "send_request", counting)
     return counted
 
 

@@ -15,11 +15,11 @@ from mcp_types import CONNECTION_CLOSED
 from tests.client.hosts import host
 
 from handraise import Handraise, ask
-from handraise.client.calls import Call
+from handraise.client.calls import HostCall
 from handraise.desks.scripted import Line
 from handraise.forms import Form, Text
-from handraise.ledger import Event, Ledger
-from handraise.ledger.events import Ended
+from handraise.ledger import Ledger, LedgerEvent
+from handraise.ledger.events import CallEnd
 from handraise.questions import FormQuestion
 from handraise.revisions import Revision
 
@@ -37,12 +37,12 @@ async def ledger(tmp_path: Path) -> AsyncIterator[Ledger]:
     await ledger.aclose()
 
 
-async def events_of(ledger: Ledger) -> list[Event]:
+async def events_of(ledger: Ledger) -> list[LedgerEvent]:
     await asyncio.gather(*ledger._soon)
     return [event async for _, event in ledger.events()]
 
 
-async def used(ledger: Ledger) -> list[tuple[str, Ended]]:
+async def used(ledger: Ledger) -> list[tuple[str, CallEnd]]:
     """Which calls used an answer, and how they ended."""
     uses = [event.used for event in await events_of(ledger) if event.used is not None]
     return [(str(use.request.target), use.ended) for use in uses]
@@ -71,7 +71,7 @@ def fails() -> None:
 @every_revision
 @pytest.mark.parametrize(("then", "ended"), [(lambda: "done", "result"), (fails, "error")])
 async def test_a_yes_is_joined_to_the_end_of_the_call_that_asked(
-    ledger: Ledger, revision: Revision, then: Callable[[], Any], ended: Ended
+    ledger: Ledger, revision: Revision, then: Callable[[], Any], ended: CallEnd
 ) -> None:
     async with host(Server(then).mcp, revision, [ACCEPT], ledger=ledger) as here:
         await here.client.call_tool("greet")
@@ -131,7 +131,7 @@ async def test_a_question_that_may_be_of_several_calls_is_joined_to_none(
     ledger: Ledger, tmp_path: Path
 ) -> None:
     async with host(Server().mcp, Revision.NOVEMBER_2025, [ACCEPT], ledger=ledger) as here:
-        here.consent.calls += [Call("greet", {}), Call("another", {})]
+        here.consent.calls += [HostCall("greet", {}), HostCall("another", {})]
         await here.consent.ask(WHO, Revision.NOVEMBER_2025)
     assert (await events_of(ledger))[-1].kind == "decided"
     assert await left_open(ledger, tmp_path) == 0
@@ -141,7 +141,7 @@ async def test_what_was_used_when_its_process_ended_is_left_as_ambiguous(
     ledger: Ledger, tmp_path: Path
 ) -> None:
     async with host(Server().mcp, Revision.NOVEMBER_2025, [ACCEPT], ledger=ledger) as here:
-        here.consent.calls.append(Call("greet", {}))
+        here.consent.calls.append(HostCall("greet", {}))
         await here.consent.ask(WHO, Revision.NOVEMBER_2025)
     assert await left_open(ledger, tmp_path) == 1
     assert (await events_of(ledger))[-1].kind == "ambiguous"
@@ -161,14 +161,14 @@ class Noted:
     """A record that only remembers how it was used."""
 
     def __init__(self) -> None:
-        self.told: list[Ended | None] = []
+        self.told: list[CallEnd | None] = []
 
-    def used(self, ended: Ended | None) -> None:
+    def used(self, ended: CallEnd | None) -> None:
         self.told.append(ended)
 
 
 def test_a_yes_is_told_of_once_and_one_that_comes_late_as_unknown() -> None:
-    call, early, late = Call("greet", {}), Noted(), Noted()
+    call, early, late = HostCall("greet", {}), Noted(), Noted()
     call.join(early)  # type: ignore[arg-type]
     call.end("result")
     call.end(None)

@@ -18,7 +18,7 @@ from tests.waiting import until
 
 from handraise import Handraise, UrlQuestion, ask, complete
 from handraise.client import Consent
-from handraise.client.calls import CALL, Call, cause_of
+from handraise.client.calls import CALL, HostCall, cause_of
 from handraise.desks import Decision, Queue
 from handraise.desks.fill import fill, suggest
 from handraise.desks.gate import PolicyGate
@@ -27,7 +27,7 @@ from handraise.forms import Flag, Form, Text
 from handraise.policy import Policy
 from handraise.questions import Accepted, Cancelled, FormQuestion
 from handraise.revisions import Revision
-from handraise.server.calls import current_call
+from handraise.server.served import current_call
 from handraise.this_user import local_person
 
 URL = "https://mcp.example.com/connect?e=Zk3q"
@@ -131,7 +131,7 @@ async def test_the_desk_is_told_which_tool_asks_with_which_arguments(revision: R
 
 @pytest.mark.shows("D1")
 async def test_where_the_host_cannot_tell_which_call_asks_it_says_so() -> None:
-    cause = cause_of([Call("greet", {"greeting": "one"}), Call("greet", {"greeting": "two"})])
+    cause = cause_of([HostCall("greet", {"greeting": "one"}), HostCall("greet", {"greeting": "two"})])
     assert cause is not None
     assert not cause.certain
     assert len(cause.calls) == 2
@@ -240,9 +240,11 @@ async def test_a_form_that_the_protocol_does_not_allow_is_refused_by_rule() -> N
 async def test_what_the_policy_refuses_is_cancelled_and_nobody_sees_it(revision: Revision) -> None:
     gate = OpenGate(Ruled("refuse", ("This server is blocked.",)))
     async with host(server(), revision, gate=gate) as here:
-        assert text_of(await here.client.call_tool("greet")).startswith("The person dismissed")
+        assert text_of(await here.client.call_tool("greet")).startswith(
+            "The person's client could not deliver"
+        )
         assert here.desk.seen == []
-        refused = Decision(Cancelled(), by="policy", reason="This server is blocked.")
+        refused = Decision(Cancelled(), by="policy", reason="This server is blocked.", refusal="policy")
         assert here.events[0].decision == refused
         assert [told.reason for _, told in here.queue.past()] == ["This server is blocked."]
 
@@ -276,7 +278,9 @@ async def test_a_gate_that_breaks_is_a_cancel_and_the_host_lives(revision: Revis
             raise RuntimeError("bug")
 
     async with host(server(), revision, gate=Broken()) as here:
-        assert text_of(await here.client.call_tool("greet")).startswith("The person dismissed")
+        assert text_of(await here.client.call_tool("greet")).startswith(
+            "The person's client could not deliver"
+        )
 
 
 @pytest.mark.shows("O7")
@@ -326,7 +330,7 @@ async def test_32042_is_only_an_error_where_the_revision_or_the_client_has_no_li
         raise MCPError(-32042, "first", {"elicitations": [link]})
 
     async with host(made, revision, [Line("accept")], modes=modes) as here:
-        with pytest.raises(MCPError) as refused, anyio.fail_after(5):
+        with pytest.raises(MCPError) as refused, anyio.fail_after(60):
             await here.client.call_tool("files")
         assert refused.value.code == -32042
         assert here.desk.seen == []
@@ -391,7 +395,7 @@ async def test_consent_works_as_the_plain_callback_of_the_sdks_client(revision: 
     consent = Consent(queue, origin=NOTES, person=ADA, gate=OpenGate())
     desk = ScriptedDesk(queue, [Line("accept", {"answer": "Ada"})])
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(desk.serve)
+        tasks.start_soon(desk.run)
         async with connect(server(), revision, consent) as client:
             assert text_of(await client.call_tool("greet")) == "Hello Ada"
         tasks.cancel_scope.cancel()
@@ -403,7 +407,7 @@ async def test_the_same_question_asked_twice_by_one_call_is_shown_once_and_one_a
     consent = Consent(queue, origin=NOTES, person=ADA, gate=PolicyGate(Policy()))
     question = FormQuestion("Who are you?", Form.by_hand(Text("name")))
     decisions: list[Decision] = []
-    CALL.set(Call("greet", {}))
+    CALL.set(HostCall("greet", {}))
 
     async def asked() -> None:
         decisions.append(await consent.ask(question))
@@ -420,7 +424,7 @@ async def test_the_same_question_asked_twice_by_one_call_is_shown_once_and_one_a
 
 @pytest.mark.slow
 @pytest.mark.shows("D6")
-async def test_three_thousand_questions_from_one_call_become_a_handful_and_a_refusal() -> None:
+async def test_hundreds_of_questions_from_one_call_become_a_handful_and_a_refusal() -> None:
     made = MCPServer("flood")
 
     @made.tool()
@@ -428,7 +432,7 @@ async def test_three_thousand_questions_from_one_call_become_a_handful_and_a_ref
         channel = ctx.session._request_outbound
         schema = {"type": "object", "properties": {"a": {"type": "string"}}}
         actions = []
-        for number in range(3000):
+        for number in range(500):
             params = {"message": f"Question {number}", "requestedSchema": schema}
             actions.append((await channel.send_raw_request("elicitation/create", params))["action"])
         return f"{actions.count('accept')} {actions.count('cancel')}"
@@ -439,5 +443,20 @@ async def test_three_thousand_questions_from_one_call_become_a_handful_and_a_ref
         answered, cancelled = map(int, text_of(await here.client.call_tool("flood")).split())
         assert answered == len(here.desk.seen)
         assert 1 <= answered <= 20
-        assert answered + cancelled == 3000
+        assert answered + cancelled == 500
         assert here.queue.waiting() == ()
+
+
+@pytest.mark.shows("W9b")
+async def test_what_needs_a_passkey_is_not_passed_on_to_somebody_who_asks_for_none() -> None:
+    gate = OpenGate(Ruled(passkey="a guard asks"))
+    consent = Consent(Queue(), origin=NOTES, person=ADA, gate=gate)
+    question = FormQuestion("Go on?", Form.by_hand(Flag("confirm")))
+    (why,) = await consent.pass_on(question, Revision.JULY_2026)
+    assert "passkey" in why
+    assert (
+        await Consent(Queue(), origin=NOTES, person=ADA, gate=OpenGate()).pass_on(
+            question, Revision.JULY_2026
+        )
+        == ()
+    )

@@ -21,7 +21,7 @@ from handraise.client import Consent, Roots
 from handraise.client.fastmcp import FastMCPConsentClient, elicitation_handler
 from handraise.desks import Queue
 from handraise.desks.scripted import Line, ScriptedDesk
-from handraise.server.calls import current_call
+from handraise.server.served import current_call
 from handraise.this_user import local_person
 from handraise.urls import dump_file_uri
 
@@ -66,7 +66,7 @@ async def desk(script: Iterable[Line], **options: Any) -> AsyncIterator[Host]:
     queue = Queue()
     consent = Consent(queue, origin=NOTES, person=ADA, gate=OpenGate(), timeout=10, **options)
     scripted = ScriptedDesk(queue, list(script))
-    serving = asyncio.create_task(scripted.serve())
+    serving = asyncio.create_task(scripted.run())
     try:
         yield Host(consent, queue, scripted)
     finally:

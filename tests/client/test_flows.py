@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handraise.client.flows import Flows
+from handraise.client.flows import OpenLinks
 from handraise.client.recording import NotRecorded
 from handraise.questions import UrlQuestion
 
@@ -25,7 +25,7 @@ class Counting(NotRecorded):
 
 
 def test_who_waits_for_a_link_hears_of_it_and_of_no_other() -> None:
-    flows = Flows()
+    flows = OpenLinks()
     this, other = flows.expect(link("this")), flows.expect(link("other"))
     flows.noticed("this")
     flows.noticed("nobody was asked about it")
@@ -36,7 +36,7 @@ def test_who_waits_for_a_link_hears_of_it_and_of_no_other() -> None:
 
 
 async def test_a_link_is_finished_once() -> None:
-    flows, record = Flows(), Counting()
+    flows, record = OpenLinks(), Counting()
     flows.opened(link("this"), record)
     for _ in range(2):
         await flows.completed(link("this"))
@@ -44,7 +44,7 @@ async def test_a_link_is_finished_once() -> None:
 
 
 async def test_links_that_nobody_finishes_make_room() -> None:
-    flows, records = Flows(), [Counting() for _ in range(65)]
+    flows, records = OpenLinks(), [Counting() for _ in range(65)]
     for number, record in enumerate(records):
         flows.opened(link(str(number)), record)
     for number in range(65):

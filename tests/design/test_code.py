@@ -34,7 +34,7 @@ from tests.server.filling import AtTheBrowser
 from tests.server.peers import CANCEL, DECLINE, REVISIONS, Person, accept, connect
 
 from handraise import Handraise
-from handraise.design import Proposal, Subject, propose, subject_of_schema
+from handraise.design import Proposal, ToolDescription, propose, tool_of_schema
 from handraise.lint import lint_text
 from handraise.revisions import Revision
 
@@ -46,7 +46,7 @@ EVERY_REVISION = pytest.mark.parametrize("revision", REVISIONS, ids=str)
 
 @pytest.mark.shows("U6")
 @pytest.mark.parametrize("subject", WORTH_ASKING, ids=lambda subject: subject.name)
-def test_it_passes_the_linter(subject: Subject) -> None:
+def test_it_passes_the_linter(subject: ToolDescription) -> None:
     code = proposed(subject).code
     assert lint_text(code) == []
     assert lint_text(code.replace("async def", "@server.tool()\nasync def", 1)) == []
@@ -75,7 +75,7 @@ def test_it_type_checks_and_is_formatted(tmp_path: Path) -> None:
 
 
 async def played(
-    subject: Subject,
+    subject: ToolDescription,
     revision: Revision,
     person: Any,
     arguments: dict[str, Any],
@@ -88,7 +88,7 @@ async def played(
     server = MCPServer("pasted")
     server.tool()(getattr(module, subject.name))
     Handraise().install(server)
-    with anyio.fail_after(30):
+    with anyio.fail_after(60):
         async with connect(server, revision, person) as client:
             result = await client.call_tool(subject.name, arguments)
     [block] = result.content
@@ -108,7 +108,7 @@ def carry_out(*given: object) -> str:
     return f"Done: {', '.join(map(str, given))}"
 
 
-ARGUMENTS: dict[Subject, dict[str, Any]] = {
+ARGUMENTS: dict[ToolDescription, dict[str, Any]] = {
     CONFIRM: {"amount": 12.5, "account": "house"},
     MANY: {"folder": "old"},
     SEND: {"to": ["a", "b"], "text": "hi"},
@@ -117,10 +117,10 @@ ARGUMENTS: dict[Subject, dict[str, Any]] = {
     REPOSITORY: {"title": "broken"},
     DEPLOY: {"version": "7"},
 }
-ACCEPTED: dict[Subject, tuple[ElicitResult, str]] = {
-    CONFIRM: (accept(confirm=True), "Done: 12.5, house, None"),
-    MANY: (accept(confirm=True), "Done: {'n1': 'Tea, 2024', 'n2': 'Tea, 2025'}, None"),
-    SEND: (accept(confirm=True), "Done: {'n1': 'Tea, 2024', 'n2': 'Tea, 2025'}, hi"),
+ACCEPTED: dict[ToolDescription, tuple[ElicitResult, str]] = {
+    CONFIRM: (accept(answer=True), "Done: 12.5, house, None"),
+    MANY: (accept(answer=True), "Done: {'n1': 'Tea, 2024', 'n2': 'Tea, 2025'}, None"),
+    SEND: (accept(answer=True), "Done: {'n1': 'Tea, 2024', 'n2': 'Tea, 2025'}, hi"),
     CHOOSE: (accept(answer="n2"), "Done: n2"),
     TIMEZONE: (accept(answer="Europe/Oslo"), "Done: tea, Europe/Oslo"),
     REPOSITORY: (accept(answer="n1"), "Done: broken, n1"),
@@ -136,7 +136,7 @@ OWN: dict[str, Callable[..., Any]] = {
 @pytest.mark.shows("U6", "N6")
 @EVERY_REVISION
 @pytest.mark.parametrize("subject", ARGUMENTS, ids=lambda subject: subject.name)
-async def test_each_answer_has_its_own_end(subject: Subject, revision: Revision) -> None:
+async def test_each_answer_has_its_own_end(subject: ToolDescription, revision: Revision) -> None:
     yes, done = ACCEPTED[subject]
     for answer, said in ((yes, done), (DECLINE, SAID_NO), (CANCEL, DISMISSED)):
         person = Person(answer)
@@ -214,7 +214,7 @@ async def test_a_page_is_opened_where_the_revision_has_them(revision: Revision) 
 @settings(max_examples=60, deadline=None)
 def test_a_server_cannot_write_code(name: str, arguments: dict[str, Any], description: str) -> None:
     schema = {"properties": arguments, "required": []}
-    result = propose(subject_of_schema(name, description, schema, {"destructiveHint": True}))
+    result = propose(tool_of_schema(name, description, schema, {"destructiveHint": True}))
     assert isinstance(result, Proposal)
     assert lint_text(result.code) == []
     for statement in ast.parse(result.code).body:

@@ -18,9 +18,8 @@ from tests.design.subjects import (
     tool,
 )
 
-from handraise.design import Refusal, Subject
-from handraise.design.decide import Plan, decide
-from handraise.design.words import words_for
+from handraise.design import Refusal, ToolDescription
+from handraise.design.decide import QuestionPlan, decide, words_for
 
 ASKS = {
     "what is final": (CONFIRM, "confirm"),
@@ -55,22 +54,25 @@ REFUSED = {
     "free text that is missing": (tool("add_note", title=TEXT, body=MAYBE_TEXT), "prose"),
     "what an error settles": (tool("add_reminder", day={"type": "string", "format": "date"}), "validation"),
     "a required timezone": (tool("add_event", timezone=TEXT), "validation"),
-    "what is called in a loop": (Subject("delete_note", "", (), called_in_loop_by="delete_all"), "loop"),
-    "what asks already": (Subject("delete_note", "", (), asks=True), "asks_already"),
+    "what is called in a loop": (
+        ToolDescription("delete_note", "", (), called_in_loop_by="delete_all"),
+        "loop",
+    ),
+    "what asks already": (ToolDescription("delete_note", "", (), asks=True), "asks_already"),
 }
 
 
 @pytest.mark.shows("U6")
 @pytest.mark.parametrize(("subject", "kind"), ASKS.values(), ids=ASKS.keys())
-def test_it_asks_about(subject: Subject, kind: str) -> None:
+def test_it_asks_about(subject: ToolDescription, kind: str) -> None:
     plan = decide(subject)
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, QuestionPlan)
     assert plan.kind == kind
 
 
 @pytest.mark.shows("U5", "U6")
 @pytest.mark.parametrize(("subject", "why"), REFUSED.values(), ids=REFUSED.keys())
-def test_it_refuses(subject: Subject, why: str) -> None:
+def test_it_refuses(subject: ToolDescription, why: str) -> None:
     refusal = decide(subject)
     assert isinstance(refusal, Refusal)
     assert refusal.why == why
@@ -81,7 +83,7 @@ def test_it_refuses(subject: Subject, why: str) -> None:
 @pytest.mark.parametrize("name", ["execute_sql", "run_command", "write_file"])
 def test_what_does_whatever_the_model_writes_is_confirmed(name: str) -> None:
     plan = decide(tool(name))
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, QuestionPlan)
     assert plan.kind == "confirm"
     assert words_for(tool("git_push", {"destructiveHint": True})).object == ""
     assert words_for(tool("execute_sql")).object == "the SQL"

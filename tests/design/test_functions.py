@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.design import project
 
-from handraise.design import load_function, subject_of_function
+from handraise.design import load_function, tool_of_function
 from handraise.errors import UsageError
 from handraise.forms import Choice, Flag, Text
 
@@ -23,27 +23,27 @@ def own_path(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_signature_gives_the_arguments_and_leaves_the_context_out() -> None:
-    subject = subject_of_function(project.delete_note)
+    subject = tool_of_function(project.delete_note)
     assert (subject.name, subject.description) == ("delete_note", "Delete a note.")
     [title] = subject.arguments
     assert (title.name, title.required, type(title.field)) == ("title", True, Text)
 
 
 def test_the_decorator_gives_the_name_and_the_hints() -> None:
-    subject = subject_of_function(project.tidy)
+    subject = tool_of_function(project.tidy)
     assert (subject.name, subject.destructive, subject.read_only) == ("tidy-up", True, None)
     scope, dry = subject.arguments
     assert (type(scope.field), type(dry.field), dry.required) == (Choice, Flag, False)
 
 
 def test_a_function_that_asks_is_known_to() -> None:
-    assert subject_of_function(project.notes_drop).asks
-    assert not subject_of_function(project.delete_note).asks
+    assert tool_of_function(project.notes_drop).asks
+    assert not tool_of_function(project.delete_note).asks
 
 
 def test_who_calls_it_in_a_loop_is_known() -> None:
-    assert subject_of_function(project.remove_one).called_in_loop_by == "remove_several"
-    assert subject_of_function(project.remove_several).called_in_loop_by is None
+    assert tool_of_function(project.remove_one).called_in_loop_by == "remove_several"
+    assert tool_of_function(project.remove_several).called_in_loop_by is None
 
 
 def test_a_function_is_found_by_module_and_by_file(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_types_that_only_a_type_checker_sees_count_as_text() -> None:
     exec(compile("def send(to: Nowhere, count: int = 1) -> None: ...", "x.py", "exec", FUTURE), space)
     function = space["send"]
     assert callable(function)
-    arguments = subject_of_function(function).arguments
+    arguments = tool_of_function(function).arguments
     assert [(each.name, each.required, type(each.field)) for each in arguments] == [
         ("to", True, Text),
         ("count", False, Text),

@@ -17,12 +17,12 @@ from tests.design.subjects import (
     tool,
 )
 
-from handraise.design import Proposal, Subject, propose
+from handraise.design import Proposal, ToolDescription, propose
 from handraise.forms import Choice, Flag, Text
-from handraise.policy.secrets import judge_form
+from handraise.secrets import judge_form
 
 
-def proposed(subject: Subject) -> Proposal:
+def proposed(subject: ToolDescription) -> Proposal:
     proposal = propose(subject)
     assert isinstance(proposal, Proposal)
     return proposal
@@ -46,13 +46,13 @@ MESSAGES = {
 
 @pytest.mark.shows("U6")
 @pytest.mark.parametrize(("subject", "message"), MESSAGES.items(), ids=lambda each: getattr(each, "name", ""))
-def test_the_message_has_the_live_data_in_it(subject: Subject, message: str) -> None:
+def test_the_message_has_the_live_data_in_it(subject: ToolDescription, message: str) -> None:
     assert proposed(subject).message == message
 
 
 @pytest.mark.shows("U6")
 @pytest.mark.parametrize("subject", WORTH_ASKING, ids=lambda subject: subject.name)
-def test_it_is_complete(subject: Subject) -> None:
+def test_it_is_complete(subject: ToolDescription) -> None:
     proposal = proposed(subject)
     assert [branch.outcome for branch in proposal.branches] == ["accept", "decline", "cancel", "no answer"]
     assert len({branch.does for branch in proposal.branches}) == 4

@@ -8,11 +8,11 @@ import pytest
 from tests.design.subjects import CHOOSE, PAGE, WORTH_ASKING, tool
 from tests.design.test_proposal import proposed
 
-from handraise.design import Subject, propose, report
+from handraise.design import ToolDescription, propose, report
 
 
 @pytest.mark.parametrize("subject", WORTH_ASKING, ids=lambda subject: subject.name)
-def test_it_fits_on_a_terminal(subject: Subject) -> None:
+def test_it_fits_on_a_terminal(subject: ToolDescription) -> None:
     text = report.as_text(subject.name, proposed(subject))
     prose, _, code = text.partition("Code to paste")
     assert all(len(line) <= 80 for line in prose.splitlines())

@@ -11,7 +11,7 @@ from tests.design.subjects import CHOOSE
 from tests.design.test_decide import ASKS, REFUSED
 from tests.design.test_proposal import proposed
 
-from handraise.design.decide import Kind, Why
+from handraise.design.decide import ProposalKind, Why
 from handraise.lint import RULES, lint_text
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +39,7 @@ def test_its_first_example_is_what_the_designer_writes() -> None:
 @pytest.mark.shows("U6")
 def test_its_table_has_every_verdict_of_the_designer_in_its_order() -> None:
     verdicts = [verdict for _, verdict in ROWS if verdict != "verdict"]
-    assert set(verdicts) == {*get_args(Kind), *get_args(Why)}
+    assert set(verdicts) == {*get_args(ProposalKind), *get_args(Why)}
     covered = {kind for _, kind in ASKS.values()} | {why for _, why in REFUSED.values()}
     assert covered == set(verdicts)
     order = ["page", "loop", "asks_already", "read_only"]

@@ -13,8 +13,8 @@ from tests.server.peers import text_of
 
 from handraise import Handraise, ask
 from handraise.desks import Cause, Decision
-from handraise.desks.batch import batch_key, batch_of, batches
 from handraise.desks.scripted import Line
+from handraise.desks.waiting import batch_key, batch_of, batches
 from handraise.questions import Accepted, Origin, Person
 from handraise.revisions import Revision
 
@@ -65,7 +65,7 @@ async def test_what_a_tool_asks_in_one_round_waits_as_one_batch() -> None:
             results.append(text_of(await here.client.call_tool("plan", {})))
 
         tasks.start_soon(call)
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             async for waiting in here.queue.changes():
                 if len(waiting) == 3:
                     break

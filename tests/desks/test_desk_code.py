@@ -8,9 +8,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from tests.command import HANDRAISE
 from tests.desks.web.visitor import Visitor
 from tests.gateway.sides import at_a_terminal
-from tests.gateway.test_stdio import HANDRAISE
 from typer.testing import CliRunner
 
 from handraise.access import Access, AccessCheck
@@ -20,7 +20,7 @@ from handraise.desks.counter.code import FREE_TRIES, PAUSE
 from handraise.desks.desk_code import DeskCode, DeskCodeCheck, new_desk_code, prove_desk_code
 from handraise.desks.web import WebDesk
 from handraise.errors import SetupError
-from handraise.processes import Address
+from handraise.processes import SocketAddress
 
 pytestmark = pytest.mark.shows("W9")
 
@@ -89,8 +89,10 @@ def test_guessing_is_slowed_down(file: Path) -> None:
 class Unknown(AccessCheck):
     """A system that does not tell whose a connection is."""
 
-    def of_connection(self, client: Address, server: Address) -> Access:
-        return "unknown"
+    known: Access = "unknown"
+
+    def of_connection(self, client: SocketAddress, server: SocketAddress) -> Access:
+        return self.known
 
 
 @pytest.mark.anyio
@@ -115,7 +117,7 @@ async def test_a_program_that_is_known_as_a_wrong_one_gets_no_page_at_all(file: 
     code = new_desk_code(file)
 
     class Known(AccessCheck):
-        def of_connection(self, client: Address, server: Address) -> Access:
+        def of_connection(self, client: SocketAddress, server: SocketAddress) -> Access:
             return known
 
     desk = WebDesk(Queue(), port=7070, access=Known(), desk_code=DeskCodeCheck(file))
@@ -124,6 +126,24 @@ async def test_a_program_that_is_known_as_a_wrong_one_gets_no_page_at_all(file: 
     assert (await visitor.post(path, {"code": code})).status_code == 403
     for page in (path, "/static/handraise.css", "/anything/"):
         assert (await visitor.get(page)).status_code == 403
+
+
+@pytest.mark.anyio
+async def test_a_browser_that_was_let_in_as_it_is_stays_known_and_one_with_a_proof_need_not(
+    file: Path,
+) -> None:
+    """Otherwise a program takes a session over that hides itself from the system."""
+    code, access = new_desk_code(file), Unknown()
+    desk = WebDesk(Queue(), port=7070, access=access, desk_code=DeskCodeCheck(file))
+    visitor = Visitor(desk)
+    entered = await visitor.post(urlsplit(desk.sign_in_url()).path, {"code": code})
+    visitor.cookie = entered.headers["set-cookie"].partition(";")[0]
+    assert (await visitor.get(entered.headers["location"])).status_code == 200
+    access.known = "own"
+    known = await Visitor(desk).sign_in()
+    access.known = "unknown"
+    assert (await visitor.get(entered.headers["location"])).status_code == 200
+    assert (await known.get(known.place)).status_code == 403
 
 
 def test_the_command_shows_the_code_at_the_terminal_and_changes_it_for_its_owner_only(tmp_path: Path) -> None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.desks.questions import EVERY_KIND
+from tests.desks.questions import EVERY_KIND, form_question
 
-from handraise.desks import edited, fill, suggest
+from handraise.desks import edited, fill, present, suggest
+from handraise.desks.fill import as_typed, local_moment, read_field, take_draft
+from handraise.desks.language import AMERICAN, ENGLISH, GERMAN, Language
 from handraise.forms import Choices, Flag, Form, Integer, Number, Text, check_answer
+from handraise.secrets import judge_form
 
 GOOD = {"name": "Ada", "count": "3", "ratio": "0.5", "urgent": "no", "size": "m"}
 
@@ -100,3 +106,52 @@ def test_whatever_is_typed_is_either_explained_or_fits(entries: dict[str, Any]) 
     filled = fill(EVERY_KIND, entries)
     if filled.sendable:
         assert check_answer(EVERY_KIND, filled.content) == ()
+
+
+@pytest.mark.shows("S4")
+def test_an_answer_to_a_doubtful_form_wants_a_second_look() -> None:
+    form = Form.by_hand(Text("word", title="The word that lets you into your lab"), Text("note"))
+    found = judge_form("Before we start", form)
+    waiting = replace(form_question("Before we start", form), secrets=found)
+    assert not fill(form, {"word": "heron"}, waiting.doubts).secrets  # the policy allows it
+    warned = waiting.warned(tuple(each.reason for each in found))
+    assert fill(form, {"note": "no"}, warned.doubts).secrets == ()
+    filled = fill(form, {"word": "heron", "note": "no"}, warned.doubts)
+    assert [each.reason for each in filled.secrets] == list(warned.warnings)
+    assert filled.sendable
+    assert filled.odd
+    assert present(warned).warnings == warned.warnings
+
+
+@pytest.mark.parametrize(
+    ("language", "typed"), [(GERMAN, "28.07.2026"), (AMERICAN, "07/28/2026"), (ENGLISH, "2026-07-28")]
+)
+def test_a_date_is_typed_as_its_language_writes_it(language: Language, typed: str) -> None:
+    day = Text("day", format="date")
+    assert as_typed(day, "2026-07-28", language, dates=True) == typed
+    assert read_field(day, typed, language)[0] == "2026-07-28"
+    assert as_typed(day, "2026-07-28", language) == "2026-07-28"  # a browser has a control for it
+
+
+def test_a_moment_is_typed_in_the_own_form_only_where_it_is_read_as_the_same() -> None:
+    when = Text("when", format="date-time")
+    here = datetime(2026, 7, 28, 15, 30).astimezone().isoformat()
+    assert as_typed(when, here, GERMAN, dates=True) == "28.07.2026 15:30"
+    for kept in ("2026-07-28T15:30:07+00:00", "2026-07-28T15:30:00+13:45", "soon"):
+        assert as_typed(when, kept, GERMAN, dates=True) == kept
+
+
+def test_a_moment_stands_in_a_browser_as_local_time_and_only_where_that_is_exact() -> None:
+    vienna = ZoneInfo("Europe/Vienna")
+    assert local_moment("2026-07-28T13:30:00Z", vienna) == "2026-07-28T15:30"
+    assert local_moment("2026-07-28T15:30:00+02:00", vienna) == "2026-07-28T15:30"
+    assert local_moment("2026-07-28T13:30:07Z", vienna) == ""  # seconds would be lost
+    assert local_moment("2026-10-25T01:30:00Z", vienna) == ""  # 02:30 is there twice
+    assert local_moment("soon", vienna) == ""
+
+
+def test_the_last_answer_stands_before_what_the_server_suggests() -> None:
+    form = Form.by_hand(Text("name", default="Ada"), Integer("count", default=3))
+    assert suggest(form, {"name": "Grace"}) == {"name": "Grace", "count": "3"}
+    assert take_draft(form, {}, {"name": "Grace"})["name"] == "Grace"
+    assert take_draft(form, {"name": "Mary"}, {"name": "Grace"})["name"] == "Mary"

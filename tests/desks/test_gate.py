@@ -14,6 +14,7 @@ from handraise.forms import Form, Text
 from handraise.policy import OwnRule, Policy, Settings
 from handraise.policy.tables import LimitSettings
 from handraise.questions import Accepted, Cancelled, Declined
+from handraise.secrets import SecretFinding
 from handraise.urls import inspect_url
 
 
@@ -118,3 +119,10 @@ def test_the_worse_of_two_looks_at_a_link_counts() -> None:
     seen_from_afar = inspect_url("http://127.0.0.1:1/", transport="http")
     waiting = replace(link_question("http://127.0.0.1:1/"), link=seen_from_afar)
     assert PolicyGate(Policy()).admit(waiting, 0.0).verdict == "refuse"
+
+
+@pytest.mark.shows("S3")
+def test_what_questions_of_a_call_ask_for_together_is_warned_of() -> None:
+    found = SecretFinding("v", 2, "pin", "This may be asking for a PIN.", doubtful=True)
+    ruling = PolicyGate(Policy()).admit(replace(form_question(), secrets=(found,)), 0.0)
+    assert (ruling.verdict, ruling.reasons) == ("warn", (found.reason,))

@@ -27,7 +27,7 @@ async def headless(rule: RunHook | CancelIt, output: io.StringIO) -> AsyncIterat
     queue = Queue()
     running = asyncio.create_task(HeadlessDesk(queue, rule, output).run())
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             yield queue
     finally:
         running.cancel()
@@ -44,6 +44,7 @@ async def test_a_question_is_cancelled_with_the_reason() -> None:
     async with headless(CancelIt("Nobody is in."), output) as queue:
         decision = await queue.put(form_question("Who?", NAME))
     assert (decision.answer, decision.by, decision.reason) == (Cancelled(), "policy", "Nobody is in.")
+    assert decision.refusal == "no_desk"
     assert output.getvalue() == "handraise: a question of notes was cancelled: Nobody is in.\n"
 
 

@@ -16,9 +16,10 @@ from tests.desks.terminal.test_layout import HOSTILE
 
 from handraise.desks import ARMED_AFTER, Decision, Queue, Waiting
 from handraise.desks.lines import LineDesk
+from handraise.desks.waiting import Cause
 from handraise.forms import Choices, Flag, Form, Integer, Text
-from handraise.policy.secrets import SecretFinding
 from handraise.questions import Accepted, Cancelled, Declined
+from handraise.secrets import SecretFinding
 from handraise.urls import NotOpened
 
 ONE = Form.by_hand(Text("name", title="Your name", min_length=2))
@@ -89,39 +90,43 @@ async def talk(
         here.input.close()
 
 
+async def test_who_answers_a_parked_call_is_told_to_tell_the_client() -> None:
+    question = form_question(form=ONE, cause=Cause((("delete", {}),), call_id="c"))
+    async with talk(question) as here:
+        here.queue.unattended.add("c")
+        await here.says("Answer", "!decline")
+        await here.reads("Your client does not wait any more. Tell it that you answered.")
+
+
 @pytest.mark.shows("D2", "D3", "D10", "F4")
 async def test_every_field_is_asked_in_turn_reviewed_and_sent_by_a_word() -> None:
     async with talk(form_question()) as here:
         said = await here.reads("9 fields.")
+        for words in ("QUESTION:", "| What shall it be?", "notes asks, to run delete_note."):
+            assert words in said
+        await here.says("Answer", "?")
+        said = await here.reads("An empty line keeps")
         for words in (
-            "QUESTION from notes.",
-            "Asked by: notes (python notes.py).",
-            'It calls itself "Notes Server 1.0".',
-            'Because of: delete_note(title="Plans")',
-            "Decline tells the server no.",
-            "| What shall it be?",
+            "python notes.py",
+            "Notes Server 1.0",
+            'delete_note(title="Plans")',
+            "The model may see it.",
         ):
             assert words in said
-        await here.says('FIELD 1 of 9: "Your name". Text; required; from 2 to 40 characters.', "Ada")
-        await here.says("FIELD 2 of 9", "ada@example.org")
-        await here.says("FIELD 3 of 9", "")
-        await here.says("FIELD 4 of 9", "2026-07-28")
+        await here.says("Answer", "Ada")
+        await here.says("Field 2 of 9", "ada@example.org")
+        await here.says("Field 3 of 9", "")
+        await here.says("Field 4 of 9", "2026-07-28")
         await here.says("Stands now: 3, suggested by the server. An empty line keeps it", "")
-        await here.says("FIELD 6 of 9", "!clear")
-        await here.says('FIELD 7 of 9: "Is it urgent?". Yes or no; required.', "no")
-        await here.reads("One of 3 options; required.")
-        await here.says("2. Medium (sends m)", "2")
+        await here.says("Field 6 of 9", "!clear")
+        await here.says("Field 7 of 9: Is it urgent?. required.", "no")
+        await here.says("2. Medium", "2")
         await here.says("numbers, with commas between them", "1, 2")
         review = await here.reads("Write send")
-        for words in (
-            '1. "Your name": "Ada"',
-            '3. "site": nothing',
-            '6. "ratio": nothing (suggestion cleared)',
-        ):
+        for words in ("1. Your name: Ada", "3. Site: nothing", "5. How many?: 3", "6. Ratio: nothing"):
             assert words in review
-        assert '7. "Is it urgent?": false, which reads No' in review
-        assert '8. "size": "m", which reads Medium' in review
-        assert "It goes to notes (python notes.py). The model may see it." in review
+        assert "7. Is it urgent?: No" in review
+        assert "8. Size: Medium" in review
         here.writes("send")
         decision = await here.decision()
     assert decision.answer == Accepted(
@@ -147,15 +152,15 @@ async def test_a_single_field_is_counted_as_one() -> None:
 async def test_what_is_wrong_is_said_and_asked_again() -> None:
     form = Form.by_hand(Integer("age", maximum=9), Flag("sure"), Choices("of", ["a", "b"]))
     async with talk(form_question(form=form)) as here:
-        await here.says("FIELD 1 of 3", "many")
+        await here.says("Field 1 of 3", "many")
         await here.says("PROBLEM: Enter a whole number.", "10")
-        await here.says("PROBLEM: Enter 9 or less.", "")
+        await here.says("PROBLEM: Enter a whole number, at most 9.", "")
         await here.says("PROBLEM:", "9")
-        await here.says("FIELD 2 of 3", "maybe")
-        await here.says("PROBLEM: Write yes or no.", "")
-        await here.says("PROBLEM: This field is required.", "y")
-        await here.says("FIELD 3 of 3", "3")
-        await here.says("PROBLEM: Write a number from 1 to 2.", "none")
+        await here.says("Field 2 of 3", "maybe")
+        await here.says("PROBLEM: Write yes or no", "")
+        await here.says("PROBLEM: Please choose.", "y")
+        await here.says("Field 3 of 3", "3")
+        await here.says("PROBLEM: Write a number from 1 to 2", "none")
         await here.says("Write send", "send")
         assert (await here.decision()).answer == Accepted({"age": 9, "sure": True, "of": []})
 
@@ -164,14 +169,14 @@ async def test_what_is_wrong_is_said_and_asked_again() -> None:
 async def test_a_field_can_be_gone_back_to_from_the_next_one_and_from_the_review() -> None:
     form = Form.by_hand(Text("a"), Text("b"))
     async with talk(form_question(form=form)) as here:
-        await here.says("FIELD 1 of 2", "one")
-        await here.says("FIELD 2 of 2", "!back")
+        await here.says("Field 1 of 2", "one")
+        await here.says("Field 2 of 2", "!back")
         await here.says("Stands now: one.", "two")
-        await here.says("FIELD 2 of 2", "three")
+        await here.says("Field 2 of 2", "three")
         await here.says("Write send", "1")
-        await here.says("FIELD 1 of 2", "!!bang")
-        await here.says('1. "a": "!bang"', "yes")
-        await here.says("Nothing was sent.", "SEND")
+        await here.says("Field 1 of 2", "!!bang")
+        await here.says("1. A: !bang", "yes")
+        await here.says("Nothing was decided.", "SEND")
         assert (await here.decision()).answer == Accepted({"a": "!bang", "b": "three"})
 
 
@@ -213,12 +218,12 @@ async def test_help_names_every_command_and_a_wrong_one_is_no_answer() -> None:
 
 
 @pytest.mark.shows("F9", "D4")
-async def test_a_form_without_fields_wants_the_word_accept() -> None:
+async def test_a_form_without_fields_wants_the_word_yes() -> None:
     async with talk(form_question("Delete 47 files?", EMPTY)) as here:
-        await here.says("Write accept", "", "y", "yes")
+        await here.says("Write yes", "", "y", "accept")
         for _ in range(3):
             await here.reads("Nothing was decided.")
-        here.writes("accept")
+        here.writes("yes")
         assert (await here.decision()).answer == Accepted({})
 
 
@@ -226,11 +231,11 @@ async def test_a_form_without_fields_wants_the_word_accept() -> None:
 async def test_a_word_that_was_written_before_the_question_can_have_been_read_does_not_count() -> None:
     clock = Stopped()
     async with talk(form_question(form=EMPTY), clock=clock) as here:
-        here.writes("accept")
-        await here.reads("Nothing was sent; write it again.")
+        here.writes("yes")
+        await here.reads("nothing was sent.")
         assert not here.asked[0].done()
         clock.now += ARMED_AFTER
-        await here.says("Write accept", "accept")
+        await here.says("Write yes", "yes")
         assert (await here.decision()).answer == Accepted({})
 
 
@@ -240,7 +245,7 @@ async def test_an_answer_given_elsewhere_is_told_and_the_next_question_comes() -
     async with talk(first, second) as here:
         assert "1 more waiting" in await here.reads("Answer")
         here.queue.decide(first.id, Decision(Declined(), desk="web"))
-        await here.reads("The question of notes is over. It was answered in the browser: declined.")
+        await here.reads("The question of notes is over. Declined. It was answered in the browser.")
         await here.says("| Second?")
         await here.says("Answer", "Ada")
         await here.says("Write send", "send")
@@ -251,8 +256,8 @@ async def test_an_answer_given_elsewhere_is_told_and_the_next_question_comes() -
 async def test_a_batch_tells_its_parts() -> None:
     async with talk(*(form_question(f"{n}?", EMPTY, group="g") for n in (1, 2, 3))) as here:
         for n in (1, 2, 3):
-            await here.reads(f"part {n} of 3")
-            await here.says("Write accept", "accept")
+            await here.reads(f"Question {n} of 3")
+            await here.says("Write yes", "yes")
             assert (await here.decision(n - 1)).answer == Accepted({})
 
 
@@ -289,12 +294,12 @@ async def test_a_key_that_was_written_does_not_leave() -> None:
 @pytest.mark.shows("S4")
 async def test_personal_data_leaves_only_when_it_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
     found = SecretFinding("name", 2, "national_id", "What was typed into 'name' holds a national id.")
-    monkeypatch.setattr(import_module("handraise.desks.fill"), "scan_answer", lambda content: (found,))
+    monkeypatch.setattr(import_module("handraise.desks.fill"), "scan_answer", lambda *_: (found,))
     async with talk(form_question(form=ONE)) as here:
         await here.says("Answer", "Ada")
-        await here.reads("WARNING: What was typed")
-        await here.says("Write send anyway", "send")
-        await here.says("Nothing was sent.", "send anyway")
+        await here.reads("Warning: What was typed")
+        await here.says("Write send so", "send")
+        await here.says("Nothing was decided.", "send so")
         assert (await here.decision()).answer == Accepted({"name": "Ada"})
 
 
@@ -304,7 +309,7 @@ async def test_a_link_is_written_in_full_and_opened_by_a_word() -> None:
     async with talk(link_question("https://login.example.co.uk/start?a=b"), browser=browser) as here:
         said = await here.reads("Write open")
         assert "https://login.example.co.uk/start?a=b\n" in said
-        assert "It leads to: example.co.uk" in said
+        assert "The link leads to example.co.uk" in said
         assert browser.opened == []
         here.writes("yes", "open")
         assert (await here.decision()).answer == Accepted(None)
@@ -325,10 +330,10 @@ async def test_a_link_that_cannot_be_opened_here_is_left_to_the_person() -> None
 async def test_a_dangerous_link_cannot_be_opened() -> None:
     browser = Browser()
     async with talk(link_question("https://gіthub.com/login"), browser=browser) as here:  # a Cyrillic і
-        said = await here.reads("DANGER:")
-        assert "A browser may show it as: gіthub.com" in said
-        await here.says("Write one of", "open")
-        await here.says("Write one of", "!decline")
+        said = await here.reads("This link is dangerous.")
+        assert "encoded form of “gіthub.com”" in said
+        await here.says("?, !decline", "open")
+        await here.says("?, !decline", "!decline")
         assert (await here.decision()).answer == Declined()
         assert browser.opened == []
 
@@ -345,24 +350,25 @@ async def test_while_the_person_is_in_the_browser_done_and_cancel_are_taken() ->
 async def test_what_was_written_is_kept_for_other_desks() -> None:
     question = form_question(form=Form.by_hand(Text("a"), Text("b")))
     async with talk(question) as here:
-        await here.says("FIELD 1 of 2", "one")
-        await here.reads("FIELD 2 of 2")
+        await here.says("Field 1 of 2", "one")
+        await here.reads("Field 2 of 2")
         assert here.queue.draft(question.id) == {"a": "one", "b": ""}
 
 
 @pytest.mark.shows("L4")
 async def test_a_link_that_is_asked_for_again_can_be_opened_again_or_declined() -> None:
     async with talk(link_question(browsing=True, asked_again=True)) as here:
+        await here.says("Write done", "?")
         await here.reads("It is the link that you agreed to before.")
         await here.says("Write done, open to open it again, or ?, !decline", "open")
-        await here.says("Opened again.", "!decline")
+        await here.says("It was opened again.", "!decline")
         assert (await here.decision()).answer == Declined()
 
 
 async def test_our_own_words_are_not_called_the_servers() -> None:
     async with talk(form_question("Which folders may it know?", EMPTY, ours=True)) as here:
         came = await here.reads("Which folders may it know?")
-        assert "In Handraise's own words:" in came
+        assert "Handraise’s own words:" in came
         assert "MESSAGE of" not in came
         assert "| Which" not in came
 
@@ -373,12 +379,12 @@ async def test_what_needs_a_passkey_is_not_accepted_in_lines_and_its_link_is_not
     async with talk(
         form_question(form=EMPTY, passkey=True), link_question(passkey=True), browser=browser
     ) as here:
-        await here.says("Write accept", "accept")
+        await here.says("Write yes", "yes")
         await here.reads("This needs your passkey: answer at the web desk (`handraise inbox`).")
-        await here.says("Write accept", "!decline")
+        await here.says("Write yes", "!decline")
         assert (await here.decision()).answer == Declined()
         await here.reads("This needs your passkey")
-        await here.says("Write one of", "open")
-        await here.says("Write one of", "!decline")
+        await here.says("?, !decline", "open")
+        await here.says("?, !decline", "!decline")
         assert (await here.decision(1)).answer == Declined()
     assert browser.opened == []

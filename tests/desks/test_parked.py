@@ -46,7 +46,7 @@ class Desk:
         self.desk = ParkedDesk(self.queue, self.code, self.output, as_json=as_json, show=show, advice=advice)
 
     async def prints(self, fits: Callable[[str], bool]) -> str:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not fits(self.output.getvalue()):
                 self.output.flushed.clear()
                 await self.output.flushed.wait()
@@ -73,7 +73,7 @@ async def test_a_question_is_told_with_its_id_and_as_json_and_how_it_ended() -> 
         assert (described["id"], described["answerable"]) == (waiting.id, True)
         assert described["question"]["message"] == "Who?"
         desk.queue.decide(waiting.id, Decision(Declined(), desk="command"))
-        await desk.prints(lambda text: "It was answered with handraise answer: declined." in text)
+        await desk.prints(lambda text: "Declined. It was answered with handraise answer." in text)
         await asked
 
 

@@ -21,7 +21,7 @@ from handraise.errors import PasskeyRefused, SetupError
 from handraise.questions import Accepted, Person
 
 BOB = Person("", "bob", "system")
-YES: dict[str, Any] = {"confirm": True}
+YES: dict[str, Any] = {"answer": True}
 ADD = Use("add", "browser", ADA, name="laptop")
 
 
@@ -65,7 +65,7 @@ def test_a_passkey_answers_for_its_person_and_for_exactly_that_answer(site: Site
     assert (proof.person, proof.name) == (ADA.key, "laptop")
     decision: Decision = Decision(Accepted(YES), passkey=proof)
     assert not lacks_passkey(waiting, decision)
-    assert lacks_passkey(waiting, replace(decision, answer=Accepted({"confirm": False})))
+    assert lacks_passkey(waiting, replace(decision, answer=Accepted({"answer": False})))
     assert lacks_passkey(replace(waiting, id="other"), decision)
     assert lacks_passkey(replace(waiting, person=BOB), decision)
     assert lacks_passkey(waiting, replace(decision, passkey=None))
@@ -135,7 +135,7 @@ def test_a_response_that_was_refused_does_not_work_later(site: Site) -> None:
     "other",
     [
         {"answers": (("other", answer_digest(YES)),)},
-        {"answers": (("q", answer_digest({"confirm": False})),)},
+        {"answers": (("q", answer_digest({"answer": False})),)},
         {"session": "another browser"},
         {"purpose": "add"},
         {"person": BOB},

@@ -55,6 +55,19 @@ async def test_desks_tell_one_thing_more_of_what_was_answered_because_of_a_call(
     ]
 
 
+async def test_an_answer_to_a_call_for_which_no_client_waits_says_so() -> None:
+    queue = Queue()
+    asked = [
+        form_question(id=name, cause=Cause((("delete", {}),), call_id=name)) for name in ("this", "other")
+    ]
+    putting = [asyncio.create_task(queue.put(each)) for each in asked]
+    await asyncio.sleep(0)
+    queue.unattended.add("this")
+    for each in asked:
+        queue.decide(each.id, Decision(Declined(), desk="web"))
+    assert [each.unattended for each in await asyncio.gather(*putting)] == [True, False]
+
+
 @pytest.mark.shows("D8")
 async def test_an_answer_that_was_taken_in_the_moment_when_the_time_ends_stands() -> None:
     queue, waiting = Queue(), form_question(deadline=time.time())
@@ -144,7 +157,7 @@ async def test_desks_see_every_change() -> None:
         tasks.start_soon(queue.put, waiting)
         await anyio.sleep(0.01)
         queue.decide(waiting.id, Decision(Cancelled()))
-        with anyio.fail_after(30):
+        with anyio.fail_after(60):
             await done.wait()
     assert seen == [[], ["One?"], []]
 

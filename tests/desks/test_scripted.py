@@ -21,14 +21,14 @@ NAME = Form.by_hand(Text("name"))
 async def test_lines_are_found_by_message_or_field() -> None:
     queue = Queue()
     script = [Line("decline", message="link"), Line("accept", {"name": "Ada"}, fields=("name",))]
-    desk = asyncio.create_task(ScriptedDesk(queue, script).serve())
+    desk = asyncio.create_task(ScriptedDesk(queue, script).run())
     assert (await queue.put(form_question("Who?", NAME))).answer == Accepted({"name": "Ada"})
     desk.cancel()
 
 
 async def test_a_link_is_accepted_without_content() -> None:
     queue = Queue()
-    desk = asyncio.create_task(ScriptedDesk(queue, [Line("accept")]).serve())
+    desk = asyncio.create_task(ScriptedDesk(queue, [Line("accept")]).run())
     assert (await queue.put(link_question())).answer == Accepted(None)
     desk.cancel()
 
@@ -36,7 +36,7 @@ async def test_a_link_is_accepted_without_content() -> None:
 @pytest.mark.parametrize("script", [[], [Line("accept", {"name": "Ada"}, message="something else")]])
 async def test_an_unexpected_question_fails_loudly(script: list[Line]) -> None:
     queue = Queue()
-    desk = asyncio.create_task(ScriptedDesk(queue, script).serve())
+    desk = asyncio.create_task(ScriptedDesk(queue, script).run())
     asked = asyncio.create_task(queue.put(form_question("Who?", NAME)))
     with pytest.raises(UnexpectedQuestion, match="Who"):
         await desk
@@ -45,7 +45,7 @@ async def test_an_unexpected_question_fails_loudly(script: list[Line]) -> None:
 
 async def test_an_answer_that_does_not_fit_fails_loudly() -> None:
     queue = Queue()
-    desk = asyncio.create_task(ScriptedDesk(queue, [Line("accept", {"name": 7})]).serve())
+    desk = asyncio.create_task(ScriptedDesk(queue, [Line("accept", {"name": 7})]).run())
     asked = asyncio.create_task(queue.put(form_question("Who?", NAME)))
     with pytest.raises(UnexpectedQuestion, match="does not fit"):
         await desk
@@ -56,7 +56,7 @@ async def test_a_script_is_read_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "script.json"
     file.write_text(json.dumps([{"action": "decline", "message": "Who"}]))
     queue = Queue()
-    desk = asyncio.create_task(ScriptedDesk(queue, read_script(file)).serve())
+    desk = asyncio.create_task(ScriptedDesk(queue, read_script(file)).run())
     assert (await queue.put(form_question("Who?", NAME))).answer == Declined()
     desk.cancel()
 
@@ -75,6 +75,6 @@ async def test_a_script_cannot_accept_what_needs_a_passkey() -> None:
     asked = asyncio.create_task(queue.put(waiting))
     await asyncio.sleep(0)
     with pytest.raises(UnexpectedQuestion, match="needs a passkey"):
-        await ScriptedDesk(queue, [Line("accept", {"name": "Ada"})]).serve()
+        await ScriptedDesk(queue, [Line("accept", {"name": "Ada"})]).run()
     assert queue.waiting() == (waiting,)
     asked.cancel()

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from tests.desks.questions import form_question, link_question
 
 from handraise.desks import Decision
-from handraise.desks.telling import ago, left, short_left, tell
+from handraise.desks.language import ENGLISH, GERMAN
+from handraise.desks.telling import tell
+from handraise.forms import Flag, Form
 from handraise.questions import Accepted, Cancelled, Declined
+
+WAITING = form_question()
+CONFIRMATION = form_question("Go on?", Form.by_hand(Flag("answer")))
 
 
 @pytest.mark.shows("D8")
@@ -16,22 +22,28 @@ from handraise.questions import Accepted, Cancelled, Declined
         (
             Decision(Declined(), desk="terminal", at=7.0),
             "Declined",
-            "It was answered at the terminal 3 seconds ago: declined.",
+            "It was answered at the terminal 3 seconds ago.",
         ),
         (
             Decision(Accepted({}), desk="web", at=10.0),
-            "Accepted",
-            "It was answered in the browser just now: accepted.",
+            "Sent",
+            "It was answered in the browser just now.",
         ),
         (
             Decision(Accepted({}), desk="web", reason="It reached nothing.", at=10.0),
-            "Accepted",
-            "It was answered in the browser just now: accepted. It reached nothing.",
+            "Sent",
+            "It was answered in the browser just now. It reached nothing.",
+        ),
+        (
+            Decision(Accepted({}), desk="web", unattended=True, at=10.0),
+            "Sent",
+            "It was answered in the browser just now. "
+            "Your client does not wait any more. Tell it that you answered.",
         ),
         (
             Decision(Cancelled(), desk="x", at=9.9),
             "Cancelled",
-            "It was answered at another desk just now: cancelled.",
+            "It was answered at another desk just now.",
         ),
         (
             Decision(Cancelled(), by="timeout", at=8.0),
@@ -41,32 +53,32 @@ from handraise.questions import Accepted, Cancelled, Declined
         (
             Decision(Cancelled(), by="policy", reason="quiet time", at=9.0),
             "Decided by a rule",
-            "One of your rules cancelled it just now: quiet time.",
+            "One of your rules decided it just now. quiet time",
         ),
         (
             Decision(Declined(), desk="web", block="always", at=9.0),
             "Declined",
-            "It was answered in the browser just now: declined. The server is blocked.",
+            "It was answered in the browser just now. The server is blocked.",
         ),
         (
             Decision(Accepted({}), desk="command", at=9.0),
-            "Accepted",
-            "It was answered with handraise answer just now: accepted.",
+            "Sent",
+            "It was answered with handraise answer just now.",
         ),
         (
             Decision(Accepted({}), by="agent", desk="script", at=9.0),
-            "Accepted",
-            "It was answered by a script just now: accepted.",
+            "Sent",
+            "It was answered by a script just now.",
         ),
         (
             Decision(Cancelled(), by="agent", at=9.0),
             "Withdrawn",
-            "The asker went away just now. There is nothing left to answer.",
+            "The question was withdrawn just now. There is nothing left to answer.",
         ),
     ],
 )
 def test_an_ending_says_what_where_and_when(decision: Decision, heading: str, sentence: str) -> None:
-    ending = tell(decision, 10.0)
+    ending = tell(WAITING, decision, 10.0)
     assert (ending.heading, ending.sentence) == (heading, sentence)
 
 
@@ -82,38 +94,48 @@ def test_an_ending_says_what_where_and_when(decision: Decision, heading: str, se
     ],
 )
 def test_times_are_rough(seconds: float, words: str) -> None:
-    assert ago(seconds) == words
+    assert ENGLISH.ago(seconds) == words
 
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
-        (-5, "less than a minute"),
-        (59, "less than a minute"),
-        (299, "about 4 minutes"),
-        (3600, "about 1 hour"),
-        (200000, "about 2 days"),
+        (-5, "0 seconds left"),
+        (59.9, "59 seconds left"),
+        (299, "4 minutes left"),
+        (3600, "1 hour left"),
+        (200000, "2 days left"),
     ],
 )
 def test_the_time_that_is_left_is_never_too_much(seconds: float, words: str) -> None:
-    assert left(seconds) == words
+    assert ENGLISH.left(seconds) == words
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(-5, "0 s left"), (59.9, "59 s left"), (299, "4 min left"), (200000, "2 days left")],
-)
-def test_where_there_is_little_room_the_time_is_short(seconds: float, words: str) -> None:
-    assert short_left(seconds) == words
+@pytest.mark.shows("O8")
+def test_a_no_is_told_as_a_no_in_every_language() -> None:
+    said = Decision(Accepted({"answer": False}), desk="web", said_no=True)
+    assert tell(CONFIRMATION, said).heading == "You said no"
+    assert tell(CONFIRMATION, said).mark == "said_no"
+    assert tell(CONFIRMATION, said, language=GERMAN).heading == "Sie haben Nein gesagt"
+
+
+def test_a_yes_and_a_consent_to_a_link_are_told_as_what_they_are() -> None:
+    assert tell(CONFIRMATION, Decision(Accepted({"answer": True}), desk="web")).heading == "You said yes"
+    opened = Decision(Accepted(None), desk="web")
+    assert tell(link_question(), opened).heading == "You agreed to open the link"
+
+
+def test_german_sentences_say_when_before_where() -> None:
+    ending = tell(WAITING, Decision(Declined(), desk="web", at=9.9), 10.0, language=GERMAN)
+    assert ending.sentence == "Sie wurde gerade eben im Browser beantwortet."
 
 
 def test_whoever_sat_there_is_not_told_when() -> None:
-    assert tell(Decision(Declined(), desk="web")).sentence == "It was answered in the browser: declined."
+    assert tell(WAITING, Decision(Declined(), desk="web")).sentence == "It was answered in the browser."
 
 
 def test_what_waited_for_a_browser_went_on_and_was_not_withdrawn() -> None:
     gone = Decision(Cancelled(), by="agent", at=9.9)
-    assert tell(gone, 10.0).heading == "Withdrawn"
-    assert (
-        tell(gone, 10.0, browsing=True).sentence == "The call went on just now. There is nothing left to say."
-    )
+    assert tell(link_question(), gone, 10.0).heading == "Withdrawn"
+    told = tell(link_question(browsing=True), gone, 10.0)
+    assert told.sentence == "The call went on just now. There is nothing left to do."

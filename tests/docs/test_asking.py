@@ -37,7 +37,7 @@ def _server(tool: str) -> MCPServer:
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_confirmation_tells_no_from_a_refusal_to_answer(mode: str) -> None:
     server = _server("archive")
-    no = Script(accept(confirm=False))
+    no = Script(accept(answer=False))
     assert await call(server, mode, "archive", no, folder="2024") == "The person said no."
     refusal = Script(DECLINE)
     assert await call(server, mode, "archive", refusal, folder="2024") == "The person refused to answer."
@@ -61,7 +61,7 @@ async def test_a_check_of_the_authors_own_asks_again(mode: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_replayable_tool_with_a_store_works_like_any_other(mode: str) -> None:
-    person = Script(accept(confirm=True))
+    person = Script(accept(answer=True))
     assert await call(_server("order"), mode, "order", person, article="tea") == (
         "Bought, with the reservation of tea."
     )

@@ -28,7 +28,6 @@ EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["p
 STATUS = {
     "handraise answer ID": 2,
     "handraise call --desk script:answers.json": 2,
-    "handraise call --desk web": 2,
     "handraise call --trace": 2,
     "handraise gateway --desk always": 2,
     "handraise call create_issue": 1,
@@ -50,6 +49,7 @@ TYPED = {
     "handraise demo --desk web": [("model calls", "\x03")],
     "handraise gateway install --client cl": [("[y/N]", "y")],
     "handraise inbox --terminal --all": [("Questions appear", "\x03")],
+    "handraise inbox --tray": [("Your tray is at", "\x03")],
     "handraise ledger show --follow": [("asked", "\x03")],
 }
 """What is waited for and typed in a terminal, by how the command begins. The third control character ends a command."""
@@ -67,7 +67,8 @@ ELSEWHERE = {
     "handraise store status --store postgresql:": "test_the_examples_of_the_help_work_with_a_database",
     "make bench": "test_a_part_runs_to_its_end",
     "make check": "test_a_target_does_what_the_readme_says",
-    "make docs": "test_it_builds_strictly_and_loads_nothing_from_elsewhere",
+    "make clients": "test_what_is_made_or_installed_exists",
+    "make lexicons": "test_what_is_made_or_installed_exists",
     "make test": "test_a_target_does_what_the_readme_says",
     "python -m bench": "test_a_part_runs_to_its_end",
     "npm install --global": "test_mcpdo_is_brought_by_what_the_page_says_to_install",
@@ -138,7 +139,8 @@ def test_the_tests_that_run_commands_are_there() -> None:
         block.mark["test"] for page in pages() for block in page.blocks if block.mark and block.mark["test"]
     }
     written = set()
-    for path in (ROOT / "tests").glob("*/test_*.py"):
+    tests = ROOT / "tests"
+    for path in [*tests.glob("*/test_*.py"), *tests.glob("*/*/test_*.py")]:
         written |= set(re.findall(r"(?m)^(?:async )?def (test_\w+)", path.read_text(encoding="utf-8")))
     assert named | set(ELSEWHERE.values()) <= written
 

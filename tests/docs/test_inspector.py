@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.xdist_group("documents"),
 ]
 
-[PAGE] = [page for page in pages() if page.name == "docs/inspector.md"]
+[PAGE] = [page for page in pages() if page.name == "docs/trace.md"]
 ID = re.compile(r"elicitation-[0-9a-f-]{36}")
 
 
@@ -49,6 +49,7 @@ def test_mcpdo_goes_through_the_walk(inspector: Shell) -> None:
         assert same_output(told, expected), f"{command} prints:\n{shown}"
 
 
+@pytest.mark.soak
 def test_mcpdo_is_brought_by_what_the_page_says_to_install(tmp_path: Path) -> None:
     """What is global is in a folder of its own, and comes from npm's cache where that has it."""
     [command] = [each for each in named_commands(PAGE) if each.startswith("npm install")]

@@ -39,15 +39,15 @@ async def test_the_first_tool_hears_all_three_answers(mode: str, answer: ElicitR
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_the_second_tool_asks_twice(mode: str) -> None:
-    person = Script(accept(target="staging"), accept(confirm=True))
+    person = Script(accept(target="staging"), accept(answer=True))
     assert await call(_server(README, 1), mode, "deploy", person) == "Deployed to staging."
     assert person.asked == [
         "Where shall it go?",
-        "Replace 2 replicas on staging?\n\nIf you decline: Nothing changes.",
+        "Replace 2 replicas on staging?\nIf you decline: Nothing changes.",
     ]
 
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_the_second_tool_stops_politely(mode: str) -> None:
-    person = Script(accept(target="staging"), accept(confirm=False))
+    person = Script(accept(target="staging"), accept(answer=False))
     assert await call(_server(README, 1), mode, "deploy", person) == "Nothing was deployed."

@@ -103,10 +103,8 @@ def test_a_note_is_deleted_after_a_yes(shell: Shell) -> None:
     [(command, _)] = only(blocks_run_by("test_a_note_is_deleted_after_a_yes"))
     shell.add_files({"Notes/Plan.md": "# Plan\n"})
     with shell.at_a_terminal(command) as terminal:
-        terminal.wait_for("Answer:")
-        terminal.type("y")
-        terminal.wait_for("Write send")
-        terminal.type("send")
+        terminal.wait_for("Write yes or no:")
+        terminal.type("yes")
         assert terminal.end() == 0
     assert not (shell.folder / "Notes/Plan.md").exists()
 

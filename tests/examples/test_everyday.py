@@ -39,7 +39,7 @@ async def test_a_deployment_goes_where_the_person_says_or_nowhere(
 
     said, asked = await call(revision, "deploy", {"version": "v2"}, [target(True)])
     assert said == "v2 is on production."
-    assert asked == ["Deploy v2?\n\nWhy: It replaces what is running there."]
+    assert asked == ["Deploy v2?\nWhy: It replaces what is running there."]
     assert done == ["deployed v2 to production"]
     for line in (target(False), Line("decline")):
         said, _ = await call(revision, "deploy", {"version": "v3"}, [line])
@@ -93,7 +93,7 @@ async def test_a_mass_mail_shows_the_real_count_and_wants_it_typed(
 
     agreed = [Line("accept", {"answer": 2000})]
     said, _ = await call(revision, "send_newsletter", {"subject": "Hello"}, agreed, gate=Grows())
-    assert said.startswith("What this was about changed while the person was deciding.")
+    assert said.startswith("This changed while the person was deciding.")
     assert done == ["mailed 2000"]
 
 

@@ -52,7 +52,7 @@ async def test_an_issue_is_created_under_the_persons_own_name(browser: Browser) 
         await page.goto(enter)
         await page.locator("#s0").fill("chat-key-1234")
         await page.get_by_role("button", name="Save").click()
-        with anyio.fail_after(15):
+        with anyio.fail_after(60):
             while not results:  # noqa: ASYNC110
                 await anyio.sleep(0.01)
         told = "the chat would be told with a key of 13 characters"

@@ -20,18 +20,18 @@ from tests.client.hosts import Host, OpenGate, host
 from tests.server.peers import ROOT, free_port, text_of, wait_until_open
 
 from handraise.client import Roots
-from handraise.demo.visitor import fill_in
 from handraise.desks import Decision, Waiting
 from handraise.desks.scripted import Line
 from handraise.forms import Choice
 from handraise.questions import Accepted, FormQuestion, UrlQuestion
 from handraise.revisions import Revision
+from handraise.testing.people import fill_in
 from server import make_server
 
 pytestmark = pytest.mark.slow
 
 SERVER = ROOT / "examples" / "notes" / "server.py"
-YES = Line("accept", {"confirm": True})
+YES = Line("accept", {"answer": True})
 
 
 def put(folder: Path, name: str, text: str, year: int = 2026) -> Path:
@@ -76,7 +76,7 @@ async def call(
     """Call one tool in a client whose only root is the folder; what it said, and the host that it happened in."""
     roots = None if folder is None else Roots([folder], allowed=True)
     async with host(make_server(), revision, script, roots=roots, **options) as here:
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             return text_of(await here.client.call_tool(tool, arguments or {})), here
 
 
@@ -126,7 +126,7 @@ async def test_one_match_is_deleted_after_confirmation(notes: Path, revision: Re
     said, here = await call("notes_delete", notes, revision, [YES], {"title": "tea"})
     assert said == f'Deleted "Tea" (2026, {notes}/tea.md).'
     assert asked(here) == [
-        f'Delete "Tea" (2026, {notes}/tea.md)?\n\nIf you decline: All notes stay as they are.'
+        f'Delete "Tea" (2026, {notes}/tea.md)?\nIf you decline: All notes stay as they are.'
     ]
     assert files(notes) == ALL - {"tea.md"}
 
@@ -160,7 +160,7 @@ async def test_a_choice_without_confirmation_deletes_nothing(notes: Path, revisi
     ("line", "sentence"),
     [
         (Line("decline"), "The person said no. Nothing was deleted. Do not ask again"),
-        (Line("accept", {"confirm": False}), "The person said no. Nothing was deleted. Do not ask again"),
+        (Line("accept", {"answer": False}), "The person said no. Nothing was deleted. Do not ask again"),
         (Line("cancel"), "The person put the question aside. Nothing was deleted. You may offer it again"),
     ],
 )
@@ -194,7 +194,7 @@ async def test_nobody_answering_in_time_is_no_decline(notes: Path, revision: Rev
                 if waiting:
                     with anyio.move_on_after(0.3):  # the deadline itself is what is waited for
                         await anyio.sleep_forever()
-                    here.queue.decide(waiting[0].id, Decision(Accepted({"confirm": True}), by="agent"))
+                    here.queue.decide(waiting[0].id, Decision(Accepted({"answer": True}), by="agent"))
                     return
 
         async with anyio.create_task_group() as tasks:
@@ -292,14 +292,14 @@ async def test_a_schedule_asks_for_what_it_does_not_know_one_after_the_other(
     script = [
         Line("accept", {"answer": "Berlin"}, message="time zone"),
         Line("accept", {"answer": "Europe/Berlin"}, message="Berlin is no time zone"),
-        Line("accept", {"value": "1999-12-31"}, message="By when"),
-        Line("accept", {"value": "2999-12-31"}, message="give a day that is still to come"),
+        Line("accept", {"answer": "1999-12-31"}, message="By when"),
+        Line("accept", {"answer": "2999-12-31"}, message="give a day that is still to come"),
         Line("accept", {"answer": "Ada, Grace"}, message="Who takes part"),
     ]
     said, _ = await call("notes_schedule", notes, revision, script, {"title": "tea"})
     assert said == "Tea: Due: 2999-12-31 (Europe/Berlin), with Ada, Grace"
     assert (notes / "tea.md").read_text().endswith("Due: 2999-12-31 (Europe/Berlin), with Ada, Grace\n")
-    again = [Line("accept", {"value": "2999-12-30"}, message="By when"), Line("decline", message="Who")]
+    again = [Line("accept", {"answer": "2999-12-30"}, message="By when"), Line("decline", message="Who")]
     said, _ = await call("notes_schedule", notes, revision, again, {"title": "tea"})
     assert said.startswith("The person said no. Nothing was scheduled.")
     assert "2999-12-30" not in (notes / "tea.md").read_text()
@@ -348,7 +348,7 @@ async def test_the_sync_key_is_entered_on_a_page_and_seen_by_nobody_else(
     page = "Key of your sync service"
     script = [SYNC, Line("accept", message=page), Line("leave", message=page, repeat=True)]
     async with host(make_server(), revision, script, gate=gate, roots=Roots([notes], allowed=True)) as here:
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             said = text_of(await here.client.call_tool("notes_setup", {}))
             pages = [await visit for visit in gate.visits]  # read to their end before the server goes
     assert said.startswith(f"New notes go to {notes}/Inbox.")

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from mcp import StdioServerParameters
-from tests.gateway.parking.test_holding import LEAVE, QUICK, ended, ticket_in, waiting
 from tests.gateway.peers import gateway
+from tests.gateway.test_holding import LEAVE, QUICK, ended, ticket_in, waiting
 from tests.server.peers import DECLINE, REVISIONS, Person, accept, connect, free_port, text_of
 
 from handraise.desks import Decision
@@ -49,7 +49,7 @@ async def test_a_decline_is_on_record_and_joined_to_no_result(revision: Revision
     events = [event async for _, event in ledger.events()]
     await ledger.aclose()
     assert [event.kind for event in events] == ["asked", "decided"]
-    assert (events[1].action, events[1].decided_by) == ("decline", "human")
+    assert (events[1].action, events[1].decided_by) == ("decline", "client")
     assert not [event for event in events if event.used is not None]
 
 
@@ -59,7 +59,7 @@ async def test_an_accept_is_joined_to_what_became_of_the_call(
     revision: Revision, tmp_path: Path, yes: bool, ended: str
 ) -> None:
     file = tmp_path / "ledger.db"
-    async with connect(make_warehouse(**SMALL, ledger=file), revision, Person(accept(confirm=yes))) as client:
+    async with connect(make_warehouse(**SMALL, ledger=file), revision, Person(accept(answer=yes))) as client:
         told = text_of(await client.call_tool("query", {"sql": SEVENTH}))
     assert (told == "email\nperson7@example.org\n") is yes
     ledger = Ledger.at(file)
@@ -87,7 +87,7 @@ async def test_an_accept_is_joined_to_what_became_of_the_call(
 async def test_an_export_is_one_question_about_the_file_and_the_statement(
     revision: Revision, tmp_path: Path, sql: str, reasons: list[str]
 ) -> None:
-    person = Person(DECLINE, accept(confirm=True), accept(confirm=True))
+    person = Person(DECLINE, accept(answer=True), accept(answer=True))
     async with connect(make_warehouse(**SMALL, exports=tmp_path), revision, person) as client:
 
         async def export(file: str) -> Any:
@@ -137,7 +137,7 @@ async def test_it_is_ready_to_run_on_both_transports(
 ) -> None:
     command = [str(PROGRAM), "--people", "50", "--orders", "3000"]
     target = over_http if transport == "http" else StdioServerParameters(command=sys.executable, args=command)
-    person = Person(DECLINE, accept(confirm=True))
+    person = Person(DECLINE, accept(answer=True))
     async with connect(target, revision, person) as client:
         assert {tool.name for tool in (await client.list_tools()).tools} == {"query", "describe", "export"}
         declined = await client.call_tool("query", {"sql": SEVENTH})
@@ -157,7 +157,7 @@ def test_help_teaches_how_to_try_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [Line("decline"), Line("accept", {"confirm": True})], ids=lambda a: a.action
+    "answer", [Line("decline"), Line("accept", {"answer": True})], ids=lambda a: a.action
 )
 async def test_through_the_gateway_a_client_that_cannot_be_asked_is_served(
     revision: Revision, answer: Line
@@ -192,7 +192,7 @@ async def test_a_call_that_is_parked_at_the_gateway_runs_after_a_yes_only(
         ticket = ticket_in(await client.call_tool("query", delete))
         question = await waiting(seen)
         assert "3000" in text_of(await client.call_tool("query", count))  # nothing ran before consent
-        answer = Accepted({"confirm": True}) if yes else Declined()
+        answer = Accepted({"answer": True}) if yes else Declined()
         assert seen.queue.decide(question, Decision(answer, by="agent", desk="test")) == "taken"
         done = text_of(await ended(client, ticket))
         assert done.startswith("Count") if yes else done.startswith("user_declined")

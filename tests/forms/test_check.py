@@ -3,8 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic import Field, create_model
 
-from handraise.forms import Form, Problem, check_answer, parse_form
+from handraise.forms import Form, Problem, check_answer, dump_form, parse_form
 from handraise.revisions import Revision
 
 OPTIONS = [{"const": "a", "title": "A"}, {"const": "b", "title": "B"}, {"const": "c", "title": "C"}]
@@ -113,6 +114,27 @@ def test_a_good_answer_has_no_problem(schema: dict[str, Any], value: object) -> 
 )
 def test_every_broken_rule_is_named(schema: dict[str, Any], value: object, rules: list[str]) -> None:
     assert rules_for(value, schema) == rules
+
+
+@pytest.mark.shows("F6")
+@pytest.mark.parametrize(
+    ("constraints", "value", "message"),
+    [
+        ({"gt": 0}, 0, "Enter more than 0."),
+        ({"gt": 0}, -3.5, "Enter more than 0."),
+        ({"lt": 0}, 0.0, "Enter less than 0."),
+        ({"gt": 2.5}, 2.5, "Enter more than 2.5."),
+        ({"lt": 10_000}, 10_000, "Enter less than 10000."),
+        ({"ge": 0.1}, 0, "Enter 0.1 or more."),
+        ({"le": 1 / 3}, 1, "Enter 0.3333333333333333 or less."),
+    ],
+)
+def test_an_exclusive_bound_is_told_in_the_number_that_its_author_wrote(
+    constraints: dict[str, float], value: float, message: str
+) -> None:
+    made = Form.of(create_model("Order", price=(float, Field(**constraints))))  # type: ignore[call-overload]
+    for form in (made, parse_form(dump_form(made, Revision.NOVEMBER_2025), Revision.NOVEMBER_2025)):
+        assert [problem.message for problem in check_answer(form, {"price": value})] == [message]
 
 
 @pytest.mark.shows("F6")

@@ -124,6 +124,7 @@ def test_a_multiple_choice_cannot_be_asked_on_the_first_revision() -> None:
     with pytest.raises(NotSupported, match="x: a multiple choice cannot be asked on 2025-06-18") as refused:
         property_on(A, Choices("x", ["a", "b"]))
     assert refused.value.mode == "form"
+    assert "show a choice of several options" in refused.value.public
 
 
 @pytest.mark.shows("F5")

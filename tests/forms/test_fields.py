@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from handraise.errors import FormError
-from handraise.forms import UNSET, Choice, Choices, Flag, Form, Integer, Number, Option, Text
+from handraise.forms import UNSET, Choice, Choices, Flag, Form, Integer, Number, Option, Text, label_of
 
 
 class Size(StrEnum):
@@ -106,3 +106,19 @@ def test_two_fields_of_one_name_are_refused() -> None:
 def test_an_author_is_not_held_to_the_limits_for_strangers() -> None:
     assert len(Form.by_hand(*(Text(f"x{n}") for n in range(30))).fields) == 30
     assert Form.by_hand(Choice("x", [str(n) for n in range(500)])).fields
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "label"),
+    [
+        ("category", None, "Category"),
+        ("team_size", None, "Team size"),
+        ("teamSize", None, "Team size"),
+        ("due-date", None, "Due date"),
+        ("userID", None, "User ID"),
+        ("x", "Your name", "Your name"),
+        ("größe", None, "größe"),
+    ],
+)
+def test_labels_are_for_people_and_no_wire_names(name: str, title: str | None, label: str) -> None:
+    assert label_of(Text(name, title=title)) == label

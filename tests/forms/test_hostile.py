@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from handraise.errors import WireError
 from handraise.forms import Form, Text, check_answer, check_form, dump_form, load_json, parse_form
-from handraise.forms.keywords import CHOICE, CHOICES, NUMBER, OPTION, TEXT
+from handraise.forms.rules import CHOICE, CHOICES, NUMBER, OPTION, TEXT
 from handraise.revisions import Revision
 
 pytestmark = pytest.mark.shows("F8")

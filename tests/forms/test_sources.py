@@ -138,14 +138,14 @@ def test_a_model_of_one_value_is_one_field_and_comes_out_as_itself() -> None:
     assert read_answer(form, {"nights": 2}) == (Nights(2), ())
     (problem,) = check_answer(form, {"nights": 3})
     assert (problem.rule, problem.message) == ("validator", "Nights come in pairs.")
-    assert read_answer(Form.of(RootModel[str]), {"value": "x"}) == (RootModel[str]("x"), ())
+    assert read_answer(Form.of(RootModel[str]), {"answer": "x"}) == (RootModel[str]("x"), ())
 
 
 def test_a_model_of_one_value_has_its_own_default() -> None:
     form = Form.of(Colour)
-    assert form.fields == (Choice("value", ["red", "blue"], default="blue", required=False),)
+    assert form.fields == (Choice("answer", ["red", "blue"], default="blue", required=False),)
     assert read_answer(form, {}) == (Colour("blue"), ())
-    assert read_answer(form, {"value": "red"}) == (Colour("red"), ())
+    assert read_answer(form, {"answer": "red"}) == (Colour("red"), ())
     assert read_answer(Form.of(RootModel[dt.date | None]), {}) == (RootModel[dt.date | None](None), ())
 
 
@@ -236,8 +236,8 @@ def test_a_typed_dict_comes_out_as_a_dict_without_what_was_not_answered() -> Non
 )
 def test_a_single_type_comes_out_as_its_value(source: Any, answer: Any, value: object) -> None:
     form = Form.of(source)
-    assert check_answer(form, {"value": answer}) == ()
-    result = form.read({"value": answer})
+    assert check_answer(form, {"answer": answer}) == ()
+    result = form.read({"answer": answer})
     assert (result, type(result)) == (value, type(value))
 
 

@@ -13,23 +13,22 @@ import signal
 import sys
 
 from handraise.cli import main
-from handraise.gateway.parking.parked import Parked
-from handraise.gateway.parking.taking_over import Keeper
+from handraise.gateway.tickets import Parked, TicketRepository
 
-_send = Keeper.send
+_send = TicketRepository.send
 
 
-async def _gone_before(self: Keeper, parked: Parked) -> bool:
+async def _gone_before(self: TicketRepository, parked: Parked) -> bool:
     os.kill(os.getpid(), signal.SIGKILL)
     return False
 
 
-async def _gone_after(self: Keeper, parked: Parked) -> bool:
+async def _gone_after(self: TicketRepository, parked: Parked) -> bool:
     await _send(self, parked)
     os.kill(os.getpid(), signal.SIGKILL)
     return False
 
 
 if __name__ == "__main__":
-    Keeper.send = {"accepted": _gone_before, "sent": _gone_after}[sys.argv.pop(1)]  # type: ignore[method-assign]
+    TicketRepository.send = {"accepted": _gone_before, "sent": _gone_after}[sys.argv.pop(1)]  # type: ignore[method-assign]
     main()

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from tests.gateway.test_stdio import HANDRAISE, ROOT
+from tests.command import HANDRAISE, ROOT
 
 PATIENCE = 30
 CLIENT = {"name": "c", "version": "1"}
@@ -134,7 +134,7 @@ class Place:
 
     def recorded(self, kind: str) -> list[Any]:
         """The events of one kind in the ledger, once there are any; none after a while."""
-        show = [*self._handraise, "ledger", "show", "--kind", kind, "--json"]
+        show = [*self._handraise, "ledger", "show", "--kind", kind, "--limit", "10000", "--json"]
         for _ in range(5):
             done = subprocess.run(show, env=self.environment, capture_output=True, text=True, check=False)
             if done.stdout:
@@ -169,16 +169,19 @@ class Place:
                 client.end()
 
     @contextmanager
-    def over_http(self, server: list[str]) -> Iterator[str]:
-        """A gateway for clients over HTTP; its URL."""
-        command = [*self._handraise, "gateway", "--desk", "none", "--http", "127.0.0.1:0", "--", *server]
+    def over_http(self, server: list[str], *, url: str | None = None) -> Iterator[str]:
+        """A gateway for clients over HTTP, in front of a command or a URL; its URL."""
+        behind = ["--", *server] if url is None else ["--url", url]
+        command = [*self._handraise, "gateway", "--desk", "none", "--http", "127.0.0.1:0", *behind]
         with subprocess.Popen(
             command, cwd=ROOT, env=self.environment, stderr=subprocess.PIPE, text=True
         ) as process:
             try:
                 assert process.stderr is not None
                 process.stderr.readline()
-                yield process.stderr.readline().split()[-1]
+                at = process.stderr.readline().split()[-1]
+                threading.Thread(target=process.stderr.read, daemon=True).start()  # else a full pipe stops it
+                yield at
             finally:
                 process.kill()
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -21,14 +22,14 @@ from tests.server.peers import offer
 from handraise.client import Consent
 from handraise.desks import Queue
 from handraise.desks.scripted import Line, ScriptedDesk
-from handraise.gateway.asking import Asking
+from handraise.gateway.asking import QuestionHandler
 from handraise.gateway.bridges.eras import EraLink
-from handraise.gateway.front import Front
-from handraise.gateway.home import Home
 from handraise.gateway.links import DirectLink, Link
 from handraise.gateway.messages import Message, fault, parse_message
 from handraise.gateway.options import Options
-from handraise.gateway.parking.taking_over import Keeper
+from handraise.gateway.serve import Front
+from handraise.gateway.state import GatewayState
+from handraise.gateway.tickets import TicketRepository
 from handraise.gateway.upstreams import Source, Upstream
 from handraise.ledger import Ledger
 from handraise.revisions import Revision
@@ -120,9 +121,11 @@ class MemoryLink(DirectLink):
 class Gateway:
     """Everything that a test may want to look at."""
 
-    def __init__(self, link: Link, home: Home, queue: Queue, desk: ScriptedDesk, gate: OpenGate) -> None:
+    def __init__(
+        self, link: Link, state: GatewayState, queue: Queue, desk: ScriptedDesk, gate: OpenGate
+    ) -> None:
         self.link = link
-        self.home = home
+        self.state = state
         self.queue = queue
         self.desk = desk
         self.gate = gate
@@ -186,10 +189,10 @@ class _ClientSide:
         await self._cm.__aexit__(*error)
 
 
-def opening(asking: Asking) -> Callable[[], Awaitable[Asking]]:
+def opening(asking: QuestionHandler) -> Callable[[], Awaitable[QuestionHandler]]:
     """Have questions decided by this."""
 
-    async def opened() -> Asking:
+    async def opened() -> QuestionHandler:
         return asking
 
     return opened
@@ -199,7 +202,7 @@ connect = offer
 """A client of the official SDK; through the gateway it may come to speak another revision than it offers."""
 
 
-class _Watched(Asking):
+class _Watched(QuestionHandler):
     """What decides about questions, and remembers how."""
 
     def __init__(self, events: list[Any], *args: Any, **options: Any) -> None:
@@ -218,26 +221,32 @@ async def gateway(
     script: list[Line] | None = None,
     options: Options | None = None,
     gate: Any = None,
-    keeper: Keeper | None = None,
+    tickets: TicketRepository | None = None,
     ledger: Ledger | None = None,
     upstream: Upstream = NOTES,
+    too_fast: float = 0.0,
     **more: Any,
 ) -> AsyncIterator[tuple[Gateway, Callable[..., Any]]]:
-    """A gateway in front of a server; the second value connects clients: `connect(revision, person, modes)`."""
+    """A gateway in front of a server; the second value connects clients: `connect(revision, person, modes)`.
+
+    Its people answer at once. `too_fast` is for tests of clients that are not believed.
+    """
     queue, chosen = Queue(), gate or OpenGate()
     events: list[Any] = []
-    asking = _Watched(events, queue, chosen, timeout=30.0, ledger=ledger, policy_version="p1", keeper=keeper)
-    home = Home(options or Options(hold=30.0), opening(asking), **more)
+    asking = _Watched(
+        events, queue, chosen, timeout=30.0, ledger=ledger, policy_version="p1", tickets=tickets
+    )
+    state = GatewayState(replace(options or Options(hold=30.0), too_fast=too_fast), opening(asking), **more)
     link = MemoryLink(server or make_notes(), only, upstream)
     await link.open()
     desk = ScriptedDesk(queue, script or [])
-    seen = Gateway(link, home, queue, desk, chosen)
+    seen = Gateway(link, state, queue, desk, chosen)
     seen.events = events
-    serving = asyncio.create_task(desk.serve())
+    serving = asyncio.create_task(desk.run())
     era_link = EraLink(link)
 
     def client(revision: Revision, person: Any = None, modes: str = "form url", **options: Any) -> Any:
-        side = _ClientSide(lambda port: Front(era_link, home, port), seen)
+        side = _ClientSide(lambda port: Front(era_link, state, port), seen)
         return connect(side, revision, person, modes, **options)
 
     try:

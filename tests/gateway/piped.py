@@ -17,12 +17,10 @@ from mcp.shared.message import SessionMessage
 from tests.gateway.notes import make_notes
 from tests.gateway.peers import MemoryLink
 
-from handraise.gateway.front import Front
-from handraise.gateway.lines.process import ProcessLink
-from handraise.gateway.lines.spawn import start
-from handraise.gateway.lines.stdio import StdioPort
 from handraise.gateway.links import Link
 from handraise.gateway.messages import Message
+from handraise.gateway.serve import Front
+from handraise.gateway.stdio import ProcessLink, StdioPort, start
 from handraise.gateway.upstreams import Source, Upstream
 from handraise.revisions import Revision
 
@@ -60,8 +58,8 @@ class PipedLink(ProcessLink):
 class PipedPort(StdioPort):
     """A client at the other ends of two pipes."""
 
-    def __init__(self, took: Callable[[Message], None], stdin: int, stdout: int) -> None:
-        super().__init__(took)
+    def __init__(self, stdin: int, stdout: int) -> None:
+        super().__init__()
         self._ends = stdin, stdout
 
     async def open(self) -> None:
@@ -82,8 +80,9 @@ class PipedClient:
     @asynccontextmanager
     async def _open(self) -> AsyncIterator[Any]:
         (our_input, their_output), (their_input, our_output) = os.pipe(), os.pipe()
-        port = PipedPort(lambda message: front.from_client(message), our_input, our_output)
+        port = PipedPort(our_input, our_output)
         front = self._make_front(port)
+        port.on_message = front.from_client
         await port.open()
         lines = asyncio.StreamReader()
         reading, _ = await asyncio.get_running_loop().connect_read_pipe(

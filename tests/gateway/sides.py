@@ -14,10 +14,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.gateway.test_stdio import HANDRAISE, ROOT
+from tests.command import HANDRAISE, ROOT
 from tests.login_shell import Started, from_login_shell
 
-from handraise.desks import ARMED_AFTER
+ARMED_AFTER = 0.5
+"""Seconds for which a desk takes no answer, so that typing ahead is no consent."""
 
 
 class Model:
@@ -65,15 +66,21 @@ def make_home(folder: Path) -> dict[str, str]:
 
 
 @contextmanager
-def model(home: dict[str, str], errors: Path, *options: str, launcher: Sequence[str] = ()) -> Iterator[Model]:
+def model(
+    home: dict[str, str],
+    errors: Path,
+    *options: str,
+    starter: Sequence[str] = (),
+    launcher: Sequence[str] = (),
+) -> Iterator[Model]:
     """A model whose client reaches the notes server through a gateway; its standard error goes to a file.
 
-    `launcher` is a program between the client and the gateway.
+    `starter` is a program that starts the client, `launcher` one between the client and the gateway.
     """
     server = [sys.executable, "-m", "tests.gateway.notes", "stdio"]
     gateway = [*HANDRAISE, "gateway", "--name", "my notes", "--hold", "1", *options, "--", *server]
     command = [*launcher, *gateway]
-    client = [sys.executable, "-m", "tests.gateway.model", *command]
+    client = [*starter, sys.executable, "-m", "tests.gateway.model", *command]
     with from_login_shell(client, home, ROOT, errors) as started:
         yield Model(started)
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
-from tests.gateway.parking.test_holding import LEAVE, QUICK, answer, ended, ticket_in, waiting
-from tests.gateway.parking.test_taking_over import keepers
 from tests.gateway.peers import gateway
-from tests.gateway.several.test_switchboard import two_shops
-from tests.gateway.test_guarding import DESTRUCTIVE, files, rules
+from tests.gateway.test_guards import DESTRUCTIVE, files, rules
+from tests.gateway.test_holding import LEAVE, QUICK, answer, ended, ticket_in, waiting
+from tests.gateway.test_router import two_shops
+from tests.gateway.test_tickets import repositories
 from tests.gateway.wire import WireClient
 from tests.server.peers import REVISIONS, Person, text_of
 from tests.waiting import until
@@ -22,7 +22,7 @@ from handraise.desks import Decision
 from handraise.desks.scripted import Line
 from handraise.errors import CATEGORY
 from handraise.gateway.messages import fault, response
-from handraise.gateway.parking.taking_over import Keeper
+from handraise.gateway.tickets import TicketRepository
 from handraise.questions import Accepted, Declined
 from handraise.revisions import Revision
 
@@ -38,9 +38,9 @@ def revision(request: pytest.FixtureRequest) -> Revision:
 
 
 def guarded(
-    server: MCPServer, only: Revision, keeper: Keeper | None = None, guards: Any = DESTRUCTIVE
+    server: MCPServer, only: Revision, tickets: TicketRepository | None = None, guards: Any = DESTRUCTIVE
 ) -> Any:
-    return gateway(server=server, only=only, guards=guards, options=QUICK, script=LEAVE, keeper=keeper)
+    return gateway(server=server, only=only, guards=guards, options=QUICK, script=LEAVE, tickets=tickets)
 
 
 @either_server
@@ -57,7 +57,7 @@ async def test_a_guarded_call_is_parked_and_resumed_whatever_its_client_can(
         ticket = ticket_in(await client.call_tool("remove", {"path": "a"}))
         assert ticket_in(await client.call_tool("remove", {"path": "a"})) == ticket
         assert ran == []
-        answer(seen, await waiting(seen), confirm=True)
+        answer(seen, await waiting(seen), answer=True)
         done = await ended(client, ticket)
         assert text_of(done) == "removed"
     assert ran == ["remove a"]
@@ -75,7 +75,7 @@ async def test_another_process_asks_again_before_anything_runs(
     revision: Revision, only: Revision, yes: bool
 ) -> None:
     ran: list[str] = []
-    first, second = keepers()
+    first, second = repositories()
     async with (
         guarded(files(ran), only, first) as (_, connect),
         connect(revision) as client,
@@ -88,7 +88,7 @@ async def test_another_process_asks_again_before_anything_runs(
         question = await waiting(other)
         assert "Tool: remove" in other.queue.waiting()[0].question.message
         assert ran == []
-        given: Any = Accepted({"confirm": True}) if yes else Declined()
+        given: Any = Accepted({"answer": True}) if yes else Declined()
         assert other.queue.decide(question, Decision(given, by="agent", desk="test")) == "taken"
         done = await ended(later, ticket)
         assert text_of(done) == "removed" if yes else (done.meta or {})[CATEGORY] == "user_declined"
@@ -100,7 +100,7 @@ async def test_a_call_whose_guard_is_gone_after_a_restart_ends_without_running(
     revision: Revision, only: Revision
 ) -> None:
     ran: list[str] = []
-    first, second = keepers()
+    first, second = repositories()
     async with (
         guarded(files(ran), only, first) as (_, connect),
         connect(revision) as client,
@@ -132,10 +132,10 @@ async def test_a_call_that_ran_after_a_yes_is_ambiguous_to_another_process(
         await asyncio.Event().wait()
         return "never"
 
-    first, second = keepers()
+    first, second = repositories()
     async with guarded(server, only, first) as (seen, connect), connect(revision) as client:
         ticket = ticket_in(await client.call_tool("remove", {"path": "a"}))
-        answer(seen, await waiting(seen), confirm=True)
+        answer(seen, await waiting(seen), answer=True)
         await began.wait()
         async with guarded(server, only, second) as (other, again), again(revision) as later:
             told = await ended(later, ticket)
@@ -286,7 +286,7 @@ async def test_a_yes_is_for_all_rounds_of_one_call_and_for_no_other(kind: str, s
     client.ask(1, "tools/call", {"name": "remove", "arguments": {"path": "a"}})
     await until(client.queue.waiting)
     client.queue.decide(
-        client.queue.waiting()[0].id, Decision(Accepted({"confirm": True}), by="agent", desk="test")
+        client.queue.waiting()[0].id, Decision(Accepted({"answer": True}), by="agent", desk="test")
     )
     first = await client.server.taken("tools/call")
     asks = {"resultType": "input_required", "inputRequests": {"q": ROUNDS[kind]}, "requestState": "s"}

@@ -65,10 +65,9 @@ def test_a_dangerous_link_in_an_error_reaches_no_client(
         client.begin(modern=modern)
         ended = called(client, method, modern=modern)
         assert DANGEROUS not in b"".join(client.lines).decode()
-        if (
-            modern and era == "legacy" and method != "vendor/odd"
-        ):  # there a link becomes a question of a round
-            assert list(ended["result"]["inputRequests"].values()) == [link(FINE)]
+        if modern and era == "legacy" and method != "vendor/odd":  # the link becomes a question of a round
+            (asked,) = ended["result"]["inputRequests"].values()
+            assert asked["params"] == {**link(FINE)["params"], "elicitationId": FINE}
         else:
             assert "refused" in text_of(ended)
     refused = place.recorded("refused")
@@ -185,3 +184,29 @@ def test_a_question_before_the_first_message_reaches_no_client(place: Place) -> 
         client.settle()
         assert "elicitation/create" not in client.methods
         assert any(b'"id":99' in line for line in client.errors)
+
+
+@pytest.mark.parametrize("method", ["tasks/update", "vendor/odd"])
+def test_a_secret_in_an_answer_to_a_task_reaches_no_server(place: Place, method: str) -> None:
+    secret = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"[:36]
+    done = {"jsonrpc": "2.0", "id": "ID", "result": {"resultType": "complete"}}
+    with place.gateway(server=place.server("modern", {method: [done]})) as client:
+        client.begin(modern=True)
+        for number, text, ended in ((5, secret, "error"), (6, "Tuesday", "result")):
+            answers = {"q": {"action": "accept", "content": {"when": text}}}
+            params = {"taskId": "t", "inputResponses": answers, "_meta": MODERN}
+            assert ended in client.ask(number, method, params)
+    assert secret not in "".join(place.noted("line"))
+
+
+def test_a_client_that_cannot_ask_answers_no_task(place: Place) -> None:
+    done = {"jsonrpc": "2.0", "id": "ID", "result": {"resultType": "complete"}}
+    cannot_ask = {**MODERN, "io.modelcontextprotocol/clientCapabilities": {}}
+    with place.gateway(server=place.server("modern", {"tasks/update": [done]})) as client:
+        client.begin(modern=True)
+        answers = {"q": {"action": "accept", "content": {"ok": True}}}
+        for number, meta, ended in ((5, cannot_ask, "error"), (6, MODERN, "result")):
+            params = {"taskId": "t", "inputResponses": answers, "_meta": meta}
+            assert ended in client.ask(number, "tasks/update", params)
+    assert len([line for line in place.noted("line") if "inputResponses" in line]) == 1
+    assert len(place.recorded("refused")) == 1

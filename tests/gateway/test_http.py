@@ -12,20 +12,20 @@ from typing import Any
 import pytest
 import uvicorn
 from tests.client.hosts import OpenGate
+from tests.command import ROOT
 from tests.gateway.notes import make_notes
-from tests.gateway.parking.test_holding import ticket_in
 from tests.gateway.peers import connect, opening
-from tests.gateway.test_stdio import ROOT
+from tests.gateway.test_holding import ticket_in
 from tests.server.peers import REVISIONS, Person, accept, free_port, text_of
 
 from handraise.client.gate import Gate
 from handraise.desks import Decision, Queue
 from handraise.desks.scripted import Line, ScriptedDesk
-from handraise.gateway.asking import Asking
-from handraise.gateway.connect import open_link
-from handraise.gateway.home import Home
+from handraise.gateway.asking import QuestionHandler
 from handraise.gateway.http.server import HttpGateway
 from handraise.gateway.options import Options
+from handraise.gateway.servers import ServerSet
+from handraise.gateway.state import GatewayState
 from handraise.gateway.upstreams import Upstream
 from handraise.questions import Accepted
 from handraise.revisions import Revision
@@ -79,9 +79,11 @@ async def served(app: Any, lifespan: str, port: int = 0) -> AsyncIterator[str]:
 async def gateway_to(upstream: Upstream, script: list[Line], gate: Gate | None = None) -> AsyncIterator[str]:
     """A gateway over HTTP in front of a server."""
     queue = Queue()
-    home = Home(Options(hold=30), opening(Asking(queue, gate or OpenGate(), timeout=300)))
-    app = HttpGateway(home, lambda person: open_link(upstream))
-    desk = asyncio.create_task(ScriptedDesk(queue, script).serve())
+    state = GatewayState(
+        Options(hold=30, too_fast=0), opening(QuestionHandler(queue, gate or OpenGate(), timeout=300))
+    )
+    app = HttpGateway(state, lambda person: ServerSet(upstream).connect())
+    desk = asyncio.create_task(ScriptedDesk(queue, script).run())
     async with served(app, "off") as url:
         yield url
         await app.aclose()
@@ -169,15 +171,17 @@ async def test_a_server_that_ended_is_started_anew_for_whoever_comes_next(tmp_pa
 @pytest.mark.shows("W2")
 async def test_a_parked_call_is_resumed_in_another_session_when_its_own_is_over(revision: Revision) -> None:
     queue = Queue()
-    home = Home(Options(hold=0.05), opening(Asking(queue, OpenGate(), timeout=300)))
+    state = GatewayState(
+        Options(hold=0.05, too_fast=0), opening(QuestionHandler(queue, OpenGate(), timeout=300))
+    )
     async with behind() as upstream:
-        app = HttpGateway(home, lambda person: open_link(upstream))
+        app = HttpGateway(state, lambda person: ServerSet(upstream).connect())
         async with served(app, "off") as url:
             async with connect(url, revision) as client:
                 ticket = ticket_in(await client.call_tool("delete", {"title": "plans"}))
             (waiting,) = queue.waiting()
             queue.decide(waiting.id, Decision(Accepted({"answer": "old"}), by="agent", desk="test"))
-            async with asyncio.timeout(10), connect(url, revision) as later:
+            async with asyncio.timeout(60), connect(url, revision) as later:
                 while text_of(
                     told := await later.call_tool("handraise_resume", {"ticket": ticket})
                 ).startswith("This call waits"):

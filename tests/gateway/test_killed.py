@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.gateway.test_stdio import HANDRAISE, ROOT
+from tests.command import HANDRAISE, ROOT
 from tests.gateway.visiting import answer, door, until, waiting
 from tests.login_shell import Started, from_login_shell
 from typer.testing import CliRunner
@@ -37,6 +37,14 @@ def child_of(pid: int) -> int:
     """The process that another one started, once it did."""
     children = Path(f"/proc/{pid}/task/{pid}/children")
     return int(until(lambda: children.read_text().split())[0])
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process goes on; one that nobody waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 class Host:
@@ -89,6 +97,13 @@ class Host:
         """End its input."""
         self._process.stdin.close()
         self.wait()
+
+    def kill_client(self) -> None:
+        """The client goes from one moment to the next, and with it its end of the pipes."""
+        os.kill(self._group, signal.SIGKILL)
+        self._process.stdin.close()
+        self.wait()
+        until(lambda: not is_running(self.gateway))
 
     def wait(self) -> int:
         return self._process.wait()
@@ -181,7 +196,14 @@ def test_a_parked_question_is_answered_at_the_next_gateways_desk(place: Place, m
 
 @pytest.mark.shows("W2")
 @pytest.mark.parametrize(
-    ("modern", "end"), [(False, Host.leave), (True, Host.interrupt), (False, Host.terminate)]
+    ("modern", "end"),
+    [
+        (False, Host.leave),
+        (True, Host.interrupt),
+        (False, Host.terminate),
+        (False, Host.kill_client),
+        (True, Host.kill_client),
+    ],
 )
 def test_a_parked_question_outlives_a_gateway_that_ends_in_good_order(
     place: Place, modern: bool, end: Callable[[Host], None]
@@ -196,10 +218,14 @@ def test_a_parked_question_outlives_a_gateway_that_ends_in_good_order(
 
 
 @pytest.mark.shows("G1")
-def test_a_call_of_an_older_server_is_ambiguous_after_an_end_in_good_order(place: Place) -> None:
+@pytest.mark.parametrize("end", [Host.terminate, Host.leave, Host.kill_client])
+def test_a_call_of_an_older_server_is_ambiguous_after_an_end_in_good_order(
+    place: Place, end: Callable[[Host], None]
+) -> None:
+    """Also where the server answered with an error when its pipes were closed."""
     with place.gateway("legacy") as host:
         ticket = place.park(host)
-        host.terminate()
+        end(host)
     with place.gateway("legacy") as host:
         assert "Whether it had done anything" in host.call("handraise_resume", ticket=ticket)
     assert place.book == ["looked"]
@@ -229,26 +255,38 @@ def test_an_answer_that_may_have_been_sent_is_never_sent_again(place: Place) -> 
     assert place.book == ["looked"]
 
 
-def test_a_call_whose_server_has_the_answer_and_no_reply_is_not_made_again(place: Place) -> None:
+@pytest.mark.parametrize("end", [Host.kill, Host.kill_client])
+def test_a_call_whose_server_has_the_answer_and_no_reply_is_not_made_again(
+    place: Place, end: Callable[[Host], None]
+) -> None:
     with place.gateway("modern") as host:
         ticket = place.park(host, "pay_and_stay_silent")
         place.answer(host, "7")
         until(lambda: "paid 7" in place.book)
-        host.kill()
+        end(host)
     with place.gateway("modern") as host:
         assert "Whether it had done anything" in host.call("handraise_resume", ticket=ticket)
     assert place.book == ["looked", "paid 7"]
 
 
-@pytest.mark.shows("G1")
-def test_a_call_of_an_older_server_ends_as_ambiguous_and_the_same_call_is_told_so(place: Place) -> None:
-    with place.gateway("legacy") as host:
-        place.park(host)
-        host.kill()
-    with place.gateway("legacy") as host:
-        assert "Whether it had done anything" in host.call("pay", to="ann")
-        assert place.book == ["looked"]
-    assert place.endings() == ["ambiguous"]
+@pytest.mark.shows("G1", "W3d")
+@pytest.mark.parametrize(
+    ("server", "end"), [("legacy", Host.kill), ("forgetful", Host.kill), ("forgetful", Host.leave)]
+)
+def test_a_call_of_a_server_that_keeps_nothing_is_void_and_the_same_call_is_a_new_one(
+    place: Place, server: str, end: Callable[[Host], None]
+) -> None:
+    with place.gateway(server) as host:
+        ticket = place.park(host)
+        end(host)
+    with place.gateway(server) as host:
+        assert ticket_in(host.call("pay", to="ann")) != ticket
+        assert place.book == ["looked", "looked"]
+        assert "Whether it had done anything" in host.call("handraise_resume", ticket=ticket)
+        place.answer(host, "7")
+        until(lambda: "paid 7" in place.book)
+    assert place.book == ["looked", "looked", "paid 7"]
+    assert place.endings()[0] == "ambiguous"
 
 
 @pytest.mark.shows("G1")

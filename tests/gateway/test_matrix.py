@@ -17,15 +17,15 @@ from tests.server.peers import CANCEL, DECLINE, REVISIONS, Person, accept, text_
 
 from handraise.desks import Queue
 from handraise.desks.scripted import Line, ScriptedDesk
-from handraise.gateway.asking import Asking
+from handraise.gateway.asking import QuestionHandler
 from handraise.gateway.bridges.eras import EraLink
-from handraise.gateway.connect import open_link
-from handraise.gateway.front import Front
-from handraise.gateway.home import Home
 from handraise.gateway.http.server import HttpGateway
 from handraise.gateway.links import Link
 from handraise.gateway.messages import made, parse_message
 from handraise.gateway.options import Options
+from handraise.gateway.serve import Front
+from handraise.gateway.servers import ServerSet
+from handraise.gateway.state import GatewayState
 from handraise.gateway.upstreams import Upstream
 from handraise.revisions import Revision
 
@@ -78,7 +78,7 @@ async def behind(transport: str, only: Revision) -> AsyncIterator[Callable[[], A
             )
 
         async def opened() -> Link:
-            links.append(await (open_link(Upstream("my notes", url=url)) if url else _opened(only)))
+            links.append(await (ServerSet(Upstream("my notes", url=url)).connect() if url else _opened(only)))
             return links[-1]
 
         yield opened
@@ -97,9 +97,11 @@ async def gateway(
     front: str, opened: Callable[[], Awaitable[Link]], queue: Queue
 ) -> AsyncIterator[Callable[[], Awaitable[Any]]]:
     """A gateway; what is yielded gives a target for a new client."""
-    home = Home(Options(hold=30), opening(Asking(queue, OpenGate(), timeout=300)))
+    state = GatewayState(
+        Options(hold=30, too_fast=0), opening(QuestionHandler(queue, OpenGate(), timeout=300))
+    )
     if front == "http":
-        app = HttpGateway(home, lambda person: opened())
+        app = HttpGateway(state, lambda person: opened())
         async with served(app, "off") as url:
 
             async def target() -> Any:
@@ -112,9 +114,9 @@ async def gateway(
     async def lines() -> Any:
         link = await opened()
         if front == "pipes":
-            return PipedClient(lambda port: Front(link, home, port))
-        seen = Gateway(link, home, queue, ScriptedDesk(queue, []), OpenGate())
-        return _ClientSide(lambda port: Front(link, home, port), seen)
+            return PipedClient(lambda port: Front(link, state, port))
+        seen = Gateway(link, state, queue, ScriptedDesk(queue, []), OpenGate())
+        return _ClientSide(lambda port: Front(link, state, port), seen)
 
     yield lines
 
@@ -165,7 +167,7 @@ async def ask_everything(
         Line("cancel", message="Why delete later", repeat=True),
         Line("accept", {"answer": "desk"}, repeat=True),
     ]
-    desk = asyncio.create_task(ScriptedDesk(queue, script).serve())
+    desk = asyncio.create_task(ScriptedDesk(queue, script).run())
     async with gateway(front, opened, queue) as target:
         async with connect(await target(), client, person) as asking:
             assert await told(asking, "echo", text="plain") == "plain"

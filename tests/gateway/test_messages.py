@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handraise.gateway.json_text import dump_json, parse_json, plain
-from handraise.gateway.messages import Message, Unreadable, notice, parse_message, request, response
+from handraise.gateway.messages import (
+    SUBSCRIPTION_KEY,
+    Message,
+    Unreadable,
+    notice,
+    parse_message,
+    request,
+    response,
+)
 
 pytestmark = pytest.mark.shows("W3")
 
@@ -79,15 +87,21 @@ def test_numbers_keep_their_text(given: list[str]) -> None:
 
 
 def test_half_an_emoji_is_read_as_the_replacement_character() -> None:
-    message = parse_message(rb'{"id":1,"method":"a","params":{"t":"\ud83d\ude00 \ud83d","l":["\ude00"]}}')
+    params = rb'{"t":"\ud83d\ude00 \ud83d","l":["\ude00"]}'
+    message = parse_message(rb'{"jsonrpc":"2.0","id":1,"method":"a","params":%b}' % params)
     assert message.params == {"t": "\U0001f600 \ufffd", "l": ["\ufffd"]}
     with pytest.raises(Unreadable, match="twice"):
-        parse_message(rb'{"id":1,"method":"a","params":{"\ud83d":1,"\ude00":2}}')
+        parse_message(rb'{"jsonrpc":"2.0","id":1,"method":"a","params":{"\ud83d":1,"\ude00":2}}')
 
 
 @pytest.mark.parametrize("levels", [200, 201])
 def test_two_hundred_levels_are_read(levels: int) -> None:
-    raw = b'{"id":1,"method":"a","params":{"x":' + b"[" * (levels - 2) + b"]" * (levels - 2) + b"}}"
+    raw = (
+        b'{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":'
+        + b"[" * (levels - 2)
+        + b"]" * (levels - 2)
+        + b"}}"
+    )
     assert (read(raw) is not None) is (levels == 200)
 
 
@@ -109,10 +123,10 @@ def test_what_has_one_meaning_is_read(message: Message) -> None:
 @pytest.mark.parametrize(
     "raw",
     [
-        b'{"id":1,"result":{},"error":null}',
-        b'{"id":1,"result":null}',
-        b'{"id":null,"error":{"code":-32700,"message":"Parse error"}}',
-        b'{"id":1,"method":"ping","params":null}',
+        b'{"jsonrpc":"2.0","id":1,"result":{},"error":null}',
+        b'{"jsonrpc":"2.0","id":1,"result":null}',
+        b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}',
+        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":null}',
     ],
 )
 def test_a_member_that_is_null_counts_as_absent(raw: bytes) -> None:
@@ -133,3 +147,59 @@ def test_the_id_of_an_unreadable_message_is_found_where_it_can_be(raw: bytes, id
         parse_message(raw)
     assert (refused.value.id, refused.value.is_response) == (id, answers)
     assert refused.value.refusal().id == (None if answers else id)
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("tools/call", {"name": ["pay"]}),
+        ("tools/call", {"name": {"a": 1}}),
+        ("tools/call", {"name": None}),
+        ("tools/call", {}),
+        ("tools/call", {"name": "pay", "arguments": "{}"}),
+        ("tools/call", {"name": "pay", "arguments": [{"path": "/etc"}]}),
+        ("prompts/get", {"name": 1}),
+        ("resources/read", {"uri": ["a://b"]}),
+        ("vendor/odd", {"_meta": []}),
+        ("vendor/odd", {"_meta": {"progressToken": []}}),
+        ("vendor/odd", {"_meta": {SUBSCRIPTION_KEY: {}}}),
+        ("vendor/odd", {"inputRequests": [{"method": "elicitation/create"}]}),
+        ("vendor/odd", {"inputRequests": {"q": "elicitation/create"}}),
+    ],
+)
+def test_a_call_of_which_no_guard_can_tell_what_it_is_about_is_refused(method: str, params: Any) -> None:
+    with pytest.raises(Unreadable) as refused:
+        parse_message(request(1, method, params).raw)
+    assert refused.value.is_request
+
+
+@pytest.mark.parametrize("wanted", [[], "text", ["q"], {"q": "text"}, {"q": []}, {"q": None}])
+def test_what_a_server_wants_is_an_object_of_objects(wanted: Any) -> None:
+    with pytest.raises(Unreadable) as refused:
+        parse_message(response(1, {"resultType": "input_required", "inputRequests": wanted}).raw)
+    assert refused.value.is_response
+
+
+@pytest.mark.parametrize("id", [[], {}, 1.5, True])
+def test_a_request_is_cancelled_by_an_id(id: Any) -> None:
+    with pytest.raises(Unreadable):
+        parse_message(notice("notifications/cancelled", {"requestId": id}).raw)
+
+
+@pytest.mark.parametrize("version", ["", '"jsonrpc":"1.0",', '"jsonrpc":2.0,', '"jsonrpc":null,'])
+def test_a_message_says_that_it_is_json_rpc_2_0(version: str) -> None:
+    with pytest.raises(Unreadable, match="jsonrpc"):
+        parse_message(f'{{{version}"id":1,"method":"a"}}'.encode())
+
+
+@pytest.mark.parametrize("value", [b"1.10", b"{}", b"[]", b'""', b'{"a":1}'])
+def test_a_text_of_too_many_values_is_refused_before_it_takes_memory(value: bytes) -> None:
+    raw = b'{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":[%b]}}'
+    with pytest.raises(Unreadable, match="values") as refused:
+        parse_message(raw % b",".join([value] * 1_000_001))
+    assert refused.value.id == 1
+
+
+def test_signs_within_a_text_are_no_values() -> None:
+    sent = request(1, "a", {"x": 'a,b:[{\\"' * 500_000})
+    assert parse_message(sent.raw).params == sent.params

@@ -12,8 +12,8 @@ from tests.gateway.wire_http import over_http
 from tests.waiting import until
 
 from handraise.desks import Decision
-from handraise.gateway.messages import made, notice, request, response
-from handraise.gateway.peers import JUNE, LOG_LEVEL_KEY, NOVEMBER, SUBSCRIPTION_KEY
+from handraise.gateway.messages import SUBSCRIPTION_KEY, made, notice, request, response
+from handraise.gateway.peers import JUNE, LOG_LEVEL_KEY, NOVEMBER
 from handraise.questions import Declined
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W3")]
@@ -307,6 +307,7 @@ async def test_progress_after_a_round_comes_under_the_token_of_the_retry(begun: 
     (key,) = asked["inputRequests"]
     turn = {"requestState": asked["requestState"], "inputResponses": {key: {"roots": []}}}
     client.ask(2, "tools/call", {**CALL, **turn}, progressToken="second")
+    await client.server.taken()
     client.server.say(notice("notifications/progress", {"progressToken": "first", "progress": 1}))
     assert (await client.taken("notifications/progress")).params == {"progressToken": "second", "progress": 1}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.gateway.parking.test_taking_over import keepers
 from tests.gateway.test_passing import CALL, FORM, SAMPLED, SAMPLING, either_client
+from tests.gateway.test_tickets import repositories
 from tests.gateway.wire import WireClient
 from tests.waiting import until
 
@@ -78,12 +78,12 @@ async def test_both_answers_go_to_the_server_together(modern: bool) -> None:
 
 @either_client
 async def test_the_call_is_parked_and_goes_on_in_another_process(modern: bool) -> None:
-    first, second = keepers()
-    gone = await begun(modern, hold=0.05, keeper=first)
+    first, second = repositories()
+    gone = await begun(modern, hold=0.05, tickets=first)
     await asked(gone)
     await do_own_part(gone)
     ticket = text_of(await gone.taken()).split("ticket '")[1].split("'")[0]
-    later = await begun(modern, keeper=second)
+    later = await begun(modern, tickets=second)
     later.ask(1, "tools/call", {"name": "handraise_resume", "arguments": {"ticket": ticket}})
     if not modern:  # what it did was in the process that is gone, and cost the server nothing
         await do_own_part(later)
@@ -94,14 +94,14 @@ async def test_the_call_is_parked_and_goes_on_in_another_process(modern: bool) -
 
 async def test_an_answer_that_waits_for_the_clients_part_was_not_sent() -> None:
     """So that its process may be gone, and everything is asked again: nothing is ambiguous about it."""
-    first, second = keepers()
-    gone = await begun(False, hold=0.05, keeper=first)
+    first, second = repositories()
+    gone = await begun(False, hold=0.05, tickets=first)
     await asked(gone)
     ticket = text_of(await gone.taken()).split("ticket '")[1].split("'")[0]
     await decide(gone)
     await until(lambda: not gone.queue.waiting())
     assert gone.server.got[-1].method != "tools/call"
-    later = await begun(False, keeper=second)
+    later = await begun(False, tickets=second)
     later.ask(1, "tools/call", {"name": "handraise_resume", "arguments": {"ticket": ticket}})
     await do_own_part(later)
     await decide(later)
@@ -110,11 +110,11 @@ async def test_an_answer_that_waits_for_the_clients_part_was_not_sent() -> None:
 
 
 async def test_a_call_that_was_taken_over_hears_nothing_from_the_process_that_lost_it() -> None:
-    first, second = keepers()
-    lost = await begun(False, hold=0.05, keeper=first)
+    first, second = repositories()
+    lost = await begun(False, hold=0.05, tickets=first)
     await asked(lost)
     ticket = text_of(await lost.taken()).split("ticket '")[1].split("'")[0]
-    later = await begun(False, keeper=second)
+    later = await begun(False, tickets=second)
     later.ask(1, "tools/call", {"name": "handraise_resume", "arguments": {"ticket": ticket}})
     await until(later.queue.waiting)
     await decide(lost)

@@ -10,7 +10,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.resolve import Elicit, Resolve
 from pydantic import BaseModel
 from tests.gateway.peers import gateway
-from tests.gateway.test_guarding import DESTRUCTIVE, files
+from tests.gateway.test_guards import DESTRUCTIVE, files
 from tests.server.peers import REVISIONS, Person, accept, text_of
 from tests.waiting import until
 
@@ -75,7 +75,7 @@ async def test_a_blocked_server_gets_a_cancel_and_the_model_a_sentence(revision:
     person = Person()
     async with gateway(gate=PolicyGate(policy)) as (_, connect), connect(revision, person) as client:
         told = text_of(await client.call_tool("delete", {"title": "a"}))
-    assert told.startswith("kept: cancel")
+    assert told.startswith("The person's client could not deliver an answer")
     assert "answered by the user's Handraise rules and not by the user" in told
     assert person.asked == []
 
@@ -85,7 +85,7 @@ async def test_a_secret_that_the_person_typed_does_not_leave(revision: Revision)
     person = Person(accept(answer=token))
     async with gateway(gate=PolicyGate(Policy())) as (seen, connect), connect(revision, person) as client:
         told = text_of(await client.call_tool("delete", {"title": "a"}))
-    assert told.startswith("kept: cancel")
+    assert told.startswith("The person's client could not deliver an answer")
     assert all(token not in message.raw.decode() for message in seen.link.sent)  # type: ignore[attr-defined]
 
 
@@ -105,13 +105,13 @@ def cleaner() -> MCPServer:
 
     @server.tool()
     async def clean(sure: Annotated[Sure, Resolve(ask_whether_sure)]) -> str:
-        return f"cleaned: {sure.confirm}"
+        return f"cleaned: {sure.answer}"
 
     return server
 
 
 class Sure(BaseModel):
-    confirm: bool
+    answer: bool
 
 
 async def ask_whether_sure() -> Elicit[Sure]:
@@ -120,7 +120,7 @@ async def ask_whether_sure() -> Elicit[Sure]:
 
 @pytest.mark.shows("W9b")
 async def test_a_client_that_can_ask_is_not_asked_what_needs_a_passkey(revision: Revision) -> None:
-    person = Person(accept(confirm=True))
+    person = Person(accept(answer=True))
     async with (
         gateway(server=cleaner(), gate=with_rule("guards"), script=[Line("leave")]) as (seen, connect),
         connect(revision, person) as client,
@@ -129,17 +129,17 @@ async def test_a_client_that_can_ask_is_not_asked_what_needs_a_passkey(revision:
         await until(lambda: bool(seen.queue.waiting()))
         (waiting,) = seen.queue.waiting()
         assert waiting.passkey
-        yes: Decision = Decision(Accepted({"confirm": True}), by="agent", desk="terminal")
+        yes: Decision = Decision(Accepted({"answer": True}), by="agent", desk="terminal")
         assert seen.queue.decide(waiting.id, yes) == "needs passkey"
         assert not calling.done()
-        assert seen.queue.decide(waiting.id, proved(waiting, {"confirm": True})) == "taken"
+        assert seen.queue.decide(waiting.id, proved(waiting, {"answer": True})) == "taken"
         assert text_of(await calling) == "cleaned: True"
     assert person.asked == []
 
 
 @pytest.mark.shows("W9b")
 async def test_what_needs_no_passkey_is_asked_by_the_client_as_before(revision: Revision) -> None:
-    person = Person(accept(confirm=True))
+    person = Person(accept(answer=True))
     async with (
         gateway(server=cleaner(), gate=with_rule("typed", "shared")) as (_, connect),
         connect(revision, person) as client,
@@ -149,7 +149,7 @@ async def test_what_needs_no_passkey_is_asked_by_the_client_as_before(revision: 
 
 @pytest.mark.shows("W9b")
 async def test_where_there_is_no_desk_what_needs_a_passkey_is_cancelled(revision: Revision) -> None:
-    person = Person(accept(confirm=True))
+    person = Person(accept(answer=True))
     none = Options(desk="none")
     async with (
         gateway(server=cleaner(), gate=with_rule("guards"), options=none) as (seen, connect),
@@ -178,8 +178,8 @@ async def test_a_guard_needs_a_passkey_by_rule(revision: Revision) -> None:
         calling = asyncio.ensure_future(client.call_tool("remove", {"path": "a"}))
         await until(lambda: bool(seen.queue.waiting()))
         (waiting,) = seen.queue.waiting()
-        yes: Decision = Decision(Accepted({"confirm": True}), by="agent", desk="terminal")
+        yes: Decision = Decision(Accepted({"answer": True}), by="agent", desk="terminal")
         assert (waiting.guard, seen.queue.decide(waiting.id, yes)) == (True, "needs passkey")
         assert ran == []
-        assert seen.queue.decide(waiting.id, proved(waiting, {"confirm": True})) == "taken"
+        assert seen.queue.decide(waiting.id, proved(waiting, {"answer": True})) == "taken"
         assert text_of(await calling) == "removed"

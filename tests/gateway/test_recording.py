@@ -18,15 +18,16 @@ from tests.waiting import until
 
 from handraise.access import AccessCheck
 from handraise.desks import Decision, Queue
+from handraise.desks.desk_code import DeskCodeCheck
 from handraise.desks.scripted import Line
 from handraise.errors import WireError
-from handraise.gateway.asking import Asker, Asking
-from handraise.gateway.desk.reception import open_asking
+from handraise.gateway.asking import Asker, QuestionHandler
+from handraise.gateway.desk.local_desk import open_asking
 from handraise.gateway.messages import Message, fault, request, response
 from handraise.gateway.options import Options
 from handraise.gateway.upstreams import Source
-from handraise.ledger import Event, Ledger
-from handraise.ledger.home import ledger_path
+from handraise.ledger import Ledger, LedgerEvent
+from handraise.ledger.own_ledger import ledger_path
 from handraise.questions import Accepted
 from handraise.revisions import Revision
 from handraise.this_user import local_person
@@ -49,7 +50,7 @@ async def ledger(tmp_path: Path) -> AsyncIterator[Ledger]:
     await ledger.aclose()
 
 
-async def events_in(path: Path) -> list[Event]:
+async def events_in(path: Path) -> list[LedgerEvent]:
     ledger = Ledger.at(path)
     found = [event async for _, event in ledger.events()]
     await ledger.aclose()
@@ -82,14 +83,14 @@ async def test_a_question_that_passes_is_recorded_with_its_true_origin(
         assert (event.about.trace, event.about.policy) == (TRACE, "p1")
 
 
-def asked_by(server: WireServer, came: Message) -> None:
+def asked_by(server: WireServer, came: Message, params: dict[str, Any] = FORM) -> None:
     """The server asks in the way of its era."""
     if server.modern:
-        wanted = {"q": {"method": "elicitation/create", "params": FORM}}
+        wanted = {"q": {"method": "elicitation/create", "params": params}}
         asks = {"resultType": "input_required", "inputRequests": wanted, "requestState": "s"}
         server.say(response(came.id, asks))
     else:
-        server.say(request(99, "elicitation/create", FORM))
+        server.say(request(99, "elicitation/create", params))
 
 
 async def answered(client: WireClient, able: bool) -> Message:
@@ -110,9 +111,9 @@ async def answered(client: WireClient, able: bool) -> Message:
     return await client.server.taken("tools/call" if client.server.modern else None)
 
 
-async def ending(ledger: Ledger) -> Event:
+async def ending(ledger: Ledger) -> LedgerEvent:
     """What the ledger says last, once the question is over."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while True:
             await ledger.finish()
             events = [event async for _, event in ledger.events()]
@@ -161,7 +162,7 @@ async def test_a_yes_is_joined_to_how_the_call_ended(
 
 @pytest.mark.shows("G7")
 async def test_a_server_that_asks_against_the_rules_again_and_again_is_counted(ledger: Ledger) -> None:
-    asking = Asking(Queue(), OpenGate(), timeout=300, ledger=ledger)
+    asking = QuestionHandler(Queue(), OpenGate(), timeout=300, ledger=ledger)
     asker = Asker(Source(NOTES), local_person())
     for _ in range(1000):
         await asking.refuse(WireError("bytes", "It is too long."), "2025-11-25", asker, [])
@@ -172,7 +173,7 @@ async def test_a_server_that_asks_against_the_rules_again_and_again_is_counted(l
 
 
 async def _opens_a_ledger() -> bool:
-    asking = await open_asking(Options(browser=False), AccessCheck())
+    asking = await open_asking(Options(browser=False), AccessCheck(), DeskCodeCheck())
     try:
         return asking._ledger is not None
     finally:

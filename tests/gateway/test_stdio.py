@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
+import re
+import select
 import signal
 import subprocess
 import sys
@@ -12,8 +16,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from mcp import StdioServerParameters
+from tests.command import HANDRAISE, ROOT
 from tests.gateway.peers import connect
 from tests.server.peers import REVISIONS, Person, accept, text_of
 
@@ -21,8 +27,6 @@ from handraise.revisions import Revision
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
-HANDRAISE = [sys.executable, "-c", "from handraise.cli import main; main()"]
 HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -162,6 +166,53 @@ while True:
         assert process.wait(10) == 9
 
 
+def test_ctrl_c_at_the_terminal_of_an_http_gateway_ends_it_without_noise_of_the_server() -> None:
+    command = [*HANDRAISE, "gateway", "--http", "127.0.0.1:0", "--", sys.executable, "-c", ECHO]
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(ROOT)
+        os.execvp(command[0], command)
+    shown = ""
+    while (found := re.search(r"http://127\.0\.0\.1:\d+/mcp", shown)) is None:
+        assert select.select([terminal], [], [], 30)[0], shown
+        shown += os.read(terminal, 4096).decode()
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    assert b"got" in httpx.post(found[0], json=HELLO, headers=headers, timeout=30).content
+    os.write(terminal, b"\x03")
+    with contextlib.suppress(OSError):  # the terminal is gone with the command
+        while select.select([terminal], [], [], 30)[0] and (came := os.read(terminal, 4096)):
+            shown += came.decode()
+    os.close(terminal)
+    os.waitpid(child, 0)
+    assert "Traceback" not in shown
+    assert "KeyboardInterrupt" not in shown
+
+
+@pytest.mark.parametrize("command", ["gateway", "call"])
+def test_a_server_gets_our_environment_and_what_was_added(command: str, tmp_path: Path) -> None:
+    file = tmp_path / "seen"
+    script = f"import os; open({str(file)!r}, 'w').write(os.environ['OURS'] + os.environ['ADDED'])"
+    words = [*HANDRAISE, command, "--env", "ADDED=b=c", "--", sys.executable, "-c", script]
+    subprocess.run(
+        words, cwd=ROOT, env={**os.environ, "OURS": "a"}, stdin=subprocess.DEVNULL, capture_output=True
+    )
+    assert file.read_text() == "ab=c"
+
+
+@pytest.mark.shows("W8")
+def test_a_server_gets_no_key_of_the_gateway_that_was_not_added(tmp_path: Path) -> None:
+    """With the vault's key it could open the accounts that people connected to other servers."""
+    file = tmp_path / "seen"
+    keys = ("CLIENT_SECRET", "DESK_SECRET", "STORE_KEYS", "VAULT_KEY")
+    script = f"import os; open({str(file)!r}, 'w').write(' '.join(sorted(os.environ)))"
+    words = [*HANDRAISE, "gateway", "--env", "HANDRAISE_STORE_KEYS=own", "--", sys.executable, "-c", script]
+    given = {**os.environ, "OURS": "a", **{f"HANDRAISE_{key}": "ab" * 32 for key in keys}}
+    subprocess.run(words, cwd=ROOT, env=given, stdin=subprocess.DEVNULL, capture_output=True)
+    seen = file.read_text().split()
+    assert "OURS" in seen
+    assert [key for key in keys if f"HANDRAISE_{key}" in seen] == ["STORE_KEYS"]
+
+
 def test_a_command_that_cannot_be_started_is_named() -> None:
     done = subprocess.run(
         [*HANDRAISE, "gateway", "--", "/no/such/server"],
@@ -174,19 +225,9 @@ def test_a_command_that_cannot_be_started_is_named() -> None:
     assert b"/no/such/server cannot be started" in done.stderr
 
 
-HEAVY = {"mcp", "mcp_types", "typer", "pydantic", "starlette", "uvicorn", "httpcore2"}
-
-
-@pytest.mark.parametrize(
-    ("modules", "heavy"),
-    [
-        ("handraise.gateway.quick, handraise.gateway.serve", HEAVY | {"handraise.forms", "cryptography"}),
-        ("handraise.gateway.desk.reception, handraise.gateway.guarding, handraise.gateway.at_client", HEAVY),
-    ],
-    ids=["before a question comes", "for a question"],
-)
-def test_nothing_heavy_is_loaded(modules: str, heavy: set[str]) -> None:
-    probe = f"import sys; import {modules}; print(sorted({heavy!r} & set(sys.modules)))"
+def test_nothing_is_loaded_that_a_gateway_over_standard_streams_does_not_need() -> None:
+    heavy = {"mcp", "mcp_types", "pydantic", "starlette", "uvicorn", "httpx2"}
+    probe = f"import sys; import handraise.gateway.serve; print(sorted({heavy!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, check=True)
     assert done.stdout == b"[]\n"
 

@@ -70,6 +70,11 @@ UNREADABLE = {
     "a request that is a response, too": call(result={}),
     "a response that is a request, too": call(error={"code": 1, "message": ""}),
     "a method that is no text": call(method=["tools/call"]),
+    "a name in a list": call(params={"name": ["pay"]}),
+    "arguments as text": call(params={"name": "pay", "arguments": "{}"}),
+    "arguments in a list": call(params={"name": "pay", "arguments": [{}]}),
+    "no version of JSON-RPC": PAY.replace('"jsonrpc":"2.0",', ""),
+    "another version of JSON-RPC": PAY.replace("2.0", "1.0"),
     "a second message behind it": PAY + PAY,
     "half a message": PAY[:-1],
 }
@@ -284,7 +289,7 @@ def test_a_result_that_nobody_waits_for_reaches_no_client(place: Place) -> None:
 def test_a_client_cannot_answer_a_question_that_it_was_not_asked(place: Place) -> None:
     asked = {"jsonrpc": "2.0", "id": 99, "method": "elicitation/create", "params": FORM}
     server = place.server(replies={"tools/call": [asked]})
-    with place.gateway("--desk", "fallback", "--no-notify", server=server) as client:
+    with place.gateway("--desk", "auto", "--no-notify", server=server) as client:
         client.begin(capabilities={})
         client.send({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "look"}})
         client.settle()
@@ -317,7 +322,7 @@ def test_no_other_process_writes_into_the_servers_input_or_output(tmp_path: Path
     place = Place(tmp_path)
     asked = {"jsonrpc": "2.0", "id": 99, "method": "elicitation/create", "params": FORM}
     server = place.server(replies={"tools/call": [asked]})
-    with place.gateway("--desk", "fallback", "--no-notify", server=server) as client:
+    with place.gateway("--desk", "auto", "--no-notify", server=server) as client:
         client.begin(capabilities={})
         client.send({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "look"}})
         client.settle()

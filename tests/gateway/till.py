@@ -1,9 +1,9 @@
 """A server in a few lines that asks once and writes down what it did, so that it can be seen how often.
 
-    python -m tests.gateway.till FILE modern|legacy
+    python -m tests.gateway.till FILE modern|forgetful|legacy
 
 It remembers nothing itself: a modern one finds everything in the `requestState` that it gave away, whichever process
-brings it back, and nothing at all if a byte of it changed.
+brings it back, and nothing at all if a byte of it changed. It says that it can; a forgetful one does not.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ ABOUT = {"capabilities": {"tools": {}}, "serverInfo": {"name": "till", "version"
 class Till:
     """Serves one line after the other."""
 
-    def __init__(self, book: Path, *, modern: bool) -> None:
+    def __init__(self, book: Path, *, modern: bool, keeps: bool) -> None:
         self._book = book
+        self._keeps = keeps
         self._modern = modern
         self._asked: dict[str, Any] = {}
 
@@ -50,7 +51,10 @@ class Till:
             case "initialize", False:
                 self._answer(message, {"protocolVersion": "2025-11-25", **ABOUT})
             case "server/discover", True:
-                self._answer(message, {"supportedVersions": ["2026-07-28"], **ABOUT})
+                keeps: dict[str, Any] = {"experimental": {"handraise/resumes": {}}} if self._keeps else {}
+                offers = {"tools": {}, **keeps}
+                told = {**ABOUT, "capabilities": offers}
+                self._answer(message, {"supportedVersions": ["2026-07-28"], **told})
             case "tools/list", _:
                 kept = {"ttlMs": 0, "cacheScope": "private"} if self._modern else {}
                 self._answer(message, {"tools": TOOLS, **kept})
@@ -102,4 +106,4 @@ def _say(message: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    Till(Path(sys.argv[1]), modern=sys.argv[2] == "modern").serve()
+    Till(Path(sys.argv[1]), modern=sys.argv[2] != "legacy", keeps=sys.argv[2] == "modern").serve()

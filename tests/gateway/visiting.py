@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from handraise.desks import Decision
-from handraise.desks.distant.carried import dump_decision
+from handraise.desks.distant import dump_decision
 from handraise.questions import Accepted
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ def door(runtime: Path, pid: int) -> Path:
 
 def waiting(at: Path) -> bool:
     """Whether something waits behind a door."""
-    return bool(_knock(at, do="look").get("waiting"))
+    return bool(knock(at, do="look").get("waiting"))
 
 
 def answer(at: Path, **content: str) -> None:
@@ -43,9 +43,9 @@ def answer(at: Path, **content: str) -> None:
     decision = dump_decision(Decision(Accepted(content)), with_content=True)
 
     def decide() -> dict[str, Any]:
-        (question,) = _knock(at, do="read", known=[])["waiting"]
-        _knock(at, do="show", id=question["id"])
-        until(lambda: _knock(at, do="decide", id=question["id"], decision=decision).get("verdict") == "taken")
+        (question,) = knock(at, do="read", known=[])["waiting"]
+        knock(at, do="show", id=question["id"])
+        until(lambda: knock(at, do="decide", id=question["id"], decision=decision).get("verdict") == "taken")
         return {}
 
     at_a_terminal(decide)
@@ -69,7 +69,8 @@ def at_a_terminal(do: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     return seen
 
 
-def _knock(at: Path, **what: Any) -> dict[str, Any]:
+def knock(at: Path, **what: Any) -> dict[str, Any]:
+    """Send one request to a desk's socket; its reply."""
     with socket.socket(socket.AF_UNIX) as visit:
         visit.connect(str(at))
         visit.sendall(json.dumps(what).encode() + b"\n")

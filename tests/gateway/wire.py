@@ -11,15 +11,18 @@ from tests.gateway.peers import NOTES, opening
 from tests.waiting import until
 
 from handraise.desks import Queue
-from handraise.gateway.asking import Asking
+from handraise.gateway.asking import QuestionHandler
 from handraise.gateway.bridges.eras import EraLink
-from handraise.gateway.front import Front
-from handraise.gateway.home import Home
-from handraise.gateway.links import DirectLink
+from handraise.gateway.call import RelayedCall
+from handraise.gateway.client_desk import ClientHabits
+from handraise.gateway.links import DirectLink, Link
 from handraise.gateway.messages import Message, fault, made, notice, parse_message, request, response
 from handraise.gateway.options import Options
 from handraise.gateway.peers import CAPABILITIES_KEY, MODERN, NOVEMBER, VERSION_KEY
+from handraise.gateway.serve import Front
+from handraise.gateway.state import GatewayState
 from handraise.gateway.upstreams import Source
+from handraise.wire import RESUMES
 
 OFFERS = {
     "tools": {"listChanged": True},
@@ -39,6 +42,10 @@ class WireServer(DirectLink):
         self.got: list[Message] = []
         self.modern = modern
         self.legacy = legacy
+        self.begun: dict[str, Any] = {}
+        """What the client said in its `initialize`."""
+        self.resumes = True
+        """Whether it says that it goes on with calls after it was started anew."""
 
     async def aclose(self) -> None: ...
 
@@ -53,10 +60,12 @@ class WireServer(DirectLink):
         told = {"name": "notes", "version": "7"}
         match message.method, self.modern:
             case "initialize", False:
+                self.begun = message.params
                 hello = {"protocolVersion": self.legacy, "capabilities": OFFERS, "serverInfo": told}
                 return response(message.id, hello)
             case "server/discover", True:
-                found = {"resultType": "complete", "supportedVersions": [MODERN], "capabilities": OFFERS}
+                offers = {**OFFERS, "experimental": {RESUMES: {}} if self.resumes else {}}
+                found = {"resultType": "complete", "supportedVersions": [MODERN], "capabilities": offers}
                 return response(message.id, {**found, "serverInfo": told})
             case "initialize" | "server/discover", _:
                 return fault(message.id, -32601, "Method not found")
@@ -64,8 +73,7 @@ class WireServer(DirectLink):
                 return None
 
     def say(self, message: Message) -> None:
-        message.source = self.source
-        self.on_message(message)
+        self.deliver(message)
 
     def take(self, method: str | None = None) -> Message:
         """The next message of this kind that came, and nothing before it but what a bridge does by itself."""
@@ -91,19 +99,23 @@ class WireClient:
         able: dict[str, Any] = ABLE,
         guards: Any = (),
         hold: float = 30,
+        too_fast: float = 0.0,
+        grace: float = 0.0,
+        habits: ClientHabits | None = None,
+        link: Link | None = None,
         **asking: Any,
     ) -> None:
-        """`legacy` is the revision of whichever side is not modern."""
+        """`legacy` is the revision of whichever side is not modern. `link` leads to other servers."""
         self.modern = modern
         self.legacy = legacy
         self.server = WireServer(modern=behind, legacy=legacy)
         self.got: list[Message] = []
         self.queue = Queue()
         self.able = able
-        self.home = Home(
-            Options(hold=hold), opening(Asking(self.queue, OpenGate(), timeout=300, **asking)), guards=guards
-        )
-        self._front = Front(EraLink(self.server), self.home, self)
+        options = Options(hold=hold, too_fast=too_fast, grace=grace)
+        asks = opening(QuestionHandler(self.queue, OpenGate(), timeout=300, **asking))
+        self.state = GatewayState(options, asks, guards=guards, habits=habits)
+        self._front = Front(link or EraLink(self.server), self.state, self)
 
     @classmethod
     async def begun(cls, **options: Any) -> WireClient:
@@ -142,6 +154,12 @@ class WireClient:
         sent = spelled(notice(method, params))
         self.say(sent)
         return sent
+
+    @property
+    def calls(self) -> list[RelayedCall]:
+        """The calls of this client that are not over."""
+        assert self._front._relay is not None
+        return list(self._front._relay.calls.values())
 
     async def leave(self) -> None:
         """Be gone."""

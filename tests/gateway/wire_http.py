@@ -11,14 +11,14 @@ import httpx2
 from tests.gateway.test_http import served
 from tests.gateway.wire import WireClient, WireServer
 
-from handraise.gateway.connect import open_link
+from handraise.gateway.http.events import Events, dump_event
 from handraise.gateway.http.exchange import disconnected, read_body, reply, start_stream
 from handraise.gateway.http.headers import headers_for
 from handraise.gateway.http.server import HttpGateway
-from handraise.gateway.http.sse import Events, dump_event
 from handraise.gateway.links import Link
-from handraise.gateway.messages import Id, Message, known, notice, parse_message
-from handraise.gateway.peers import MODERN, SUBSCRIPTION_KEY
+from handraise.gateway.messages import SUBSCRIPTION_KEY, Id, Message, known, notice, parse_message
+from handraise.gateway.peers import MODERN
+from handraise.gateway.servers import ServerSet
 from handraise.gateway.upstreams import Upstream
 
 
@@ -132,9 +132,9 @@ async def over_http(*, behind: bool, **options: Any) -> AsyncIterator[HttpWireCl
     async with served(server, "off") as target, httpx2.AsyncClient(timeout=30) as http:
 
         async def opened(person: object) -> Link:
-            return await open_link(Upstream("my notes", url=target))
+            return await ServerSet(Upstream("my notes", url=target)).connect()
 
-        app = HttpGateway(client.home, opened)
+        app = HttpGateway(client.state, opened)
         async with served(app, "off") as url:
             client.connect(server, url, http)
             try:

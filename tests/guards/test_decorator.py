@@ -27,7 +27,7 @@ from handraise.revisions import Revision
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("U1")]
 
-YES = accept(confirm=True)
+YES = accept(answer=True)
 
 
 @pytest.fixture(params=REVISIONS, ids=str)
@@ -113,15 +113,16 @@ async def test_a_yes_runs_what_was_shown(revision: Revision, framework: str, kin
     told, category = await ask_for(with_tool(framework, guarded(book, kind)), revision, person)
     assert (told, category, book.deleted) == ("deleted old", None, ["old"])
     assert person.messages == [
-        "Delete 2,000 contacts of old?\n\nTool: delete_contacts\nArguments:\n- group: old\n\n"
-        "This cannot be undone.\n\nIf you decline: Nothing is done, and the model is told that you said no."
+        "Delete 2,000 contacts of old?\n"
+        "If you decline: Nothing is done, and the model is told that you said no.\n\n"
+        "Tool: delete_contacts\nArguments:\n- group: old\n\nThis cannot be undone."
     ]
 
 
 @pytest.mark.parametrize("framework", ["MCPServer", "FastMCP", "lowlevel"])
 @pytest.mark.parametrize(
     ("answer", "category"),
-    [(DECLINE, "user_declined"), (accept(confirm=False), "user_declined"), (CANCEL, "user_cancelled")],
+    [(DECLINE, "user_declined"), (accept(answer=False), "user_declined"), (CANCEL, "user_cancelled")],
     ids=["decline", "no", "cancel"],
 )
 async def test_without_a_yes_nothing_runs_and_the_model_can_read_why(
@@ -215,7 +216,7 @@ async def test_or_the_call_is_refused(revision: Revision) -> None:
     server = with_tool("MCPServer", guarded(book, if_changed="refuse"))
     told, category = await ask_for(server, revision, Person(grows))
     assert (category, book.deleted) == ("stale", [])
-    assert "What this was about changed while the person was deciding." in told
+    assert "This changed while the person was deciding." in told
 
 
 async def test_still_is_looked_at_after_the_answer(revision: Revision) -> None:
@@ -293,7 +294,7 @@ async def test_after_a_decline_there_is_a_pause(revision: Revision) -> None:
 
 @pytest.mark.parametrize(
     ("cooldown", "answers"),
-    [(60, (CANCEL, YES, DECLINE)), (0, (DECLINE, accept(confirm=False), YES))],
+    [(60, (CANCEL, YES, DECLINE)), (0, (DECLINE, accept(answer=False), YES))],
     ids=["no decline", "no pause"],
 )
 async def test_otherwise_the_person_is_asked_at_once(cooldown: float, answers: tuple[Any, ...]) -> None:
@@ -324,7 +325,7 @@ async def test_an_answer_that_came_before_the_question_is_not_taken() -> None:
     book = Book()
     async with by_hand(with_tool("MCPServer", guarded(book))) as rounds:
         asked = await rounds.call("delete_contacts", {"group": "old"}, request_id="r")
-        early = accepted(asked, confirm=True)  # the same request names its questions alike
+        early = accepted(asked, answer=True)  # the same request names its questions alike
         first = await rounds.call("delete_contacts", {"group": "old"}, request_id="r", responses=early)
         assert first["inputRequests"].keys() == early.keys()
         assert book.deleted == []
@@ -333,14 +334,14 @@ async def test_an_answer_that_came_before_the_question_is_not_taken() -> None:
                 "delete_contacts",
                 {"group": "all"},
                 state=first["requestState"],
-                responses=accepted(first, confirm=True),
+                responses=accepted(first, answer=True),
             )
         assert book.deleted == []
         await rounds.call(
             "delete_contacts",
             {"group": "old"},
             state=first["requestState"],
-            responses=accepted(first, confirm=True),
+            responses=accepted(first, answer=True),
         )
     assert book.deleted == ["old"]
 
@@ -424,8 +425,8 @@ async def test_an_argument_that_was_left_out_is_shown_and_guarded_as_it_will_be_
         assert text_of(await client.call_tool("remove", {"path": "a"})) == "removed"
     assert ran == ["a"]
     assert person.messages == [
-        "Remove?\n\nTool: remove\nArguments:\n- path: /a\n- other: /b\n"
-        f"- kept: {kept}\n- depth: {depth}\n- retries: Infinity\n\nIf you decline: It stays."
+        "Remove?\nIf you decline: It stays.\n\nTool: remove\nArguments:\n- path: /a\n- other: /b\n"
+        f"- kept: {kept}\n- depth: {depth}\n- retries: Infinity"
         for kept, depth in (("/c", '{"levels": 7}'), ("/d", '{"levels": 8}'))
     ]
 
@@ -442,7 +443,7 @@ async def test_an_argument_that_was_sent_is_shown_whatever_it_became(revision: R
     async with connect(server, revision, person) as client:
         told = await client.call_tool("move", {"where": "/x/y", "depth": {"levels": 8}})
     assert text_of(told) == "/x/y 8"
-    assert '- where: /x/y\n- depth: {"levels": 8}\n' in person.messages[0]
+    assert person.messages[0].endswith('- where: /x/y\n- depth: {"levels": 8}')
 
 
 async def test_what_a_lowlevel_handler_hands_over_by_other_names_is_shown_and_its_own_objects_are_not(
@@ -473,8 +474,8 @@ async def test_what_a_lowlevel_handler_hands_over_by_other_names_is_shown_and_it
     person = Person(YES)
     assert (await ask_for(with_tool("lowlevel", body), revision, person))[0] == "worked old"
     plain = '- text: old\n- n: 1\n- f: 1.5\n- several: [2]\n- named: {"a": 3}\n- none: null\n- more: m\n'
-    shown = f"Go?\n\nTool: delete_contacts\nArguments:\n{plain}- group: a group\n\n"
-    assert person.messages[0].startswith(shown)
+    shown = f"\n\nTool: delete_contacts\nArguments:\n{plain}- group: a group"
+    assert person.messages[0].endswith(shown)
 
 
 async def test_a_resource_is_guarded_like_a_tool(revision: Revision) -> None:
@@ -494,7 +495,7 @@ async def test_a_resource_is_guarded_like_a_tool(revision: Revision) -> None:
         assert read == []
         await client.read_resource("notes://diary")
     assert read == ["diary"]
-    assert person.messages[0].startswith("Read it?\n\nTool: diary\nArguments: none")
+    assert person.messages[0].endswith("\n\nTool: diary\nArguments: none")
 
 
 async def test_functions_of_the_author_may_be_async_and_get_what_they_name(revision: Revision) -> None:
@@ -521,7 +522,8 @@ async def test_functions_of_the_author_may_be_async_and_get_what_they_name(revis
     assert await ask_for(server, revision, person, "old") == ("deleted old True", None)
     assert given == [{"group": "new", "deep": True}, {"group": "old", "deep": True}]
     assert person.messages[0].startswith(
-        "Delete 3 of old?\n\nTool: delete_contacts\nArguments:\n- group: old\n- deep: true"
+        "Delete 3 of old?\nIf you decline: Nothing is done, and the model is told that you said no.\n\n"
+        "Tool: delete_contacts\nArguments:\n- group: old\n- deep: true"
     )
     ran.append("another")
     assert (await ask_for(server, revision, person, "old"))[1] == "stale"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handraise.lint.source import Source
+from handraise.lint.source import SourceFile
 from handraise.lint.tools import tools
 
 SERVER = """
@@ -22,4 +22,4 @@ async def delete_all() -> str: ...
 
 
 def test_each_tool_is_guarded_by_its_own_guard_only() -> None:
-    assert [tool.guarded for tool in tools(Source(SERVER))] == [True, True, False]
+    assert [tool.guarded for tool in tools(SourceFile(SERVER))] == [True, True, False]

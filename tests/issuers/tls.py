@@ -18,9 +18,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from tests.server.peers import free_port
 
-from handraise.issuers.reach import Reach
+from handraise.issuers.addresses import AllowedAddresses
 
-THIS_COMPUTER = Reach(public_only=True, unsafe_networks=(ip_network("127.0.0.0/8"), ip_network("::1/128")))
+THIS_COMPUTER = AllowedAddresses(
+    public_only=True, unsafe_networks=(ip_network("127.0.0.0/8"), ip_network("::1/128"))
+)
 """As a shared gateway reaches out, but for a server of the test's own."""
 
 

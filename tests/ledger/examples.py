@@ -8,29 +8,29 @@ from hypothesis import strategies as st
 
 from handraise.ledger import Ledger
 from handraise.ledger.events import (
-    About,
-    Client,
+    AnswerUse,
+    ClientRecord,
     Content,
-    Event,
-    Field,
-    Kind,
-    Link,
+    EventContext,
+    EventKind,
+    FieldRecord,
+    LedgerEvent,
+    LinkRecord,
     Principal,
-    Request,
-    Server,
-    Use,
+    RequestRecord,
+    ServerRecord,
 )
-from handraise.ledger.trail import Shown, Trail
+from handraise.ledger.trail import ShownQuestion, Trail
 
 ADA = Principal("https://login.example", "ada", "token")
-NOTES = Server("notes", "https://notes.example", "Notes, the original")
-DELETE = Request("tools/call", "delete_note", "d" * 32)
-ABOUT = About(
+NOTES = ServerRecord("notes", "https://notes.example", "Notes, the original")
+DELETE = RequestRecord("tools/call", "delete_note", "d" * 32)
+ABOUT = EventContext(
     NOTES,
     principal=ADA,
     request=DELETE,
     mode="form",
-    client=Client("desk", "1.2"),
+    client=ClientRecord("desk", "1.2"),
     revision="2026-07-28",
     policy="p1",
     trace="4bf92f3577b34da6a3ce929d0e0e4736",
@@ -38,8 +38,8 @@ ABOUT = About(
 MESSAGE = Content("c_1", "a" * 64)
 NOW = 1_700_000_000_000
 
-SAYS: dict[Kind, dict[str, Any]] = {
-    "asked": {"message": MESSAGE, "fields": (Field("which", "choice"),), "schema": "s" * 32},
+SAYS: dict[EventKind, dict[str, Any]] = {
+    "asked": {"message": MESSAGE, "fields": (FieldRecord("which", "choice"),), "schema": "s" * 32},
     "shown": {"message": MESSAGE, "latency": 12},
     "decided": {
         "action": "accept",
@@ -48,9 +48,9 @@ SAYS: dict[Kind, dict[str, Any]] = {
         "edited": ("which",),
         "latency": 4200,
     },
-    "opened": {"link": Link("example.com", "login.example.com", "warn", ("local_network",))},
+    "opened": {"link": LinkRecord("example.com", "login.example.com", "warn", ("local_network",))},
     "completed": {},
-    "used": {"used": Use(DELETE, "result")},
+    "used": {"used": AnswerUse(DELETE, "result")},
     "refused": {"message": MESSAGE, "decided_by": "policy", "reasons": ("You blocked this server.",)},
     "expired": {"decided_by": "timeout", "latency": 300_000},
     "withdrawn": {"reasons": ("the call was cancelled",)},
@@ -59,10 +59,12 @@ SAYS: dict[Kind, dict[str, Any]] = {
 }
 
 
-def an_event(kind: Kind = "asked", number: int = 1, *, about: About = ABOUT, **more: Any) -> Event:
+def an_event(
+    kind: EventKind = "asked", number: int = 1, *, about: EventContext = ABOUT, **more: Any
+) -> LedgerEvent:
     """An event of this kind."""
     said = {**SAYS[kind], **more}
-    return Event(
+    return LedgerEvent(
         f"e_{number}", said.pop("question", "q_1"), kind, said.pop("time", NOW + number), about, **said
     )
 
@@ -70,29 +72,29 @@ def an_event(kind: Kind = "asked", number: int = 1, *, about: About = ABOUT, **m
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 NUMBERS = st.integers(-(2**53) + 1, 2**53 - 1)
 
-EVENTS: st.SearchStrategy[Event] = st.builds(
-    Event,
+EVENTS: st.SearchStrategy[LedgerEvent] = st.builds(
+    LedgerEvent,
     id=TEXTS,
     question=TEXTS,
     kind=st.just("asked"),
     time=NUMBERS,
     about=st.builds(
-        About,
-        server=st.builds(Server, TEXTS, st.none() | TEXTS, st.none() | TEXTS),
+        EventContext,
+        server=st.builds(ServerRecord, TEXTS, st.none() | TEXTS, st.none() | TEXTS),
         principal=st.none() | st.builds(Principal, TEXTS, TEXTS, st.sampled_from(["token", "system"])),
-        request=st.none() | st.builds(Request, TEXTS, st.none() | TEXTS, st.none() | TEXTS),
+        request=st.none() | st.builds(RequestRecord, TEXTS, st.none() | TEXTS, st.none() | TEXTS),
         mode=st.sampled_from([None, "form", "url"]),
-        client=st.none() | st.builds(Client, TEXTS, st.none() | TEXTS),
+        client=st.none() | st.builds(ClientRecord, TEXTS, st.none() | TEXTS),
         revision=st.sampled_from([None, "2026-07-28"]),
         gateway=st.none() | TEXTS,
         policy=st.none() | TEXTS,
         trace=st.none() | TEXTS,
     ),
     message=st.builds(Content, TEXTS, TEXTS),
-    fields=st.lists(st.builds(Field, TEXTS, TEXTS, st.none() | TEXTS), max_size=3).map(tuple),
+    fields=st.lists(st.builds(FieldRecord, TEXTS, TEXTS, st.none() | TEXTS), max_size=3).map(tuple),
     link=st.none()
     | st.builds(
-        Link, st.none() | TEXTS, st.none() | TEXTS, st.sampled_from(["ok", "danger"]), st.tuples(TEXTS)
+        LinkRecord, st.none() | TEXTS, st.none() | TEXTS, st.sampled_from(["ok", "danger"]), st.tuples(TEXTS)
     ),
     edited=st.lists(TEXTS, max_size=3).map(tuple),
     latency=st.none() | NUMBERS,
@@ -100,12 +102,16 @@ EVENTS: st.SearchStrategy[Event] = st.builds(
 )
 
 
-def a_trail(ledger: Ledger, number: int = 1, *, about: About = ABOUT, message: str = "Which note?") -> Trail:
+def a_trail(
+    ledger: Ledger, number: int = 1, *, about: EventContext = ABOUT, message: str = "Which note?"
+) -> Trail:
     """The trail of a question."""
-    return ledger.trail(f"q_{number}", about, Shown(message, (Field("which", "choice"),), "s" * 32))
+    return ledger.trail(
+        f"q_{number}", about, ShownQuestion(message, (FieldRecord("which", "choice"),), "s" * 32)
+    )
 
 
-async def fill(ledger: Ledger, questions: int = 5, *, about: About = ABOUT) -> None:
+async def fill(ledger: Ledger, questions: int = 5, *, about: EventContext = ABOUT) -> None:
     """Questions that were asked and answered: two events each."""
     for number in range(questions):
         trail = a_trail(ledger, number, about=about)

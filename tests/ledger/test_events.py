@@ -13,12 +13,20 @@ from tests.ledger.examples import EVENTS, MESSAGE, an_event
 
 from handraise.errors import LedgerError
 from handraise.ledger.canonical import dump_plain, plain_of
-from handraise.ledger.events import KINDS, Event, Kind, dump_about, dump_event, join_event, parse_event
+from handraise.ledger.events import (
+    KINDS,
+    EventKind,
+    LedgerEvent,
+    dump_about,
+    dump_event,
+    join_event,
+    parse_event,
+)
 
 
 @pytest.mark.shows("G1", "G2")
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_event_of_every_kind_comes_back_as_it_was_written(kind: Kind) -> None:
+def test_an_event_of_every_kind_comes_back_as_it_was_written(kind: EventKind) -> None:
     assert parse_event(dump_event(an_event(kind))) == an_event(kind)
 
 
@@ -31,15 +39,15 @@ def test_the_kinds_are_these_and_no_others() -> None:
 
 
 @given(EVENTS)
-def test_what_is_written_is_canonical_and_reads_back_the_same(event: Event) -> None:
+def test_what_is_written_is_canonical_and_reads_back_the_same(event: LedgerEvent) -> None:
     written = dump_event(event)
     assert written == rfc8785.dumps(json.loads(written))
     assert parse_event(written) == event
 
 
 @given(EVENTS)
-def test_an_event_that_is_put_together_from_its_parts_is_the_same(event: Event) -> None:
-    said = {field.name: getattr(event, field.name) for field in fields(Event)}
+def test_an_event_that_is_put_together_from_its_parts_is_the_same(event: LedgerEvent) -> None:
+    said = {field.name: getattr(event, field.name) for field in fields(LedgerEvent)}
     del said["kind"], said["about"]
     members = [
         f'"{name}":{dump_plain(plain_of(part))}'
@@ -61,7 +69,7 @@ def test_an_event_that_is_put_together_from_its_parts_is_the_same(event: Event) 
         ("failed", "reasons"),
     ],
 )
-def test_an_event_that_says_too_little_for_its_kind_is_not_written(kind: Kind, left_out: str) -> None:
+def test_an_event_that_says_too_little_for_its_kind_is_not_written(kind: EventKind, left_out: str) -> None:
     empty: dict[str, Any] = {left_out: () if left_out == "reasons" else None}
     with pytest.raises(LedgerError, match=left_out):
         dump_event(replace(an_event(kind), **empty))

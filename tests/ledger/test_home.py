@@ -7,8 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from handraise.ledger.elsewhere import ToCommand, ToFile
-from handraise.ledger.home import ledger_path, ledger_place, own_ledger, places, policy_version
+from handraise.ledger.own_ledger import (
+    CheckpointCommand,
+    CheckpointFile,
+    checkpoint_copies,
+    ledger_path,
+    ledger_place,
+    own_ledger,
+    policy_version,
+)
 from handraise.policy import Settings
 from handraise.policy.tables import LedgerSettings
 
@@ -37,11 +44,11 @@ def test_it_is_on_unless_the_unsafe_switch_says_otherwise(tmp_path: Path) -> Non
 
 def test_checkpoints_go_where_the_configuration_says() -> None:
     wanted = LedgerSettings(checkpoint_file="/mnt/c.txt", checkpoint_command=("/bin/mail", "auditor"))
-    assert places(replace(Settings(), ledger=wanted)) == (
-        ToFile(Path("/mnt/c.txt")),
-        ToCommand(("/bin/mail", "auditor")),
+    assert checkpoint_copies(replace(Settings(), ledger=wanted)) == (
+        CheckpointFile(Path("/mnt/c.txt")),
+        CheckpointCommand(("/bin/mail", "auditor")),
     )
-    assert places(Settings()) == ()
+    assert checkpoint_copies(Settings()) == ()
 
 
 def test_the_version_of_the_policy_changes_with_its_settings() -> None:

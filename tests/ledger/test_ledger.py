@@ -15,16 +15,16 @@ import pytest
 from tests.ledger.examples import a_trail, fill
 
 from handraise.errors import StoreError
-from handraise.ledger import Event, Ledger
-from handraise.ledger.audit import Verdict, verify
-from handraise.ledger.checkpoints import Keys, parse_notes
-from handraise.ledger.elsewhere import ToCommand, ToFile
-from handraise.ledger.sequencer import Later
+from handraise.ledger import Ledger, LedgerEvent
+from handraise.ledger.checkpoints import LedgerKeys, parse_notes
+from handraise.ledger.ledger import DelayedTask
+from handraise.ledger.maintenance import LedgerVerdict, verify
+from handraise.ledger.own_ledger import CheckpointCommand, CheckpointFile
 from handraise.policy.tables import LedgerSettings
 from handraise.stores import MemoryStore
 
 
-async def listed(events: AsyncIterator[tuple[int, Event]]) -> list[tuple[int, str]]:
+async def listed(events: AsyncIterator[tuple[int, LedgerEvent]]) -> list[tuple[int, str]]:
     return [(number, event.kind) async for number, event in events]
 
 
@@ -37,11 +37,11 @@ async def test_events_come_back_in_order_and_the_newest_first(ledger: Ledger) ->
 
 
 async def test_a_ledger_in_memory_works_the_same() -> None:
-    ledger = Ledger(MemoryStore(), keys=Keys(b"k" * 32))
+    ledger = Ledger(MemoryStore(), keys=LedgerKeys(b"k" * 32))
     await fill(ledger, 3)
     note, _ = await ledger.checkpoint()
     report = await verify(ledger, parse_notes(note))
-    assert report.verdict is Verdict.SOUND, report
+    assert report.verdict is LedgerVerdict.SOUND, report
     assert report.records == 6
     await ledger.aclose()
 
@@ -66,7 +66,7 @@ async def test_arguments_are_a_digest_that_is_equal_for_equal_ones_and_nobody_ca
 
     assert digest(ledger, name="Ada", city="Bern") == digest(ledger, city="Bern", name="Ada")
     assert digest(ledger, name="Ada") != digest(ledger, name="Bob")
-    other = Ledger(MemoryStore(), keys=Keys(b"k" * 32))
+    other = Ledger(MemoryStore(), keys=LedgerKeys(b"k" * 32))
     assert digest(ledger, name="Ada") != digest(other, name="Ada")
 
 
@@ -77,7 +77,7 @@ async def test_more_events_than_fit_a_page_are_all_read_and_verified(ledger: Led
     assert len(await listed(ledger.events())) == len(await listed(ledger.newest())) == 1700
     await ledger.place()
     report = await verify(ledger)
-    assert (report.verdict, report.records) == (Verdict.SOUND, 1700)
+    assert (report.verdict, report.records) == (LedgerVerdict.SOUND, 1700)
 
 
 async def test_events_get_their_places_a_moment_later_by_themselves(path: Path) -> None:
@@ -88,7 +88,7 @@ async def test_events_get_their_places_a_moment_later_by_themselves(path: Path) 
         await ledger.place()
         placed.set()
 
-    ledger._later = Later("placing", place, 0.01)
+    ledger._later = DelayedTask("placing", place, 0.01)
     await fill(ledger, 1)
     await asyncio.wait_for(placed.wait(), 10)
     assert await ledger.tables.size() >= 1
@@ -120,8 +120,8 @@ async def test_every_file_of_a_ledger_is_private(path: Path) -> None:
 async def test_checkpoints_go_to_a_file_and_a_command_too(path: Path, tmp_path: Path) -> None:
     kept, fed = tmp_path / "elsewhere" / "checkpoints", tmp_path / "fed"
     copy = "import sys, pathlib; pathlib.Path(sys.argv[1]).open('a').write(sys.stdin.read())"
-    command = ToCommand((sys.executable, "-c", copy, str(fed)))
-    ledger = Ledger.at(path, elsewhere=[ToFile(kept), command])
+    command = CheckpointCommand((sys.executable, "-c", copy, str(fed)))
+    ledger = Ledger.at(path, elsewhere=[CheckpointFile(kept), command])
     await fill(ledger, 1)
     first, problems = await ledger.checkpoint()
     assert problems == []
@@ -136,8 +136,10 @@ async def test_checkpoints_go_to_a_file_and_a_command_too(path: Path, tmp_path: 
 async def test_a_second_place_that_fails_is_told_of_and_hinders_nobody(
     path: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    failing = ToCommand((sys.executable, "-c", "raise SystemExit(3)"))
-    ledger = Ledger.at(path, elsewhere=[ToFile(tmp_path), failing, ToCommand(("/no/such/command",))])
+    failing = CheckpointCommand((sys.executable, "-c", "raise SystemExit(3)"))
+    ledger = Ledger.at(
+        path, elsewhere=[CheckpointFile(tmp_path), failing, CheckpointCommand(("/no/such/command",))]
+    )
     await fill(ledger, 1)
     with caplog.at_level(logging.WARNING):
         _, problems = await ledger.checkpoint()
@@ -163,7 +165,7 @@ async def test_events_that_cannot_be_placed_are_told_of_in_the_log(
         called.set()
         raise StoreError("an event was removed")
 
-    later = Later("placing", fail, 0.0)
+    later = DelayedTask("placing", fail, 0.0)
     later.call()
     later.call()
     await asyncio.wait_for(called.wait(), 10)
@@ -206,5 +208,56 @@ async def test_what_was_in_flight_when_a_process_was_killed_is_ambiguous_at_the_
     assert events[-1].question == "q_2"
     assert events[-1].about == events[1].about
     assert await ledger.start() == 0
-    assert (await verify(ledger)).verdict is Verdict.SOUND
+    assert (await verify(ledger)).verdict is LedgerVerdict.SOUND
+    await ledger.aclose()
+
+
+EVENTS = 200
+"""How many each of them writes."""
+
+WRITER = """
+    import asyncio, sys
+    from handraise.ledger import Ledger
+    from tests.ledger.examples import fill
+
+    async def main(path):
+        ledger = Ledger.at(path)
+        ledger._later._delay = 0.002
+        print("ready", flush=True)
+        sys.stdin.readline()
+        await asyncio.gather(*(fill(ledger, 20) for _ in range(5)))
+        await ledger.aclose()
+
+    asyncio.run(main(sys.argv[1]))
+"""
+
+
+def write_at_once(path: Path) -> None:
+    code, root = [sys.executable, "-c", textwrap.dedent(WRITER), str(path)], Path(__file__).parents[2]
+    pipe = subprocess.PIPE
+    writers = [subprocess.Popen(code, stdin=pipe, stdout=pipe, text=True, cwd=root) for _ in range(2)]
+    try:
+        for writer in writers:
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == "ready\n"
+        for writer in writers:
+            assert writer.stdin is not None
+            writer.stdin.write("go\n")
+            writer.stdin.flush()
+        assert [writer.wait(timeout=60) for writer in writers] == [0, 0]
+    finally:
+        for writer in writers:
+            writer.kill()
+            writer.communicate()
+
+
+@pytest.mark.slow
+@pytest.mark.shows("G4")
+async def test_two_processes_write_to_one_file_and_give_places_at_once(path: Path) -> None:
+    write_at_once(path)
+    ledger = Ledger.at(path)
+    numbers = [number async for number, _ in ledger.events()]
+    assert numbers == list(range(1, 2 * EVENTS + 1))
+    report = await verify(ledger)
+    assert (report.verdict, report.records, report.waiting) == (LedgerVerdict.SOUND, 2 * EVENTS, 0)
     await ledger.aclose()

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import pytest
 from tests.ledger.examples import ABOUT, DELETE
 
-from handraise.conversation.digest import canonical, digest
-from handraise.conversation.recorded import Record
+from handraise.calls.ledger_tables import Record
+from handraise.calls.rounds import canonical, digest
 from handraise.errors import LedgerError
 from handraise.forms import Choice, Flag, Form, Option, Text, dump_form
-from handraise.ledger.contents import KEEPINGS, Keeping, matches, reveal
-from handraise.ledger.events import Event, Field, Link, parse_event
-from handraise.ledger.trail import Shown, Trail, new_id, shown_of
-from handraise.policy.secrets import SecretFinding, judge_form
-from handraise.questions import FormQuestion, UrlQuestion
+from handraise.ledger.events import FieldRecord, LedgerEvent, LinkRecord, Principal, ServerRecord, parse_event
+from handraise.ledger.trail import (
+    Keeping,
+    ShownQuestion,
+    Trail,
+    content_matches,
+    decrypt_content,
+    new_id,
+    principal_of,
+    server_of,
+    shown_question,
+)
+from handraise.questions import FormQuestion, Origin, Person, UrlQuestion
 from handraise.revisions import Revision
+from handraise.secrets import SecretFinding, judge_form
 from handraise.urls import inspect_url
 
 FORM: Form[Any] = Form.by_hand(Choice("which", options=(Option("a"), Option("b"))), Flag("sure"), Text("why"))
@@ -36,10 +45,10 @@ def clock() -> Clock:
 
 
 def trail_of(clock: Clock, keeping: Keeping = "none", **options: Any) -> Trail:
-    return Trail("q_1", ABOUT, Shown("Delete the note?"), clock=clock, keeping=keeping, **options)
+    return Trail("q_1", ABOUT, ShownQuestion("Delete the note?"), clock=clock, keeping=keeping, **options)
 
 
-def event_of(record: Record) -> Event:
+def event_of(record: Record) -> LedgerEvent:
     return parse_event(record.body)
 
 
@@ -62,8 +71,12 @@ def test_a_question_that_is_answered_leaves_its_steps_with_their_times(clock: Cl
 @pytest.mark.shows("G2")
 def test_what_a_form_asks_for_is_recorded_by_name_and_type() -> None:
     question = FormQuestion("Delete the note?", FORM)
-    shown = shown_of(question, Revision.JULY_2026)
-    assert shown.fields == (Field("which", "choice"), Field("sure", "flag"), Field("why", "text"))
+    shown = shown_question(question, Revision.JULY_2026)
+    assert shown.fields == (
+        FieldRecord("which", "choice"),
+        FieldRecord("sure", "flag"),
+        FieldRecord("why", "text"),
+    )
     assert shown.schema == digest(dump_form(FORM, Revision.JULY_2026))
 
 
@@ -71,26 +84,26 @@ def test_what_a_form_asks_for_is_recorded_by_name_and_type() -> None:
 def test_a_field_that_seems_to_ask_for_a_secret_is_recorded_as_such() -> None:
     form: Form[Any] = Form.by_hand(Text("password"), Text("city"))
     found = judge_form("Sign in", form)
-    shown = shown_of(FormQuestion("Sign in", form), Revision.JULY_2026, secrets=found)
-    assert shown.fields == (Field("password", "text", "password"), Field("city", "text"))
+    shown = shown_question(FormQuestion("Sign in", form), Revision.JULY_2026, secrets=found)
+    assert shown.fields == (FieldRecord("password", "text", "password"), FieldRecord("city", "text"))
 
 
 @pytest.mark.shows("G2")
 def test_a_message_that_asks_for_a_secret_itself_is_recorded_as_such(clock: Clock) -> None:
     form: Form[Any] = Form.by_hand(Text("reply"), Text("city"))
     found = [SecretFinding(None, 1, "password", "The message asks for a password.")]
-    shown = shown_of(FormQuestion("Send me your password", form), Revision.JULY_2026, secrets=found)
+    shown = shown_question(FormQuestion("Send me your password", form), Revision.JULY_2026, secrets=found)
     assert event_of(Trail("q_1", ABOUT, shown, clock=clock).asked()).secret == "password"
 
 
 @pytest.mark.shows("G2", "S5")
 def test_of_a_link_only_the_domain_the_host_and_the_verdict_are_recorded(clock: Clock) -> None:
     url = "http://login.example.com/callback?token=sk-very-secret"
-    shown = shown_of(UrlQuestion("Sign in", url), Revision.JULY_2026, link=inspect_url(url))
+    shown = shown_question(UrlQuestion("Sign in", url), Revision.JULY_2026, link=inspect_url(url))
     trail = Trail("q_1", ABOUT, shown, clock=clock)
     for record in (trail.asked(), trail.opened()):
         link = event_of(record).link
-        assert isinstance(link, Link)
+        assert isinstance(link, LinkRecord)
         assert (link.domain, link.host) == ("example.com", "login.example.com")
         assert link.verdict != "ok"
         assert link.reasons
@@ -99,15 +112,15 @@ def test_of_a_link_only_the_domain_the_host_and_the_verdict_are_recorded(clock: 
 
 
 @pytest.mark.shows("G3")
-@pytest.mark.parametrize("keeping", KEEPINGS)
+@pytest.mark.parametrize("keeping", get_args(Keeping))
 def test_only_contents_that_are_to_be_kept_are_kept_and_those_are_encrypted(
     clock: Clock, keeping: Keeping
 ) -> None:
     trail = trail_of(clock, keeping)
     asked, decided = trail.asked(), trail.decided("accept", "human", content=ANSWER)
     (message,), (answer,) = asked.kept, decided.kept
-    assert reveal(message) == (b"Delete the note?" if keeping in ("message", "all") else None)
-    assert reveal(answer) == (canonical(ANSWER) if keeping in ("fields", "all") else None)
+    assert decrypt_content(message) == (b"Delete the note?" if keeping in ("message", "all") else None)
+    assert decrypt_content(answer) == (canonical(ANSWER) if keeping in ("fields", "all") else None)
     for record in (asked, decided):
         for part in (record.body, record.kept[0].body or b""):
             assert b"Delete" not in part
@@ -125,9 +138,9 @@ def test_whoever_has_the_key_can_tell_what_was_said_and_nobody_else_can_guess_it
     assert answers[0] is not None
     assert answers[1] is not None
     assert answers[0].hash != answers[1].hash
-    assert matches(answers[0], b"true", first.kept[0].key)
-    assert not matches(answers[0], b"false", first.kept[0].key)
-    assert not matches(answers[0], b"true", second.kept[0].key)
+    assert content_matches(answers[0], b"true", first.kept[0].key)
+    assert not content_matches(answers[0], b"false", first.kept[0].key)
+    assert not content_matches(answers[0], b"true", second.kept[0].key)
 
 
 @pytest.mark.shows("G1", "G7")
@@ -192,3 +205,44 @@ def test_a_decision_says_that_a_passkey_was_used(clock: Clock) -> None:
     with_one = parse_event(trail.decided("accept", "human", passkey=True).body)
     assert (with_one.how, with_one.decided_by) == ("passkey", "human")
     assert parse_event(trail.decided("accept", "human").body).how is None
+
+
+@pytest.mark.shows("O8")
+def test_a_no_is_recorded_as_a_no_and_allows_no_call(clock: Clock) -> None:
+    shown = shown_question(FormQuestion("Delete the note?", FORM), Revision.JULY_2026)
+    trail = Trail("q_1", ABOUT, shown, clock=clock, until="used")
+    event = event_of(trail.decided("accept", "human", content={"sure": False}, said_no=True))
+    assert (event.action, event.said, event.outcome) == ("accept", "no", "said_no")
+
+
+@pytest.mark.shows("G2", "S5")
+@pytest.mark.parametrize(
+    ("target", "named"),
+    [
+        ("https://notes.example/mcp?key=sk-123", "https://notes.example"),
+        ("https://ada:pw@notes.example:8443/mcp", "https://notes.example:8443"),
+        ("python notes.py", "python notes.py"),
+        ("python -m notes serve", "python -m notes serve"),
+        ("notes --port 80 serve", "notes --port … serve"),
+        ("notes --token=abc --verbose", "notes --token --verbose"),
+        ("notes -k abc", "notes -k …"),
+        ("notes KEY=abc", "notes …"),
+        ("notes ghp_0123456789abcdefghijklmnopqrstuvwxyz", "notes …"),
+        ("notes 'unclosed", "…"),
+    ],
+)
+def test_a_target_is_named_without_what_may_be_a_secret(target: str, named: str) -> None:
+    assert server_of(Origin("notes", target)).target == named
+
+
+@pytest.mark.shows("G2")
+def test_a_server_is_named_as_the_user_configured_it_and_its_own_name_is_a_claim() -> None:
+    asked = server_of(Origin("notes", "", "The Bank", "2.0"))
+    assert asked == ServerRecord("notes", None, "The Bank 2.0")
+
+
+@pytest.mark.shows("G2")
+def test_a_person_is_the_same_key_as_everywhere() -> None:
+    ada = Person("https://login.example", "ada", "token")
+    assert principal_of(ada) == Principal("https://login.example", "ada", "token")
+    assert principal_of(ada).key == ada.key

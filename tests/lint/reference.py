@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from handraise.lint import RULES, Rule
+from handraise.lint import RULES, LintRule
 
 PAGE = Path(__file__).parents[2] / "docs/lint.md"
 HEADING = "## Rules\n"
@@ -19,9 +19,9 @@ def reference() -> str:
     )
 
 
-def _entry(rule: Rule) -> str:
+def _entry(rule: LintRule) -> str:
     wrong, right = (_SHOWN.format(text.strip("\n")) for text in (rule.wrong, rule.right))
-    said = f"**{rule.title.capitalize()}.** {rule.sentence} {rule.why}\n\nTo mend it: {rule.mend}\n"
+    said = f"**{rule.title.capitalize()}.** {rule.sentence} {rule.why}\n\nTo fix it: {rule.fix}\n"
     return f"### {rule.code}\n\n{said}\nWrong:\n\n{wrong}\nRight:\n\n{right}"
 
 

@@ -17,7 +17,7 @@ def test_text_has_the_line_and_a_caret_below_the_place() -> None:
         "    `.data` is taken from an answer that nobody looked at.",
         "",
         "1 finding in 1 file.",
-        "`handraise lint --explain HR201` says why, and how to mend it.",
+        "`handraise lint --explain HR201` says why, and how to fix it.",
     ]
 
 
@@ -43,7 +43,7 @@ def test_json_names_the_rule_and_how_to_mend_it() -> None:
     assert said["ok"] is False
     [finding] = said["findings"]
     assert (finding["code"], finding["line"], finding["column"]) == ("HR201", 3, 12)
-    assert finding["mend"] == RULES["HR201"].mend
+    assert finding["fix"] == RULES["HR201"].fix
 
 
 def test_sarif_points_to_the_place() -> None:

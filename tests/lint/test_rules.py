@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from handraise.lint import RULES, Rule, lint_text
+from handraise.lint import RULES, LintRule, lint_text
 
 EVERY = pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
 
 
 @EVERY
-def test_the_wrong_code_breaks_this_rule_and_no_other(rule: Rule) -> None:
+def test_the_wrong_code_breaks_this_rule_and_no_other(rule: LintRule) -> None:
     assert {finding.code for finding in lint_text(rule.wrong)} == {rule.code}
 
 
 @EVERY
-def test_the_right_code_breaks_no_rule(rule: Rule) -> None:
+def test_the_right_code_breaks_no_rule(rule: LintRule) -> None:
     assert lint_text(rule.right) == []
 
 
 @EVERY
-def test_what_it_says_are_sentences(rule: Rule) -> None:
-    for text in (rule.sentence, rule.why, rule.mend):
+def test_what_it_says_are_sentences(rule: LintRule) -> None:
+    for text in (rule.sentence, rule.why, rule.fix):
         assert text.endswith("."), text
     assert rule.sentence.count(".") - rule.sentence.count("ctx.") - rule.sentence.count("session.") == 1
 

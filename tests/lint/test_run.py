@@ -9,7 +9,7 @@ import pytest
 from tests.docs.snippets import ROOT, Page, pages
 
 from handraise.errors import UsageError
-from handraise.lint import Selection, lint_paths, lint_text
+from handraise.lint import RuleSelection, lint_paths, lint_text
 
 IGNORES_ANSWER = 'await ask.confirm(f"Delete {name}?")'
 
@@ -66,7 +66,12 @@ def test_rules_are_selected_by_the_beginning_of_their_code() -> None:
     text = f'{IGNORES_ANSWER}\nx = (await ask.text("Your password?")).or_stop()'
     found = {
         selection: [finding.code for finding in lint_text(text, selection=selection)]
-        for selection in (Selection(), Selection(("HR1",)), Selection((), ("HR101",)), Selection(("HR4",)))
+        for selection in (
+            RuleSelection(),
+            RuleSelection(("HR1",)),
+            RuleSelection((), ("HR101",)),
+            RuleSelection(("HR4",)),
+        )
     }
     assert list(found.values()) == [["HR203", "HR101"], ["HR101"], ["HR203"], []]
 
@@ -74,7 +79,7 @@ def test_rules_are_selected_by_the_beginning_of_their_code() -> None:
 @pytest.mark.parametrize("prefix", ["HR9", "E501", ""])
 def test_a_rule_that_does_not_exist_cannot_be_selected(prefix: str) -> None:
     with pytest.raises(UsageError, match="--rules"):
-        Selection((prefix,))
+        RuleSelection((prefix,))
 
 
 @pytest.mark.parametrize("text", ["def a(:\n", "x = '\0'", "(" * 3000])

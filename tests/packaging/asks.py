@@ -23,7 +23,7 @@ async def main() -> None:
     for revision in Revision:
         async with connect(server, revision, ScriptedPerson(Accepted(True))) as client:
             result = await client.call_tool("delete_note", {"title": "plan"})
-            print(revision, result.content[0].text)  # type: ignore[union-attr]
+            print(revision, result.content[0].text)
 
 
 asyncio.run(main())

@@ -58,13 +58,13 @@ def said_to_install() -> set[tuple[str, ...]]:
     return said - {("handraise",)} | {(f"handraise[{extra}]",) for extra in USES}
 
 
-def install(wheel: Path, folder: Path) -> Path:
-    """The interpreter of a fresh environment with nothing but the wheel and what it brings."""
+def install(wheel: Path, folder: Path, *wanted: str) -> Path:
+    """The interpreter of a fresh environment with nothing but the wheel, what it brings, and what else is wanted."""
     python = folder / "environment" / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(python.parents[1])], check=True)
     ours = folder / "handraise.txt"
     ours.write_text(f"handraise @ {wheel.as_uri()}\n")
-    _pip(python, "-c", str(ours), "handraise")
+    _pip(python, "-c", str(ours), "handraise", *wanted)
     return python
 
 
@@ -80,8 +80,12 @@ def add(bare: Path, folder: Path, *wanted: str) -> Path:
 def _pip(python: Path, *wanted: str) -> None:
     """Install by name, as the documents say it."""
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-compile"]
-    constraints = ["--disable-pip-version-check", "-c", str(ROOT / "constraints.txt")]
-    subprocess.run([*pip, *constraints, *wanted], check=True, capture_output=True)
+    named = {re.split(r"[=<>\[]", each)[0] for each in wanted if not each.startswith("-")}
+    pinned = (ROOT / "constraints.txt").read_text().splitlines()
+    constraints = python.parents[2] / "constraints.txt"
+    constraints.write_text("\n".join(pin for pin in pinned if pin.partition("==")[0] not in named))
+    command = [*pip, "--disable-pip-version-check", "-c", str(constraints), *wanted]
+    subprocess.run(command, check=True, capture_output=True)
 
 
 def run(python: Path, source: str) -> subprocess.CompletedProcess[str]:
@@ -125,6 +129,40 @@ def test_the_base_install_asks_on_every_revision(bare: Path) -> None:
     )
 
 
+@pytest.fixture(scope="module")
+def pinned(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh environment in which everything else needs mcp 1.x."""
+    return install(wheel, tmp_path_factory.mktemp("pinned"), "mcp<2")
+
+
+@pytest.mark.soak
+@pytest.mark.shows("N8")
+def test_a_server_that_is_pinned_to_mcp_1_asks_with_one_more_line(pinned: Path) -> None:
+    source = ASKS.replace(
+        "mcp.server.mcpserver import MCPServer", "mcp.server.fastmcp import FastMCP as MCPServer"
+    )
+    legacy = source.replace("for revision in Revision:", "for revision in (r for r in Revision if r.legacy):")
+    done = run(pinned, legacy)
+    assert done.stdout.splitlines() == ["2025-06-18 deleted", "2025-11-25 deleted"], done
+
+
+@pytest.mark.soak
+@pytest.mark.shows("N8")
+def test_a_fastmcp_that_is_too_old_is_refused_in_one_sentence(pinned: Path, tmp_path: Path) -> None:
+    of_its_day = ("mcp<2", "pydantic==2.11.7", "pydantic-core==2.33.2")
+    old = add(pinned, tmp_path, "fastmcp==2.10.6", *of_its_day)
+    done = run(old, f"import warnings; warnings.simplefilter('ignore'); {USES['fastmcp']}")
+    last = done.stderr.strip().splitlines()[-1]
+    assert "SetupError: found fastmcp 2.10.6; Handraise needs 2.14 or newer" in last, done.stderr
+
+
+def test_the_readme_runs_in_the_base_install(bare: Path) -> None:
+    command = [str(bare), "-W", "error", "-m", "tests.packaging.readme"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    assert "snippets of the README ran" in done.stdout
+
+
 def test_the_command_helps_in_the_base_install(bare: Path) -> None:
     done = subprocess.run([bare.parent / "handraise", "--help"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
@@ -142,6 +180,7 @@ def test_every_extra_is_tried() -> None:
     assert project["optional-dependencies"].keys() - {"all", "dev"} == USES.keys()
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("wanted", sorted(said_to_install()), ids=" ".join)
 def test_what_the_documents_say_to_install_is_installed(
     wanted: tuple[str, ...], bare: Path, tmp_path: Path

@@ -27,7 +27,24 @@ HEAVY = {
     "typer",
     "fastmcp",
 }
-LIGHT = {"mcp", "ada-url", "publicsuffixlist", "regex", "typer"}
+LIGHT = {
+    "ada-url",
+    "anyio",
+    "cryptography",
+    "httpx2",
+    "mcp",
+    "opentelemetry-api",
+    "publicsuffixlist",
+    "pydantic",
+    "pydantic-core",
+    "pyjwt",
+    "regex",
+    "starlette",
+    "typer",
+    "typing-extensions",
+    "uvicorn",
+}
+"""Handraise imports these itself. mcp 2.x brings most of them, and mcp 1.x does not."""
 
 
 def _loaded_by(code: str) -> set[str]:

@@ -39,6 +39,15 @@ async def without_a_fallback(account: Account, page: Page[bytes], whole: bool) -
     assert_type(await ask.page(page), Accepted[bytes] | Declined | Cancelled)
 
 
+async def several() -> None:
+    alike = await ask.all(first=ask.text("Who?"), last=ask.text("Who else?"))
+    assert_type(alike, dict[str, Accepted[str] | Declined | Cancelled])
+    mixed = await ask.all(who=ask.text("Who?"), when=ask.date("When?"))
+    assert_type(mixed, dict[str, Accepted[str] | Declined | Cancelled | Accepted[datetime.date]])
+    later = ask.all(sure=ask.confirm("Sure?")).prepare()
+    assert_type(await later, dict[str, Accepted[bool] | Declined | Cancelled])
+
+
 async def with_a_fallback(account: Account, page: Page[bytes], whole: bool) -> None:
     assert_type(await ask("Who?", str, fallback=None), Accepted[str] | Declined | Cancelled | Fallback[None])
     assert_type(

@@ -11,16 +11,26 @@ from urllib.parse import urlencode, urlsplit
 
 import httpx2 as httpx
 
-from handraise.pages import About, Brand, Page, SecretField, SecretPage, SignIn, ThisComputer, Visit, Visits
+from handraise.pages import (
+    Brand,
+    BrowserSignIn,
+    Page,
+    SecretField,
+    SecretPage,
+    ThisComputer,
+    Visit,
+    VisitReason,
+    Visits,
+)
 from handraise.pages.secret_page import ONE
-from handraise.pages.site import Site
+from handraise.pages.site import PageSite
 from handraise.questions import Answer, Person
 from handraise.vault import Secret
 
 ANN = Person("https://issuer.example", "ann", "token")
 BOB = Person("https://issuer.example", "bob", "token")
 ME = Person("host", "1000", "system")
-ABOUT = About("notes", "Inspector 2.12", "tool create_issue", "The issue is created under your name.")
+ABOUT = VisitReason("notes", "Inspector 2.12", "tool create_issue", "The issue is created under your name.")
 VALUE = "ghp_3fTq9Zx0kLmN"
 URL = "https://mcp.example/handraise"
 
@@ -44,7 +54,7 @@ class Clock:
 class House:
     """Visits and the site that serves them."""
 
-    sign_in: SignIn = field(default_factory=lambda: ThisComputer(1000, lambda *_: 1000))
+    sign_in: BrowserSignIn = field(default_factory=lambda: ThisComputer(1000, lambda *_: 1000))
     serves: Literal["token", "system", "anonymous"] = "token"
     url: str = URL
     brand: Brand = field(default_factory=Brand)
@@ -54,7 +64,7 @@ class House:
 
     def __post_init__(self) -> None:
         self.visits = Visits(self._settle, self.clock)
-        self.site = Site(
+        self.site = PageSite(
             self.visits,
             self.sign_in,
             serves=self.serves,

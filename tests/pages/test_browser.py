@@ -55,7 +55,7 @@ async def running(command: list[str], environment: dict[str, str], port: int) ->
     """A process, from when it listens until it is not needed."""
     process = await anyio.open_process(command, cwd=ROOT, env=environment, stdout=None, stderr=None)
     try:
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             while True:
                 try:
                     stream = await anyio.connect_tcp("127.0.0.1", port)
@@ -71,7 +71,7 @@ async def running(command: list[str], environment: dict[str, str], port: int) ->
 
 async def asked_link(here: Host) -> str:
     """The link that the person agreed to open, when they did."""
-    with anyio.fail_after(15):
+    with anyio.fail_after(60):
         while not here.events and not any(waiting.browsing for waiting in here.queue.waiting()):  # noqa: ASYNC110
             await anyio.sleep(0.01)
     question = here.gate.seen[0].question
@@ -82,7 +82,7 @@ async def asked_link(here: Host) -> str:
 @asynccontextmanager
 async def tab(browser: Browser, **how: Any) -> AsyncIterator[Page]:
     context: BrowserContext = await browser.new_context(**how)
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(30_000)
     try:
         yield await context.new_page()
     finally:
@@ -133,7 +133,7 @@ async def test_a_typed_secret_reaches_the_tool_and_appears_nowhere_else(
         await field.fill(SECRET)
         await page.get_by_role("button", name="Save").click()
         await expect(page.locator("h1")).to_have_text("Done")
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             while not results:  # noqa: ASYNC110
                 await anyio.sleep(0.01)
         assert text_of(results[0]) == "Created “Paint” with a token of 24 characters."

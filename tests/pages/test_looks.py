@@ -67,7 +67,7 @@ async def tab(browser: Browser, look: str = "light", **how: Any) -> AsyncIterato
     width = 390 if look == "phone" else 1000
     scheme: Any = "dark" if look == "dark" else "light"
     context = await browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 800}, **how)
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(30_000)
     try:
         yield await context.new_page()
     finally:

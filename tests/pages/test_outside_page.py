@@ -11,13 +11,13 @@ import pytest
 from tests.pages.house import BOB, URL, Browser, House
 
 from handraise.errors import UnsafeUrl
-from handraise.pages import Errand, OutsidePage, Visit, sign_webhook
+from handraise.pages import OutsidePage, OutsideRequest, Visit, sign_webhook
 from handraise.questions import Accepted, Answer, Declined
 
 KEY = "a webhook key of the other site's"
 
 
-def checkout(errand: Errand) -> str:
+def checkout(errand: OutsideRequest) -> str:
     return "https://pay.example/checkout?" + urlencode(
         {"reference": errand.reference, "return": errand.return_url}
     )

@@ -11,7 +11,7 @@ import pytest
 from tests.pages.house import TOKEN, VALUE, House
 
 from handraise.errors import DefinitionError
-from handraise.pages import SecretField, SecretPage, checking
+from handraise.pages import SecretField, SecretPage, fields
 from handraise.pages.secret_page import ONE
 from handraise.questions import Accepted
 from handraise.vault import Secret
@@ -100,7 +100,7 @@ async def _hangs(_: Secret) -> None:
 async def test_the_authors_check_has_the_person_correct_it_and_nothing_is_logged(
     check: Any, sentence: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checking, "_PATIENCE", 0.02)
+    monkeypatch.setattr(fields, "_PATIENCE", 0.02)
     caplog.set_level(logging.DEBUG)
     page: SecretPage[Secret] = SecretPage("Key", (SecretField(ONE),), check=check)
     house = House()

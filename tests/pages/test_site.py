@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import pytest
 from tests.pages.house import ABOUT, ANN, ME, TOKEN, VALUE, House
 
 from handraise.errors import NoRoom, StoreError
-from handraise.pages import SecretField, SecretPage, visits
+from handraise.pages import Brand, SecretField, SecretPage, visits
 from handraise.pages.secret_page import ONE
 from handraise.questions import Accepted, Answer, Cancelled, Declined
+from handraise.site.rendering import environment
 from handraise.vault import Secret
 
 
@@ -61,7 +63,7 @@ async def test_two_posts_at_once_are_one_answer(house: House) -> None:
     page: SecretPage[Secret] = SecretPage("Key", (SecretField(ONE),), check=slow)
     visit, browser = house.ask(page), house.browser()
     await browser.open(visit)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         first, second = await asyncio.gather(browser.enter(visit, "one"), browser.enter(visit, "two"))
     assert sorted([first.status_code, second.status_code]) == [303, 409]
     assert len(house.settled) == 1
@@ -135,7 +137,7 @@ async def test_what_cannot_be_kept_has_not_ended_and_is_told_without_what_was_ty
     with monkeypatch.context() as away:
         away.setattr(house.visits, "_settle", broken)
         assert (await browser.enter(visit)).status_code == 503
-    assert "could not be kept" in browser.text
+    assert "could not be saved" in browser.text
     assert "the store is away" in caplog.text
     assert VALUE not in browser.text + caplog.text
     assert house.visits.state(visit) == "waiting"
@@ -169,3 +171,17 @@ async def test_what_was_entered_is_never_shown_again(house: House) -> None:
     assert "It does not look right" in browser.text
     assert visit.answer is None
     assert VALUE not in repr(visit) + repr(TOKEN)
+
+
+@pytest.mark.parametrize("note", ["finished", "declined", "cancelled", "expired", "already", "not_you"])
+def test_every_note_says_what_happened_and_promises_nothing_that_the_client_does(note: str) -> None:
+    templates = environment("handraise.pages", static="/static/")
+    text = templates.get_template("note.html").render(
+        note=note, brand=Brand(), about=None, page=None, text="", again=None
+    )
+    said = re.sub("<.*?>", " ", text.partition("<main")[2])
+    assert len(said.split()) > 8
+    assert "by itself" not in said  # a desk may wait until the person says that they are done
+    if note == "finished":
+        assert "Go back to the program that sent you here" in said
+        assert "say that you are done" in said

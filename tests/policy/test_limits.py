@@ -12,31 +12,42 @@ from hypothesis import strategies as st
 from tests.policy.asked import form, link
 
 from handraise.forms import Text
-from handraise.policy import Admission, Admitted, Ask, Folded, Limits, Settings, TooMuch, sameness_of
-from handraise.policy.limits import HOUR, MINUTE, Tally, admit, settle
+from handraise.policy import (
+    Admitted,
+    CountedQuestion,
+    JoinsWaiting,
+    LimitDecision,
+    OverLimit,
+    RateLimits,
+    Settings,
+    sameness_of,
+)
+from handraise.policy.limits import HOUR, MINUTE, AskTally, admit, settle
 from handraise.policy.tables import LimitSettings, ServerSettings
 from handraise.questions import Action, Question, UrlQuestion
 
 _IDS = counting()
 
 
-def ask(call: str | None = None, same: str | None = None, server: str = "notes", person: str = "ada") -> Ask:
+def ask(
+    call: str | None = None, same: str | None = None, server: str = "notes", person: str = "ada"
+) -> CountedQuestion:
     number = str(next(_IDS))
-    return Ask(number, server, person, same or number, call)
+    return CountedQuestion(number, server, person, same or number, call)
 
 
-def limits(**bounds: float) -> Limits:
-    return Limits(Settings(limits=LimitSettings(**bounds)))  # type: ignore[arg-type]
+def limits(**bounds: float) -> RateLimits:
+    return RateLimits(Settings(limits=LimitSettings(**bounds)))  # type: ignore[arg-type]
 
 
-def reason(admission: Admission) -> str:
-    assert isinstance(admission, TooMuch), admission
+def reason(admission: LimitDecision) -> str:
+    assert isinstance(admission, OverLimit), admission
     return admission.reason
 
 
 @pytest.mark.shows("D6")
 def test_three_thousand_questions_of_one_call_become_a_handful_and_a_refusal() -> None:
-    here = Limits()
+    here = RateLimits()
     said = [here.admit(ask("call"), now=0.0) for _ in range(3000)]
     assert said.count(Admitted()) == LimitSettings().per_round == 5
     assert reason(said[-1]) == "5 questions of notes wait for an answer already."
@@ -44,7 +55,7 @@ def test_three_thousand_questions_of_one_call_become_a_handful_and_a_refusal() -
 
 @pytest.mark.shows("D6")
 def test_one_call_that_is_answered_each_time_is_stopped_all_the_same() -> None:
-    here, shown = Limits(), 0
+    here, shown = RateLimits(), 0
     for second in range(3000):
         question = ask("call")
         if here.admit(question, now=second * 10.0) == Admitted():
@@ -86,7 +97,7 @@ def test_after_a_decline_a_server_is_quiet_and_longer_after_each_further_one() -
 
 
 def test_quiet_never_lasts_longer_than_an_hour_and_an_hour_of_peace_is_a_new_start() -> None:
-    tally, bounds = Tally(), LimitSettings(quiet_after_decline=3600)
+    tally, bounds = AskTally(), LimitSettings(quiet_after_decline=3600)
     for _ in range(40):
         question = ask()
         tally, said = admit(tally, question, bounds, tally.quiet_until)
@@ -101,7 +112,7 @@ def test_quiet_never_lasts_longer_than_an_hour_and_an_hour_of_peace_is_a_new_sta
 def test_only_a_decline_brings_quiet() -> None:
     endings: list[Action | None] = ["accept", "cancel", None]
     for ending in endings:
-        here = Limits()
+        here = RateLimits()
         here.admit(question := ask(), 0.0)
         here.settle(question, ending, 0.0)
         assert here.admit(ask(), 0.0) == Admitted()
@@ -109,24 +120,24 @@ def test_only_a_decline_brings_quiet() -> None:
 
 @pytest.mark.shows("D6")
 def test_the_same_question_twice_at_once_in_one_call_is_one_question() -> None:
-    here = Limits()
+    here = RateLimits()
     first = ask("call", same="q")
     assert here.admit(first, 0.0) == Admitted()
-    assert here.admit(ask("call", same="q"), 0.0) == Folded(first.id)
+    assert here.admit(ask("call", same="q"), 0.0) == JoinsWaiting(first.id)
     here.settle(first, "accept", 1.0)
     assert here.admit(ask("call", same="q"), 1.0) == Admitted()
 
 
 def test_folded_questions_count_for_their_call_so_that_copies_do_not_go_on_for_ever() -> None:
-    here = Limits()
+    here = RateLimits()
     said = [here.admit(ask("call", same="q"), 0.0) for _ in range(3000)]
-    assert (said.count(Admitted()), sum(isinstance(each, Folded) for each in said)) == (1, 9)
+    assert (said.count(Admitted()), sum(isinstance(each, JoinsWaiting) for each in said)) == (1, 9)
     assert here.counts("notes", "ada", "call", 0.0).last_hour == 1
 
 
 @pytest.mark.shows("X4")
 def test_two_calls_that_ask_the_same_stay_two_and_so_do_calls_that_nobody_can_name() -> None:
-    here = Limits()
+    here = RateLimits()
     for call in ("one", "two", None, None):
         assert here.admit(ask(call, same="q"), 0.0) == Admitted()
 
@@ -155,18 +166,20 @@ def test_servers_and_persons_are_counted_apart() -> None:
 
 
 def test_one_server_can_have_limits_of_its_own() -> None:
-    here = Limits(
+    here = RateLimits(
         Settings(servers={"wizard": ServerSettings(limits=LimitSettings(per_round=30, per_minute=30))})
     )
     said = [here.admit(ask(server="wizard"), 0.0) for _ in range(31)]
     assert said.count(Admitted()) == 30
-    by_target = [here.admit(Ask(str(n), "w", "ada", str(n), target="wizard"), 0.0) for n in range(31)]
+    by_target = [
+        here.admit(CountedQuestion(str(n), "w", "ada", str(n), target="wizard"), 0.0) for n in range(31)
+    ]
     assert by_target.count(Admitted()) == 30
 
 
 def test_a_question_whose_time_is_up_waits_no_longer_even_if_nobody_said_so() -> None:
     here = limits(per_round=1)
-    assert here.admit(Ask("a", "notes", "ada", "a", lasts=30), 0.0) == Admitted()
+    assert here.admit(CountedQuestion("a", "notes", "ada", "a", lasts=30), 0.0) == Admitted()
     assert "wait for an answer" in reason(here.admit(ask(), 29.0))
     assert here.admit(ask(), 30.0) == Admitted()
 
@@ -174,7 +187,7 @@ def test_a_question_whose_time_is_up_waits_no_longer_even_if_nobody_said_so() ->
 def test_a_clock_that_is_set_back_locks_nobody_out() -> None:
     here = limits(per_minute=1)
     here.admit(ask(call="a"), now=1_000_000.0)
-    assert isinstance(here.admit(ask(call="b"), now=0.0), TooMuch)
+    assert isinstance(here.admit(ask(call="b"), now=0.0), OverLimit)
     assert here.admit(ask(call="b"), now=MINUTE) == Admitted()
 
 
@@ -193,9 +206,9 @@ BOUNDS = LimitSettings(per_call=6, per_round=2, per_minute=3, per_hour=8, quiet_
 @pytest.mark.shows("D6")
 @given(EVENTS)
 def test_whatever_happens_the_promises_are_kept(events: list[Event]) -> None:
-    here, now = Limits(Settings(limits=BOUNDS)), 0.0
+    here, now = RateLimits(Settings(limits=BOUNDS)), 0.0
     shown: list[tuple[float, str | None]] = []
-    waiting: list[Ask] = []
+    waiting: list[CountedQuestion] = []
     quiet_until = 0.0
     for what, which, passed in events:
         now += passed
@@ -228,7 +241,7 @@ def _weight(value: object) -> int:
 
 
 def test_memory_stays_flat_whatever_a_server_does() -> None:
-    chance, tally, bounds = random.Random(7), Tally(), LimitSettings(per_minute=1000, per_hour=100)
+    chance, tally, bounds = random.Random(7), AskTally(), LimitSettings(per_minute=1000, per_hour=100)
     weights = []
     for step in range(2400):
         question = ask(call=f"call {step}")
@@ -242,7 +255,7 @@ def test_memory_stays_flat_whatever_a_server_does() -> None:
 
 
 def test_idle_servers_are_forgotten_before_anyone_who_waits_and_too_many_are_refused() -> None:
-    here = Limits()
+    here = RateLimits()
     asks = [ask(server=f"server {number}") for number in range(1024)]
     for each in asks:
         here.admit(each, 0.0)

@@ -12,10 +12,10 @@ from tests.policy.asked import NOTES, SHOP, facts, form
 import handraise.policy
 from handraise.forms import Text
 from handraise.policy import OwnRule, Policy, Settings, standard_rules
-from handraise.policy.tables import Asking, ServerSettings
+from handraise.policy.tables import AskingRule, ServerSettings
 
 
-def _naming(name: str, asking: Asking | None, default: Asking = "allow") -> Settings:
+def _naming(name: str, asking: AskingRule | None, default: AskingRule = "allow") -> Settings:
     return Settings(default=default, servers=MappingProxyType({name: ServerSettings(asking=asking)}))
 
 
@@ -94,8 +94,6 @@ def test_every_public_name_is_there(name: str) -> None:
 
 
 def test_looking_for_secrets_loads_neither_settings_nor_links() -> None:
-    program = (
-        "import sys, handraise.policy.secrets; print('tomllib' in sys.modules, 'ada_url' in sys.modules)"
-    )
+    program = "import sys, handraise.secrets; print('tomllib' in sys.modules, 'ada_url' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "False False\n"

@@ -8,7 +8,7 @@ import pytest
 from tests.policy.asked import NOTES, facts, form, link
 
 from handraise.forms import Choice, Field, Flag, Text
-from handraise.policy import Facts, Policy, Ruling, Settings
+from handraise.policy import Facts, Policy, PolicyRuling, Settings
 from handraise.policy.tables import DeskSettings, FormSettings, LinkSettings
 from handraise.questions import Origin, Question, UrlQuestion
 
@@ -16,7 +16,7 @@ STRICT = Settings(preset="strict")
 NATIONAL_ID = Text("ssn", title="Social security number")
 
 
-def _ruling(question: Question, settings: Settings | None = None, origin: Origin = NOTES) -> Ruling:
+def _ruling(question: Question, settings: Settings | None = None, origin: Origin = NOTES) -> PolicyRuling:
     policy = Policy(settings)
     return policy.judge(facts(question, origin, policy))
 
@@ -27,6 +27,16 @@ def test_a_form_that_asks_for_a_credential_or_payment_data_is_refused(name: str)
     ruling = _ruling(form(Text(name)))
     assert (ruling.verdict, ruling.rules) == ("refuse", ("forms.credentials",))
     assert name in ruling.reasons[0]
+
+
+@pytest.mark.shows("S3")
+def test_a_doubtful_form_is_warned_of_unless_the_setting_says_otherwise() -> None:
+    doubtful = form(Text("v", title="The word that lets you into your lab"))
+    ruling = _ruling(doubtful)
+    assert (ruling.verdict, ruling.rules) == ("warn", ("forms.doubtful",))
+    assert ruling.reasons == ("This may be asking for a password. Servers must not ask for one here.",)
+    assert _ruling(doubtful, Settings(forms=FormSettings(doubtful="allow"))).verdict == "allow"
+    assert _ruling(doubtful, Settings(forms=FormSettings(doubtful="refuse"))).verdict == "refuse"
 
 
 @pytest.mark.shows("S2")
@@ -128,7 +138,7 @@ def test_an_unsafe_switch_warns_when_it_is_used_and_still_warns_the_person() -> 
     assert policy.judge(facts(link("https://a@b.example/"), policy=policy)).verdict == "warn"
 
 
-FLAG, TYPE_IT, PLAIN = form(Flag("confirm")), form(Text("typed")), form(Text("name"))
+FLAG, TYPE_IT, PLAIN = form(Flag("answer")), form(Text("typed")), form(Text("name"))
 
 
 @pytest.mark.shows("W9b")

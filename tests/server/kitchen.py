@@ -22,7 +22,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.resolve import Elicit, Resolve
 from pydantic import BaseModel, Field
 
-from handraise import Accepted, Cancelled, Declined, Fallback, Handraise, NoAnswer, NotSupported, ask, once
+from handraise import Accepted, Cancelled, Declined, Fallback, Handraise, NoAnswer, NotSupported, ask
 
 EFFECTS: dict[str, list[str]] = defaultdict(list)
 
@@ -67,7 +67,7 @@ def make_kitchen(**options: Any) -> MCPServer:
     Handraise(**options).install(server)
     _install_questions(server)
     _install_oddities(server)
-    _install_other_methods(server)
+    _install_client_requests(server)
     return server
 
 
@@ -109,7 +109,7 @@ def _install_questions(server: MCPServer) -> None:
             extras=ask("Anything else?", Trip),
         )
         EFFECTS[run].append("after")
-        return repr([answers["who"].data, answers["size"].data, answers["extras"].data])
+        return repr([answers[name].or_stop() for name in ("who", "size", "extras")])
 
     @server.tool()
     async def gathered(run: str) -> str:
@@ -206,14 +206,6 @@ def _install_questions(server: MCPServer) -> None:
 
 def _install_oddities(server: MCPServer) -> None:
     @server.tool()
-    def plain_def(run: str) -> str:
-        """A plain function asks."""
-        EFFECTS[run].append("before")
-        answer = ask.sync(ask.choose("Which?", {"a": "Apple", "b": "Banana"}))
-        EFFECTS[run].append("after")
-        return answer.or_stop()
-
-    @server.tool()
     async def structured(run: str) -> Report:
         """Structured output after a question, or a polite end."""
         return {"answer": (await ask.text("Say something")).or_stop("Then not.")}
@@ -234,19 +226,6 @@ def _install_oddities(server: MCPServer) -> None:
         """The SDK's own resolver and `ask` in one tool."""
         EFFECTS[run].append(f"sure {sure.sure}")
         return (await ask.text("And in ours?")).or_stop()
-
-    @server.tool()
-    async def paid_once(run: str) -> str:
-        """A step that runs once."""
-
-        def charge(receipt: str) -> str:
-            EFFECTS[run].append("charged")
-            return receipt
-
-        receipt = await once("charge", charge, "receipt 1")
-        again = await once("charge", charge, "receipt 2")
-        await ask.text("Anything else?")
-        return f"{receipt} {again}"
 
     @server.tool()
     async def quiet(run: str) -> str:
@@ -277,18 +256,7 @@ def _install_oddities(server: MCPServer) -> None:
     server.add_tool(Desk().counted)
 
 
-def _install_other_methods(server: MCPServer) -> None:
-    @server.prompt()
-    async def introduce(run: str) -> str:
-        """A prompt that asks."""
-        EFFECTS[run].append("before")
-        return f"Introduce {(await ask.text('Whom?')).or_stop()}."
-
-    @server.resource("note://{name}")
-    async def note(name: str) -> str:
-        """A resource template that asks."""
-        return f"{name}: {(await ask.text('Which version?')).or_stop()}"
-
+def _install_client_requests(server: MCPServer) -> None:
     @server.tool()
     async def where(run: str) -> str:
         """The client's roots, and a question in the same body."""

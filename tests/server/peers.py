@@ -18,6 +18,8 @@ import mcp_types as types
 from mcp import Client, ClientSession, StdioServerParameters
 
 from handraise.revisions import Revision
+from handraise.server.install import _INSTALLED
+from handraise.server.runtime import Runtime
 
 ROOT = Path(__file__).parents[2]
 REVISIONS = list(Revision)
@@ -151,3 +153,8 @@ def _is_open(port: int) -> bool:
     with socket.socket() as probe:
         probe.settimeout(0.05)
         return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def runtime_of(server: Any) -> Runtime:
+    """Our side of a server that Handraise is installed in."""
+    return _INSTALLED[server]

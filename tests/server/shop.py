@@ -48,7 +48,7 @@ def make_shop(
     """A shop. `words` are those of its first question; it `dies` at a point with that name."""
     handraise = Handraise(store=store, **options)
     if lease is not None:
-        handraise._terms = dataclasses.replace(handraise._terms, lease=lease)
+        handraise._limits = dataclasses.replace(handraise._limits, lease=lease)
     server = MCPServer("shop")
     handraise.install(server)
 
@@ -93,17 +93,6 @@ def make_shop(
         receipt = ask.sync(once("charge", charge, item))
         size = ask.sync(ask.text("Which size?")).or_stop()
         return f"{customer} {receipt['receipt']} {size}"
-
-    @server.tool()
-    @replayable
-    async def order_at_once(customer: str) -> str:
-        """Several questions in one round."""
-        effects.add("run")
-        answers = await ask.all(
-            item=ask.text("What?"), size=ask.text("Which size?"), colour=ask.text("Which colour?")
-        )
-        last = (await ask.text("And where to?")).or_stop()
-        return " ".join([*(answer.or_stop() for answer in answers.values()), last])
 
     return server
 

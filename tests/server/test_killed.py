@@ -99,10 +99,10 @@ def test_after_kill_9_between_two_rounds_the_next_process_goes_on(
     assert second is not None
     assert first_process.kill() == -9
     next_process = start()
-    last = next_process.call("order", second, confirm=True)
+    last = next_process.call("order", second, answer=True)
     assert last is not None
     assert json.loads(text_of(last))[2]["receipt"] == "r-tea"
-    assert next_process.call("order", second, confirm=True) == last
+    assert next_process.call("order", second, answer=True) == last
     assert next_process.call("order", first, answer="tea") == second
     assert effects() == ["run", "charged for tea", "run"]
 
@@ -125,7 +125,7 @@ async def test_over_http_a_server_that_stopped_and_started_again_goes_on(
     programs: Path, tmp_path: Path, effects: Effects
 ) -> None:
     result: dict[str, Any] = {}
-    for content in ({}, {"answer": "tea"}, {"confirm": True}):
+    for content in ({}, {"answer": "tea"}, {"answer": True}):
         retry: dict[str, Any] = {}
         if result:
             retry = {"state": result["requestState"], "responses": accepted(result, **content)}
@@ -150,7 +150,7 @@ def test_after_a_death_between_an_answer_and_the_next_question_the_same_retry_go
     if dies == "after the last answer":
         second = dying.call("order", first, answer="tea")
         assert second is not None
-        before, content = second, {"confirm": True}
+        before, content = second, {"answer": True}
     assert dying.call("order", before, **content) is None
     assert dying.kill() == -9
     other = start("lease=0.3")
@@ -158,7 +158,7 @@ def test_after_a_death_between_an_answer_and_the_next_question_the_same_retry_go
     assert result is not None
     if dies != "after the last answer":
         assert message_of(result) == "Wrap the tea as a gift?"
-        result = other.call("order", result, confirm=True)
+        result = other.call("order", result, answer=True)
         assert result is not None
     assert json.loads(text_of(result))[-1] == "accept"
     refused = other.call("order", before, **dict.fromkeys(content, "something else"))
@@ -212,6 +212,6 @@ def test_two_processes_share_a_call_without_doing_anything_twice(
     second = other.call("order", first, answer="tea")
     assert second == one.call("order", first, answer="tea")
     assert second is not None
-    last = one.call("order", second, confirm=True)
-    assert last == other.call("order", second, confirm=True)
+    last = one.call("order", second, answer=True)
+    assert last == other.call("order", second, answer=True)
     assert effects() == ["run", "run", "charged for tea", "run"]

@@ -102,13 +102,13 @@ async def test_the_client_kit_goes_the_whole_way_to_a_required_account(revision:
         server = Handraise().install(MCPServer("office"))
         async with host(with_tools(server, authority), revision, script) as here:
             calling = asyncio.create_task(here.client.call_tool("needy"))
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while not here.events:  # noqa: ASYNC110 - the person has not agreed to the link yet
                     await asyncio.sleep(0.01)
             question = here.events[0].waiting.question
             assert isinstance(question, UrlQuestion)
             await connect_account(question.url, authority)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 assert text_of(await calling).startswith("access-")
             assert here.queue.waiting() == ()
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import mcp_types as types
 import pytest
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
@@ -18,9 +19,9 @@ from handraise import Accepted, Handraise, NotSupported, SqliteStore, ask
 from handraise.desks.scripted import Line
 from handraise.errors import Failed, TooManyQuestions
 from handraise.forms import Form
-from handraise.ledger import Event, Ledger
-from handraise.ledger.audit import Verdict, verify
-from handraise.ledger.contents import reveal
+from handraise.ledger import Ledger, LedgerEvent
+from handraise.ledger.maintenance import LedgerVerdict, verify
+from handraise.ledger.trail import decrypt_content
 from handraise.revisions import Revision
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -71,7 +72,7 @@ def server(ledger: Any, **options: Any) -> MCPServer:
     return made
 
 
-async def events_of(ledger: Ledger) -> list[Event]:
+async def events_of(ledger: Ledger) -> list[LedgerEvent]:
     return [event async for _, event in ledger.events()]
 
 
@@ -85,7 +86,7 @@ async def test_a_question_is_joined_to_the_call_that_used_its_answer(
     asked, decided, used = await events_of(ledger)
     assert [asked.kind, decided.kind, used.kind] == ["asked", "decided", "used"]
     assert len({event.question for event in (asked, decided, used)}) == 1
-    assert (decided.action, decided.decided_by) == ("accept", "human")
+    assert (decided.action, decided.decided_by) == ("accept", "client"), "no person is as fast as this script"
     assert decided.answer is not None
     assert used.used is not None
     assert (used.used.ended, used.used.request) == ("result", asked.about.request)
@@ -97,7 +98,7 @@ async def test_a_question_is_joined_to_the_call_that_used_its_answer(
     assert about.client is not None
     assert {event.about.trace for event in (asked, decided, used)} == {TRACE}
     assert [(field.name, field.type) for field in asked.fields] == [("answer", "text")]
-    assert (await verify(ledger)).verdict is Verdict.SOUND
+    assert (await verify(ledger)).verdict is LedgerVerdict.SOUND
 
 
 @pytest.mark.shows("G1", "G7", "O1")
@@ -113,8 +114,31 @@ async def test_decline_and_cancel_are_recorded_as_they_are_and_joined_to_no_call
     assert events[1].answer is None
 
 
+@pytest.mark.shows("G2", "O9")
+@pytest.mark.parametrize("action", ["accept", "decline", "cancel"])
+async def test_a_decision_that_is_faster_than_a_person_reads_is_the_clients(
+    revision: Revision, tmp_path: Path, action: str
+) -> None:
+    for seconds, by in {0.01: "client", 0.6: "human"}.items():
+        now = [1000.0]
+        ledger = Ledger.at(tmp_path / f"{by}.db", clock=lambda now=now: now[0])
+
+        async def decide(
+            _params: Any, now: list[float] = now, seconds: float = seconds
+        ) -> types.ElicitResult:
+            now[0] += seconds
+            content = {"answer": "Ada"} if action == "accept" else None
+            return types.ElicitResult(action=action, content=content)  # type: ignore[arg-type]
+
+        async with connect(server(ledger), revision, Person(decide)) as client:
+            await client.call_tool("greet")
+        decided = (await events_of(ledger))[1]
+        await ledger.aclose()
+        assert (decided.kind, decided.decided_by, decided.latency) == ("decided", by, int(seconds * 1000))
+
+
 async def test_no_to_a_confirmation_stays_an_accept_in_the_ledger(revision: Revision, ledger: Ledger) -> None:
-    async with host(server(ledger), revision, [Line("accept", {"confirm": False})]) as here:
+    async with host(server(ledger), revision, [Line("accept", {"answer": False})]) as here:
         assert text_of(await here.client.call_tool("sure")) == "Declined"
     assert (await events_of(ledger))[1].action == "accept"
 
@@ -264,11 +288,12 @@ async def test_an_answer_that_came_with_the_call_is_recorded_as_never_shown(ledg
     given = {"who": {"action": "accept", "content": {"answer": "Ada"}}}
     async with host(made, Revision.JULY_2026) as here:
         session = here.client.session
-        result = await session.call_tool("name", {}, input_responses=given)  # type: ignore[arg-type]
+        result = await session.call_tool("name", {}, input_responses=given)
         assert text_of(result) == "Ada"
     decided = (await events_of(ledger))[0]
     assert decided.kind == "decided"
     assert decided.reasons == ("it came with the call and was never shown",)
+    assert decided.decided_by == "client"
 
 
 async def test_a_store_and_its_ledger_can_be_one_file(tmp_path: Path) -> None:
@@ -284,7 +309,7 @@ async def test_a_store_and_its_ledger_can_be_one_file(tmp_path: Path) -> None:
     ledger = Ledger.at(path)
     assert [event.kind for event in await events_of(ledger)] == ["asked", "decided", "used"]
     report = await verify(ledger)
-    assert (report.verdict, report.checkpoints) == (Verdict.SOUND, 1)
+    assert (report.verdict, report.checkpoints) == (LedgerVerdict.SOUND, 1)
     await ledger.aclose()
 
 
@@ -348,7 +373,7 @@ async def test_what_is_asked_again_is_recorded_in_the_words_that_were_shown(
         assert text_of(await client.call_tool("nights")) == "3"
     asked = [event.message for event in await events_of(ledger) if event.kind == "asked"]
     kept = await ledger.tables.contents([message.ref for message in asked if message])
-    assert [reveal(kept[message.ref]) for message in asked if message] == [
+    assert [decrypt_content(kept[message.ref]) for message in asked if message] == [
         message.encode() for message in person.messages
     ]
     assert len(set(person.messages)) == 2

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import pytest
 
 from handraise.errors import FormError
-from handraise.server.shortcuts import ANSWER, choice, choices
+from handraise.forms import ANSWER
+from handraise.server.question_arguments import choice_form, choices_form
 
 
 class Mixed(Enum):
@@ -46,21 +47,21 @@ class Old(str, Enum):  # noqa: UP042 - what a StrEnum was before there was one
 def test_every_value_is_told_from_the_others_and_comes_back_as_itself(
     options: Any, values: list[Any]
 ) -> None:
-    form, value_of = choice(options)
+    form, value_of = choice_form(options)
     names = [option.value for option in form.fields[0].options]  # type: ignore[union-attr]
     assert [value_of({ANSWER: name}) for name in names] == values
     assert [type(value_of({ANSWER: name})) for name in names] == [type(value) for value in values]
 
 
 def test_what_is_sent_stays_short_and_readable() -> None:
-    form, _ = choice({None: "New", "1": "Website", "shop": "Shop"})
+    form, _ = choice_form({None: "New", "1": "Website", "shop": "Shop"})
     sent = [(option.value, option.label) for option in form.fields[0].options]  # type: ignore[union-attr]
     assert sent == [("#1", "New"), ("1", "Website"), ("shop", "Shop")]
 
 
 @pytest.mark.parametrize("options", ["abc", b"abc", None, 5], ids=repr)
 def test_what_is_no_list_of_options_is_refused(options: Any) -> None:
-    for make in (choice, lambda given: choices(given, None, None)):
+    for make in (choice_form, lambda given: choices_form(given, None, None)):
         with pytest.raises(FormError, match=r"^options: .*a list of values"):
             make(options)
 
@@ -68,9 +69,9 @@ def test_what_is_no_list_of_options_is_refused(options: Any) -> None:
 @pytest.mark.parametrize("options", [[], {}, ["a", "a"]], ids=repr)
 def test_no_options_and_one_text_twice_are_refused(options: Any) -> None:
     with pytest.raises(FormError, match=r"^answer: "):
-        choice(options)
+        choice_form(options)
 
 
 def test_pairs_of_values_and_titles_are_told_to_be_a_mapping() -> None:
     with pytest.raises(FormError, match=r"write a mapping, as in dict\(options\)"):
-        choice([("s", "Small"), ("l", "Large")])
+        choice_form([("s", "Small"), ("l", "Large")])

@@ -14,8 +14,6 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared._context_streams import create_context_streams
 from mcp.shared.message import SessionMessage
 
-from handraise.revisions import Revision
-
 
 class Wire:
     """Both ends of a connection, for the client."""
@@ -28,7 +26,7 @@ class Wire:
         await self._send.send(SessionMessage(parsed))
 
     async def receive(self) -> dict[str, Any]:
-        with anyio.fail_after(30):
+        with anyio.fail_after(60):
             got = await self._receive.receive()
         dumped: dict[str, Any] = got.message.model_dump(by_alias=True, exclude_none=True)
         return dumped
@@ -61,8 +59,8 @@ class Wire:
 
 
 @asynccontextmanager
-async def wired(server: MCPServer | FastMCP[Any] | Server[Any], revision: Revision) -> AsyncIterator[Wire]:
-    """A client that declares both modes."""
+async def wired(server: MCPServer | FastMCP[Any] | Server[Any], revision: str) -> AsyncIterator[Wire]:
+    """A client that declares both modes, on any revision with a handshake."""
     low: Any = server
     if isinstance(server, MCPServer):
         low = server._lowlevel_server

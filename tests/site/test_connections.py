@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Any
 
 import httpx2 as httpx
@@ -11,7 +12,7 @@ import uvicorn
 from starlette.responses import PlainTextResponse
 from tests.server.peers import free_port
 
-from handraise.site.connections import Connections, Watched
+from handraise.site.connections import BoundedConnections, BoundedProtocol
 
 pytestmark = pytest.mark.shows("W7")
 
@@ -22,7 +23,7 @@ class Site:
     """An application that answers when it is told to."""
 
     def __init__(self, **limits: Any) -> None:
-        self.app = Connections(self._serve, **limits)
+        self.app = BoundedConnections(self._serve, **limits)
         self.begun = asyncio.Semaphore(0)
         self.go_on = asyncio.Event()
         self.port = free_port()
@@ -35,7 +36,7 @@ class Site:
 
     async def __aenter__(self) -> Site:
         config = uvicorn.Config(
-            self.app, port=self.port, http=Watched, ws="none", lifespan="off", log_level="error"
+            self.app, port=self.port, http=BoundedProtocol, ws="none", lifespan="off", log_level="error"
         )
         self._server = uvicorn.Server(config)
         config.load()
@@ -62,7 +63,7 @@ class Site:
 
 
 async def test_the_oldest_connection_without_a_request_makes_room() -> None:
-    async with asyncio.timeout(20), Site(most_idle=3) as site:
+    async with asyncio.timeout(60), Site(most_idle=3) as site:
         served = await site.connect(REQUEST)
         await site.begun.acquire()
         first, second, third = [await site.connect() for _ in range(3)]
@@ -76,7 +77,7 @@ async def test_the_oldest_connection_without_a_request_makes_room() -> None:
 
 
 async def test_more_requests_than_allowed_are_turned_away_until_one_ends() -> None:
-    async with asyncio.timeout(20), Site(most_requests=2) as site:
+    async with asyncio.timeout(60), Site(most_requests=2) as site:
         first, second = await site.connect(REQUEST), await site.connect(REQUEST)
         for _ in range(2):
             await site.begun.acquire()
@@ -88,8 +89,30 @@ async def test_more_requests_than_allowed_are_turned_away_until_one_ends() -> No
         assert (await site.get()).status_code == 200
 
 
+async def test_a_body_that_comes_in_parts_without_end_is_cut_off() -> None:
+    class Slow(Site):
+        async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
+            while (await receive())["type"] != "http.disconnect":
+                self.begun.release()
+
+    async with asyncio.timeout(60), Slow(idle=60, body=0.2) as site:
+        reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
+        writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n")
+
+        async def feed() -> None:
+            while await site.begun.acquire():
+                writer.write(b"x")
+
+        writer.write(b"x")
+        feeding = asyncio.ensure_future(feed())
+        with contextlib.suppress(ConnectionError):
+            assert await reader.read() == b""  # closed, although a part came all the time
+        feeding.cancel()
+        writer.close()
+
+
 async def test_requests_that_never_become_complete_do_not_count() -> None:
-    async with asyncio.timeout(20), Site(most_requests=2) as site:
+    async with asyncio.timeout(60), Site(most_requests=2) as site:
         for _ in range(5):
             await site.connect(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc")
             await site.begun.acquire()

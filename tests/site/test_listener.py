@@ -127,7 +127,7 @@ async def half_open(port: int, many: int, sent: bytes) -> AsyncIterator[list[asy
 async def test_half_open_connections_keep_nobody_out_and_are_closed(sent: bytes) -> None:
     listener = Listener("The site", idle=1.5)
     await listener.start(reading)
-    async with asyncio.timeout(20), half_open(listener.port, 300, sent) as readers:
+    async with asyncio.timeout(60), half_open(listener.port, 300, sent) as readers:
         async with asyncio.timeout(5), httpx.AsyncClient() as client:
             assert (await client.get(listener.base_url)).text == "here"
         for reader in readers:

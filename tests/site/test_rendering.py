@@ -39,7 +39,7 @@ def test_files_of_all_sites_and_of_one_are_served_and_no_others() -> None:
 
 
 def test_an_excerpt_runs_paragraphs_together_and_keeps_everything_else_visible() -> None:
-    said = "Delete it?\n\nIf you decline: nothing\u202e happens."
+    said = "Delete it?\nIf you decline: nothing\u202e happens."
     assert "Delete it? If you decline: nothing" in excerpt(said)
     assert "\u202e" not in excerpt(said)
     assert "U+000A" not in excerpt(said)

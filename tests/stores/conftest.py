@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.conversation.parking import Parking
+from tests.calls.bare_server import BareServer
 from tests.postgres import PostgresServer, running_postgres
 from tests.stores.cluster import Program
 
@@ -45,15 +45,15 @@ async def node(postgres: PostgresServer) -> AsyncIterator[Nodes]:
 
 
 @pytest.fixture
-async def park(node: Nodes) -> AsyncIterator[type[Parking]]:
-    """Makes servers, and stops them before the stores of their nodes are let go of."""
+async def serve(node: Nodes) -> AsyncIterator[type[BareServer]]:
+    """Makes servers, and stops them before the stores of their nodes are closed."""
     made = []
 
-    class Stopped(Parking):
+    class Stopped(BareServer):
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **options)
             made.append(self)
 
     yield Stopped
-    for parking in made:
-        await parking.lot.close()
+    for server in made:
+        await server.close()

@@ -10,14 +10,14 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-from handraise.conversation.records import Brought
-from handraise.conversation.store import Answered
+from handraise.calls.records import DeliveredAnswers
+from handraise.calls.store import OnAnswered
 
 POINTS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "asked": ("open_round", lambda _: True),
     "answer taken": ("consume", lambda taken: taken.verdict == "first"),
     "answer taken for another": ("consume", lambda taken: taken.elsewhere),
-    "answer taken up": ("take_up", lambda brought: brought is not None),
+    "answer taken up": ("take_delivered", lambda brought: brought is not None),
     "result written": ("settle", lambda _: True),
 }
 """After which method of the store a node dies, and whether this call of it counts."""
@@ -50,17 +50,17 @@ class Dying:
 
             setattr(store, name, deadly)
         if self._point in (BROUGHT, "answer taken up"):
-            store.attend = self._attending(store.attend)
+            store.on_answered = self._listeners(store.on_answered)
         return store
 
-    def _attending(self, attend: Callable[[Answered], None]) -> Callable[[Answered], None]:
+    def _listeners(self, on_answered: Callable[[OnAnswered], None]) -> Callable[[OnAnswered], None]:
         """Whoever is to die when it takes up an answer is brought none: as if it did not fit into the hint."""
 
-        def attending(answered: Answered) -> None:
-            def told(token: str, brought: Brought | None) -> bool:
+        def attending(answered: OnAnswered) -> None:
+            def told(token: str, brought: DeliveredAnswers | None) -> bool:
                 self.reached(BROUGHT)
                 return answered(token, None)
 
-            attend(told)
+            on_answered(told)
 
         return attending

@@ -31,13 +31,13 @@ from mcp.server.transport_security import TransportSecuritySettings
 from tests.stores.dying import Dying
 
 from handraise import Accepted, Handraise, ask, once, replayable
-from handraise.conversation import Store
+from handraise.calls import Store
 from handraise.ledger import Ledger
-from handraise.ledger.checkpoints import Keys
+from handraise.ledger.checkpoints import LedgerKeys
+from handraise.policy.places import database_of
 from handraise.stores import SqliteStore
-from handraise.stores.named import is_postgres
 from handraise.stores.postgres import PostgresStore
-from handraise.stores.seal import key_beside
+from handraise.stores.seal import key_file_beside
 
 LEASE = 1.5
 """Short, so that the tests need not wait for it long."""
@@ -46,14 +46,14 @@ KEYS = [b"k" * 32]
 
 def open_store(where: str, keys: list[bytes] = KEYS) -> PostgresStore | SqliteStore:
     """The store that all nodes of a test share."""
-    if is_postgres(where):
+    if database_of(where):
         return PostgresStore(where, keys=keys, lease=LEASE, poll=0.2)
     return SqliteStore(where, keys=keys)
 
 
 def open_ledger(store: Store, file: str) -> Ledger:
     """The ledger in that store."""
-    return Ledger(store, keys=Keys(key_beside(Path(file))))
+    return Ledger(store, keys=LedgerKeys(key_file_beside(Path(file))))
 
 
 def make_server(handraise: Handraise, log: str, dying: Dying) -> MCPServer:
@@ -115,7 +115,7 @@ def serve(where: str, log: str, options: dict[str, str]) -> None:
             timeout=120,
             ledger=open_ledger(store, options["ledger"]) if "ledger" in options else False,
         )
-        handraise._terms = dataclasses.replace(handraise._terms, lease=LEASE)
+        handraise._limits = dataclasses.replace(handraise._limits, lease=LEASE)
         server = make_server(handraise, log, dying)
         app = server.streamable_http_app(
             stateless_http=not sessions,

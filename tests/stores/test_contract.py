@@ -9,12 +9,11 @@ import pytest
 from tests.ledger.examples import fill
 from tests.postgres import PostgresServer
 
-from handraise.conversation import Store
-from handraise.conversation.recorded import Kept
+from handraise.calls import Store
+from handraise.calls.ledger_tables import StoredContent
 from handraise.ledger import Ledger
-from handraise.ledger.audit import Verdict, verify
-from handraise.ledger.checkpoints import Keys
-from handraise.ledger.upkeep import erase
+from handraise.ledger.checkpoints import LedgerKeys
+from handraise.ledger.maintenance import LedgerVerdict, erase, verify
 from handraise.stores import MemoryStore, SqliteStore
 from handraise.stores.memory_ledger import MemoryLedger
 from handraise.stores.postgres import PostgresStore
@@ -66,18 +65,18 @@ def test_records_of_memory_go_with_the_process_and_those_of_a_file_stay(tmp_path
         lambda tables: tables._notes.pop(),
         lambda tables: tables._notes.reverse(),
         lambda tables: tables._kept.popitem(),
-        lambda tables: tables._kept.update({"c_0": (3, Kept("c_0", b"k" * 32, None))}),
+        lambda tables: tables._kept.update({"c_0": (3, StoredContent("c_0", b"k" * 32, None))}),
         lambda tables: setattr(tables, "_stored", tables._stored._replace(notes=1)),
         lambda tables: setattr(tables, "_stored", None),
     ],
 )
 async def test_every_change_to_a_ledger_in_memory_is_found(change: Callable[[MemoryLedger], object]) -> None:
     store = MemoryStore()
-    ledger = Ledger(store, keys=Keys(b"k" * 32), keeping="all")
+    ledger = Ledger(store, keys=LedgerKeys(b"k" * 32), keeping="all")
     await fill(ledger, 3)
     await ledger.checkpoint()
     assert await erase(ledger, lambda number, _: number == 2) == (1, 1)
-    assert (await verify(ledger)).verdict is Verdict.SOUND
+    assert (await verify(ledger)).verdict is LedgerVerdict.SOUND
     change(store.ledger)
-    assert (await verify(ledger)).verdict is Verdict.BROKEN
+    assert (await verify(ledger)).verdict is LedgerVerdict.BROKEN
     await ledger.store.aclose()

@@ -8,15 +8,16 @@ import psycopg
 import pytest
 from tests.postgres import PostgresServer, running_postgres
 
-from handraise.conversation.digest import Written
+from handraise.calls.records import RoundUse
+from handraise.calls.rounds import digest
 from handraise.stores.postgres import PostgresStore
-from handraise.testing.made_up import ALICE, LONG_AFTER, NOW, RESULT, YES, a_round
+from handraise.testing.examples import ALICE, LONG_AFTER, NOW, RESULT, YES, a_round
 
 pytestmark = [pytest.mark.stranger, pytest.mark.anyio]
 
 CROWD = 100_000
 _ASK = """
-    INSERT INTO handraise.rounds (token, conversation, number, person, method, target, arguments, deadline, handler,
+    INSERT INTO handraise.rounds (token, call_id, number, person, method, target, arguments, deadline, handler,
         seed, questions, owner)
     SELECT 't' || i, 'c' || i, 1, 'person ' || i, 'tools/call', 'transfer', 'a', %s, 'shop:order', 's',
         decode(repeat('ab', 200), 'hex'), 'a node of theirs'
@@ -57,10 +58,10 @@ async def test_a_question_among_a_hundred_thousand_is_asked_found_answered_and_e
     asking, answering = PostgresStore(url, keys=[b"k" * 32]), PostgresStore(url, keys=[b"k" * 32])
     for number in range(20):
         token = f"ours {number}"
-        await asking.open_round(a_round(token, conversation=token))
+        await asking.open_round(a_round(token, call_id=token))
         [found] = await answering.pending(ALICE.person)
         assert found.token == token
-        taken = await answering.consume(token, binding=ALICE, answers=YES, said=Written.of(YES), now=NOW)
+        taken = await answering.consume(token, RoundUse(ALICE, YES, digest(YES), NOW))
         assert taken.verdict == "first"
         await asking.settle(token, RESULT, until=NOW + 60)
         await asking.end(token, until=NOW + 60)

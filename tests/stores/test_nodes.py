@@ -1,4 +1,4 @@
-"""Several nodes on one PostgreSQL: where a body is parked, it goes on; where its node is gone, another goes on."""
+"""Several nodes on one PostgreSQL: a call goes on where its handler is, and elsewhere when that node is gone."""
 
 from __future__ import annotations
 
@@ -7,93 +7,93 @@ from typing import Any
 
 import pytest
 from mcp.server.mcpserver import MCPServer
-from tests.conversation.parking import Log, Parking, ask, one_question, two_questions, within
+from tests.calls.bare_server import BareServer, Log, ask, one_question, two_questions, within
 from tests.postgres import PostgresServer
 from tests.stores.conftest import Nodes
 from tests.waiting import until
 
 from handraise import Handraise
-from handraise.conversation import Conversation
+from handraise.calls import Call
 from handraise.errors import NotReplayable, StateRefused, StoreError
-from handraise.server.install import lowlevel_server
-from handraise.testing.made_up import a_round, consume
+from handraise.sdk.private import lowlevel_server
+from handraise.testing.examples import a_round, consume
 
 pytestmark = [pytest.mark.stranger, pytest.mark.anyio]
 
 
 @pytest.mark.shows("X2")
-async def test_a_question_asked_on_one_node_is_answered_on_another_and_goes_on_where_its_body_is(
+async def test_a_question_asked_on_one_node_is_answered_on_another_and_goes_on_where_its_handler_is(
     node: Nodes,
-    park: type[Parking],
+    serve: type[BareServer],
 ) -> None:
-    here, there = park(two_questions(Log()), node()), park(two_questions(Log()), node())
+    here, there = serve(two_questions(Log()), node()), serve(two_questions(Log()), node())
     first = await within(here.call())
     second = await within(there.retry(first, {"name": "Ada"}))
-    assert second["requestState"] in here.lot.live
-    assert not there.lot.live
+    assert second["requestState"] in here.calls.live
+    assert not there.calls.live
     end = await within(there.retry(second, {"size": 4}))
     assert (
         end == await within(here.retry(second, {"size": 4})) == await within(there.retry(second, {"size": 4}))
     )
-    for parking in (here, there):
+    for server in (here, there):
         with pytest.raises(StateRefused):
-            await within(parking.retry(second, {"size": 5}))
+            await within(server.retry(second, {"size": 5}))
 
 
 @pytest.mark.shows("X2", "C3")
-async def test_of_the_same_answer_on_both_nodes_at_once_the_body_sees_one(
-    node: Nodes, park: type[Parking]
+async def test_of_the_same_answer_on_both_nodes_at_once_the_handler_sees_one(
+    node: Nodes, serve: type[BareServer]
 ) -> None:
     seen: list[Any] = []
 
-    async def body(conversation: Conversation) -> Any:
-        seen.append(await ask(conversation, "name"))
+    async def tool(call: Call) -> Any:
+        seen.append(await ask(call, "name"))
         return seen[-1]
 
-    here, there = park(body, node()), park(body, node())
+    here, there = serve(tool, node()), serve(tool, node())
     for at in range(10):
         first = await within(here.call())
         got = await within(
-            asyncio.gather(*(parking.retry(first, {"name": at}) for parking in (here, there) * 4))
+            asyncio.gather(*(server.retry(first, {"name": at}) for server in (here, there) * 4))
         )
         assert got == [at] * 8
     assert seen == list(range(10))
 
 
 @pytest.mark.shows("X2")
-async def test_an_answer_wakes_its_body_elsewhere_without_the_poller(
-    node: Nodes, park: type[Parking]
+async def test_an_answer_wakes_its_handler_elsewhere_without_the_poller(
+    node: Nodes, serve: type[BareServer]
 ) -> None:
-    here, there = park(one_question(Log()), node(poll=60.0)), park(one_question(Log()), node(poll=60.0))
+    here, there = serve(one_question(Log()), node(poll=60.0)), serve(one_question(Log()), node(poll=60.0))
     first = await within(here.call())
-    async with asyncio.timeout(2.0):
+    async with asyncio.timeout(20):
         assert await there.retry(first, {"name": "Ada"}) == await here.retry(first, {"name": "Ada"})
 
 
 @pytest.mark.shows("X2")
-async def test_an_answer_wakes_its_body_elsewhere_without_hints(
-    node: Nodes, park: type[Parking], monkeypatch: pytest.MonkeyPatch
+async def test_an_answer_wakes_its_handler_elsewhere_without_hints(
+    node: Nodes, serve: type[BareServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("handraise.stores.postgres.hints.Hints.give", lambda *_: None)
-    here, there = park(one_question(Log()), node()), park(one_question(Log()), node())
+    monkeypatch.setattr("handraise.stores.postgres.nodes.WakeUps.give", lambda *_: None)
+    here, there = serve(one_question(Log()), node()), serve(one_question(Log()), node())
     first = await within(here.call())
-    async with asyncio.timeout(4.0):
+    async with asyncio.timeout(40):
         assert await there.retry(first, {"name": "Ada"}) == await here.retry(first, {"name": "Ada"})
 
 
 @pytest.mark.shows("X2")
 async def test_when_a_node_leaves_another_replays_what_may_run_again(
-    node: Nodes, park: type[Parking]
+    node: Nodes, serve: type[BareServer]
 ) -> None:
     left = node()
     here, there = (
-        park(two_questions(Log()), left, replayable=True),
-        park(two_questions(Log()), node(), replayable=True),
+        serve(two_questions(Log()), left, replayable=True),
+        serve(two_questions(Log()), node(), replayable=True),
     )
     first = await within(here.call())
     await left.aclose()
     second = await within(there.retry(first, {"name": "Ada"}))
-    assert second["requestState"] in there.lot.live
+    assert second["requestState"] in there.calls.live
 
 
 @pytest.mark.shows("X2")
@@ -103,7 +103,7 @@ async def test_a_server_that_stops_says_that_its_node_leaves_once_no_other_serve
     other = node()
     await other.open()
     handraise = Handraise(store=other.database.url, keys=[b"k" * 32])
-    first, second = (lowlevel_server(handraise.install(MCPServer(name)))[0] for name in "ab")
+    first, second = (lowlevel_server(handraise.install(MCPServer(name))) for name in "ab")
     async with first.lifespan(first):
         async with second.lifespan(second):
             await handraise.store.open_round(a_round())
@@ -113,10 +113,10 @@ async def test_a_server_that_stops_says_that_its_node_leaves_once_no_other_serve
 
 @pytest.mark.shows("X2")
 async def test_what_may_not_run_again_gets_a_clear_error_when_its_node_is_gone(
-    node: Nodes, park: type[Parking]
+    node: Nodes, serve: type[BareServer]
 ) -> None:
     left = node()
-    here, there = park(one_question(Log()), left), park(one_question(Log()), node())
+    here, there = serve(one_question(Log()), left), serve(one_question(Log()), node())
     first = await within(here.call())
     await left.aclose()
     with pytest.raises(NotReplayable):
@@ -124,13 +124,13 @@ async def test_what_may_not_run_again_gets_a_clear_error_when_its_node_is_gone(
 
 
 @pytest.mark.shows("X2")
-async def test_a_round_whose_body_was_let_go_is_replayed_on_any_node(
-    node: Nodes, park: type[Parking]
+async def test_a_round_whose_handler_was_ended_is_replayed_on_any_node(
+    node: Nodes, serve: type[BareServer]
 ) -> None:
-    options: Any = {"replayable": True, "forget_bodies": True}
+    options: Any = {"replayable": True, "forget_handlers": True}
     here, there = (
-        park(two_questions(Log()), node(), **options),
-        park(two_questions(Log()), node(), **options),
+        serve(two_questions(Log()), node(), **options),
+        serve(two_questions(Log()), node(), **options),
     )
     first = await within(here.call())
     await until(lambda: here.is_empty)
@@ -180,7 +180,7 @@ async def test_a_key_is_changed_node_by_node_and_every_node_understands_every_ot
         nodes = [node(keys=ring) for ring in rings]
         for at, (one, other) in enumerate([nodes, nodes[::-1]]):
             token = f"hr1.{number}.{at}"
-            await one.open_round(a_round(token, conversation=token))
+            await one.open_round(a_round(token, call_id=token))
             assert (await consume(other, token)).verdict == "first"
             assert (await consume(one, token)).verdict == "again"
     with pytest.raises(StoreError, match="not in the ring"):
@@ -196,7 +196,7 @@ async def test_connections_that_are_cut_are_made_again_and_nothing_happens_twice
 ) -> None:
     store = node()
     for at in range(5):
-        await store.open_round(a_round(f"hr1.{at}", conversation=f"c{at}"))
+        await store.open_round(a_round(f"hr1.{at}", call_id=f"c{at}"))
         postgres.cut_connections()
         assert (await consume(store, f"hr1.{at}")).verdict == "first"
         postgres.cut_connections()
@@ -205,10 +205,10 @@ async def test_connections_that_are_cut_are_made_again_and_nothing_happens_twice
 
 @pytest.mark.shows("X2")
 @pytest.mark.slow
-async def test_while_the_database_restarts_callers_wait_and_bodies_go_on_afterwards(
-    node: Nodes, park: type[Parking], postgres: PostgresServer
+async def test_while_the_database_restarts_requests_wait_and_handlers_go_on_afterwards(
+    node: Nodes, serve: type[BareServer], postgres: PostgresServer
 ) -> None:
-    here, there = park(two_questions(Log()), node()), park(two_questions(Log()), node())
+    here, there = serve(two_questions(Log()), node()), serve(two_questions(Log()), node())
     first = await within(here.call())
     postgres.crash()
     try:
@@ -218,24 +218,24 @@ async def test_while_the_database_restarts_callers_wait_and_bodies_go_on_afterwa
     finally:
         await asyncio.to_thread(postgres.start)
     second = await within(retry)
-    assert second["requestState"] in here.lot.live
+    assert second["requestState"] in here.calls.live
 
 
 @pytest.mark.shows("X2")
 @pytest.mark.slow
-async def test_a_database_that_was_away_for_longer_than_a_lease_leaves_every_body_to_its_node(
-    node: Nodes, park: type[Parking], postgres: PostgresServer
+async def test_a_database_that_was_away_for_longer_than_a_lease_leaves_every_handler_to_its_node(
+    node: Nodes, serve: type[BareServer], postgres: PostgresServer
 ) -> None:
     """Nobody could say that they live meanwhile: taken for dead, they would lose their calls, or share them."""
     store = node(lease=30.0, poll=60.0)
-    here, there = park(two_questions(Log()), store), park(two_questions(Log()), node(lease=30.0))
+    here, there = serve(two_questions(Log()), store), serve(two_questions(Log()), node(lease=30.0))
     first = await within(here.call())
     await asyncio.to_thread(postgres.stop)
     await asyncio.to_thread(postgres.start)
     late = "UPDATE nodes SET until = clock_timestamp() - interval '1 second' WHERE name = %s"
     await store.database.change(late, (store.node.name,))  # as if it had taken that long
     second = await within(there.retry(first, {"name": "Ada"}))
-    assert second["requestState"] in here.lot.live
+    assert second["requestState"] in here.calls.live
 
 
 @pytest.mark.slow

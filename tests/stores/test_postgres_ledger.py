@@ -22,10 +22,9 @@ from handraise import Handraise, ask
 from handraise.cli.app import app
 from handraise.desks.scripted import Line
 from handraise.errors import StoreError
-from handraise.ledger import Event, Ledger
-from handraise.ledger.audit import Verdict, verify
+from handraise.ledger import Ledger, LedgerEvent
 from handraise.ledger.checkpoints import parse_notes
-from handraise.ledger.upkeep import erase, retain
+from handraise.ledger.maintenance import LedgerVerdict, erase, retain, verify
 from handraise.revisions import Revision
 from handraise.stores.postgres import PostgresStore
 
@@ -54,7 +53,7 @@ def be_killed(url: str) -> None:
     assert subprocess.run(code, timeout=60, check=False).returncode == -9
 
 
-async def events_of(ledger: Ledger) -> list[Event]:
+async def events_of(ledger: Ledger) -> list[LedgerEvent]:
     return [event async for _, event in ledger.events()]
 
 
@@ -64,7 +63,7 @@ async def test_what_was_in_flight_on_a_node_that_was_killed_is_ambiguous(postgre
     be_killed(url)
     ledger = Ledger.of(PostgresStore(url, keys=[KEY]))
     settled = 0
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not settled:
             await asyncio.sleep(0.02)  # its lease may not be over yet
             settled = await ledger.start()
@@ -72,7 +71,7 @@ async def test_what_was_in_flight_on_a_node_that_was_killed_is_ambiguous(postgre
     kinds = [(event.question, event.kind) for event in await events_of(ledger)]
     assert kinds == [("q_1", "asked"), ("q_2", "asked"), ("q_2", "decided"), ("q_1", "ambiguous")]
     await ledger.place()
-    assert (await verify(ledger)).verdict is Verdict.SOUND
+    assert (await verify(ledger)).verdict is LedgerVerdict.SOUND
     await ledger.aclose()
 
 
@@ -103,7 +102,7 @@ async def test_true_puts_the_ledger_into_the_servers_own_database(postgres: Post
     rotated = Ledger.of(PostgresStore(url, keys=["n" * 32, KEY]))
     assert [event.kind for event in await events_of(rotated)] == ["asked", "decided", "used"]
     report = await verify(rotated)
-    assert (report.verdict, report.checkpoints) == (Verdict.SOUND, 1)
+    assert (report.verdict, report.checkpoints) == (LedgerVerdict.SOUND, 1)
     await rotated.aclose()
 
 
@@ -179,13 +178,36 @@ async def test_every_change_to_a_ledger_in_a_database_is_found(postgres: Postgre
         f"DELETE FROM {table}; INSERT INTO {table} OVERRIDING SYSTEM VALUE TABLE saved.{table}"
         for table in tables
     ]
-    assert (await verify(ledger)).verdict is Verdict.SOUND
+    assert (await verify(ledger)).verdict is LedgerVerdict.SOUND
     for made in changes_of(tables):
         change(url, made)
         report = await verify(ledger)
-        assert report.verdict is Verdict.BROKEN, (made, report)
+        assert report.verdict is LedgerVerdict.BROKEN, (made, report)
         change(url, *back)
-    assert (await verify(ledger)).verdict is Verdict.SOUND
+    assert (await verify(ledger)).verdict is LedgerVerdict.SOUND
+    await ledger.store.aclose()
+
+
+@pytest.mark.shows("G4")
+@pytest.mark.parametrize(
+    "made",
+    [
+        "ALTER TABLE notes RENAME TO hidden; CREATE VIEW notes AS TABLE hidden",
+        "CREATE TABLE more () INHERITS (leaves)",
+        "ALTER TABLE events ENABLE ROW LEVEL SECURITY",
+        "CREATE RULE planted AS ON INSERT TO contents DO INSTEAD NOTHING",
+    ],
+)
+async def test_a_table_that_is_not_ours_is_found(postgres: PostgresServer, made: str) -> None:
+    url = postgres.new_database()
+    ledger = Ledger.of(PostgresStore(url, keys=[KEY]))
+    await fill(ledger, 1)
+    await ledger.place()
+    assert (await verify(ledger)).verdict is LedgerVerdict.SOUND
+    change(url, made)
+    report = await verify(ledger)
+    assert report.verdict is LedgerVerdict.BROKEN
+    assert "is not the one that Handraise made" in report.findings[0].sentence
     await ledger.store.aclose()
 
 
@@ -197,20 +219,20 @@ async def test_an_event_that_waits_for_its_place_cannot_be_changed_or_added(post
     await ledger.place()
     await ledger.tables.record([a_trail(ledger, 2).asked()])
     report = await verify(ledger)
-    assert (report.verdict, report.records, report.waiting) == (Verdict.SOUND, 2, 1)
+    assert (report.verdict, report.records, report.waiting) == (LedgerVerdict.SOUND, 2, 1)
     for made, undone in (
         ("question = 'q_other'", "question = 'q_2'"),
         ("open = NOT open", "open = NOT open"),
         ("body = body || ' '", "body = substring(body FROM 1 FOR length(body) - 1)"),
     ):
         change(url, f"UPDATE events SET {made} WHERE number IS NULL")
-        assert (await verify(ledger)).verdict is Verdict.BROKEN
+        assert (await verify(ledger)).verdict is LedgerVerdict.BROKEN
         with pytest.raises(StoreError, match="not written with the ledger's key"):
             await ledger.place()
         change(url, f"UPDATE events SET {undone} WHERE number IS NULL")
     copy = "SELECT '\\x00'::bytea, body, question, open, writer, kept, mac FROM events WHERE number = 1"
     change(url, f"INSERT INTO events (id, body, question, open, writer, kept, mac) {copy}")
-    assert (await verify(ledger)).verdict is Verdict.BROKEN
+    assert (await verify(ledger)).verdict is LedgerVerdict.BROKEN
     await ledger.store.aclose()
 
 
@@ -222,7 +244,7 @@ async def test_an_event_that_is_removed_before_it_has_a_place_is_missed_by_its_n
     ledger = Ledger.of(PostgresStore(url, keys=[KEY]))
     await fill(ledger, 1)
     await ledger.place()
-    assert (await verify(ledger)).verdict is Verdict.SOUND
+    assert (await verify(ledger)).verdict is LedgerVerdict.SOUND
     await ledger.tables.record([a_trail(ledger, 2).asked()])
     change(
         url,
@@ -244,7 +266,7 @@ async def test_events_that_retention_removed_on_another_node_are_not_missed(post
     assert await retain(other, since=2**52) == 1
     await one.place()
     report = await verify(one)
-    assert (report.verdict, report.removed) == (Verdict.SOUND, 1), report
+    assert (report.verdict, report.removed) == (LedgerVerdict.SOUND, 1), report
     await one.store.aclose()
     await other.store.aclose()
 
@@ -289,7 +311,7 @@ async def test_a_tree_that_was_removed_is_not_made_anew_over_fewer_events(postgr
     later = Ledger.of(PostgresStore(url, keys=[KEY]))
     with pytest.raises(StoreError, match="not written with the ledger's key"):
         await later.place()
-    assert (await verify(later)).verdict is Verdict.BROKEN
+    assert (await verify(later)).verdict is LedgerVerdict.BROKEN
     await later.store.aclose()
 
 
@@ -315,8 +337,10 @@ async def test_a_node_that_lives_writes_nothing_on_top_of_a_database_that_was_pu
     )
     with pytest.raises(StoreError, match="it has 2 records and had 4"):
         await ledger.checkpoint()
-    assert (await verify(ledger)).verdict is Verdict.SOUND  # by its key alone; so keep a checkpoint elsewhere
-    assert (await verify(ledger, parse_notes(note))).verdict is Verdict.BROKEN
+    assert (
+        await verify(ledger)
+    ).verdict is LedgerVerdict.SOUND  # by its key alone; so keep a checkpoint elsewhere
+    assert (await verify(ledger, parse_notes(note))).verdict is LedgerVerdict.BROKEN
     await ledger.store.aclose()
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handraise.errors import SetupError, StoreError
-from handraise.stores.seal import Sealer, key_beside
+from handraise.stores.seal import Sealer, key_file_beside
 
 KEY, OTHER = b"k" * 32, b"o" * 32
 
@@ -114,19 +114,19 @@ def test_a_key_that_can_be_guessed_is_refused_with_the_way_to_a_better_one(keys:
 @pytest.mark.shows("S6")
 def test_a_store_without_a_key_gets_one_that_stays_and_that_nobody_else_can_read(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    key = key_beside(path)
+    key = key_file_beside(path)
     assert len(key) == 32
-    assert key_beside(path) == key
+    assert key_file_beside(path) == key
     assert stat.S_IMODE((tmp_path / "store.db.key").stat().st_mode) == 0o600
     assert [file.name for file in tmp_path.iterdir()] == ["store.db.key"]
-    assert key_beside(tmp_path / "other.db") != key
+    assert key_file_beside(tmp_path / "other.db") != key
 
 
 def test_a_key_that_others_could_read_is_made_private(tmp_path: Path) -> None:
     file = tmp_path / "store.db.key"
     file.write_bytes(KEY)
     file.chmod(0o644)
-    assert key_beside(tmp_path / "store.db") == KEY
+    assert key_file_beside(tmp_path / "store.db") == KEY
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
@@ -134,7 +134,7 @@ def test_a_file_that_is_no_key_is_named_and_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "store.db.key"
     file.write_bytes(b"half a")
     with pytest.raises(SetupError, match=r"store\.db\.key is no key"):
-        key_beside(tmp_path / "store.db")
+        key_file_beside(tmp_path / "store.db")
     assert file.read_bytes() == b"half a"
 
 
@@ -146,7 +146,7 @@ def test_a_key_that_could_not_be_written_leaves_nothing_behind(
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space"):
-        key_beside(tmp_path / "store.db")
+        key_file_beside(tmp_path / "store.db")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -158,7 +158,7 @@ def test_of_many_who_make_the_key_at_once_all_get_the_same(tmp_path: Path) -> No
 
         def make(path: Path = path, start: threading.Barrier = start, keys: list[bytes] = keys) -> None:
             start.wait()
-            keys.append(key_beside(path))
+            keys.append(key_file_beside(path))
 
         threads = [threading.Thread(target=make) for _ in range(8)]
         for thread in threads:

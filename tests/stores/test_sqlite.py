@@ -22,19 +22,19 @@ from typing import Any
 import pytest
 from tests.waiting import until
 
-from handraise.conversation import Entry, Flow, Outcome
-from handraise.conversation.digest import Written, digest
+from handraise.calls import Flow, JournalEntry, RoundOutcome
+from handraise.calls.rounds import digest
 from handraise.errors import SetupError, StoreError
 from handraise.stores import SqliteStore
 from handraise.stores import sqlite as sqlite_stores
-from handraise.testing.made_up import ALICE, ANSWERED, CHARGED, LONG_AFTER, NOW, a_round, consume
+from handraise.testing.examples import ALICE, ANSWERED, CHARGED, LONG_AFTER, NOW, a_round, consume
 
 KEYS = [b"k" * 32]
 
 QUESTION = {"method": "elicitation/create", "params": {"message": "Is the rumour true?"}}
 ANSWER = {"size": {"action": "accept", "content": {"size": "marzipan"}}}
-STEP = Entry("once", "look it up", "", {"found": "nougat"})
-RESULT = Outcome("result", {"content": [{"type": "text", "text": "It was pistachio."}]})
+STEP = JournalEntry("once", "look it up", "", {"found": "nougat"})
+RESULT = RoundOutcome("result", {"content": [{"type": "text", "text": "It was pistachio."}]})
 WORDS = (b"rumour", b"look it up", b"marzipan", b"nougat", b"pistachio")
 
 
@@ -45,12 +45,12 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
     await store.aclose()
 
 
-async def fill(store: SqliteStore, token: str = "hr1.first", conversation: str = "c1") -> None:
+async def fill(store: SqliteStore, token: str = "hr1.first", call_id: str = "c1") -> None:
     """A round that was asked, answered and settled."""
     await store.open_round(
-        a_round(token, conversation=conversation)._replace(questions={"size": QUESTION}, journal=(STEP,))
+        a_round(token, call_id=call_id)._replace(questions={"size": QUESTION}, journal=(STEP,))
     )
-    await store.append(conversation, [STEP._replace(key="look it up again")])
+    await store.append(call_id, [STEP._replace(key="look it up again")])
     await consume(store, token, ANSWER)
     await store.settle(token, RESULT, until=NOW + 60)
 
@@ -106,8 +106,8 @@ async def test_contents_cannot_be_read_in_the_file_nor_in_the_wal(store: SqliteS
 async def test_an_answer_of_few_possible_values_cannot_be_found_out_by_trying_them(
     store: SqliteStore, tmp_path: Path
 ) -> None:
-    answers = [{"sure": {"action": "accept", "content": {"confirm": yes}}} for yes in (True, False)]
-    await store.open_round(a_round()._replace(binding=ALICE._replace(arguments=Written.of({"amount": 5}))))
+    answers = [{"sure": {"action": "accept", "content": {"answer": yes}}} for yes in (True, False)]
+    await store.open_round(a_round()._replace(binding=ALICE._replace(arguments=digest({"amount": 5}))))
     await consume(store, answers=answers[0])
     everything = bytes_in(tmp_path)
     for value in (*answers, {"amount": 5}):
@@ -124,7 +124,7 @@ def contents_in(folder: Path) -> list[bytes]:
 
 
 @pytest.mark.shows("S6")
-async def test_contents_are_gone_from_the_files_when_the_conversation_is_over(
+async def test_contents_are_gone_from_the_files_when_the_call_is_over(
     store: SqliteStore, tmp_path: Path
 ) -> None:
     await fill(store)
@@ -142,7 +142,7 @@ async def test_contents_are_gone_from_the_files_when_the_conversation_is_over(
 
 
 @pytest.mark.shows("S6")
-async def test_contents_of_an_abandoned_conversation_are_gone_from_the_files_after_its_window(
+async def test_contents_of_an_abandoned_call_are_gone_from_the_files_after_its_window(
     store: SqliteStore, tmp_path: Path
 ) -> None:
     await fill(store)
@@ -200,7 +200,7 @@ async def test_a_round_cannot_be_given_to_another_person_or_call(
     await store.open_round(a_round())
     with opened(tmp_path / "store.db") as db:
         db.execute(f"UPDATE rounds SET {column} = 'mallory'")
-    stolen = ALICE._replace(**{column: "mallory"})  # type: ignore[arg-type]
+    stolen = ALICE._replace(**{column: "mallory"})
     with pytest.raises(StoreError, match="changed or moved"):
         await consume(store, binding=stolen)
     with opened(tmp_path / "store.db") as db:
@@ -208,12 +208,12 @@ async def test_a_round_cannot_be_given_to_another_person_or_call(
 
 
 @pytest.mark.shows("C2", "S6")
-@pytest.mark.parametrize("column", ["conversation", "number", "deadline", "handler", "seed", "token"])
+@pytest.mark.parametrize("column", ["call_id", "number", "deadline", "handler", "seed", "token"])
 async def test_nothing_that_is_written_with_a_round_can_be_exchanged(
     store: SqliteStore, tmp_path: Path, column: str
 ) -> None:
     await store.open_round(a_round()._replace(journal=(CHARGED,)))
-    other = a_round("hr1.other", conversation="c2", number=7)
+    other = a_round("hr1.other", call_id="c2", number=7)
     await store.open_round(other._replace(deadline=LONG_AFTER, handler="bank:pay", seed="q_8"))
     with opened(tmp_path / "store.db") as db:
         if column == "token":
@@ -258,10 +258,10 @@ async def test_a_new_key_is_put_first_and_the_old_one_goes_when_nothing_needs_it
     assert await during.find_round("hr1.first") == a_round()
     assert (await consume(during)).verdict == "first"
     assert (await consume(during)).verdict == "again"
-    await during.open_round(a_round("hr1.second", conversation="c2"))
+    await during.open_round(a_round("hr1.second", call_id="c2"))
     await during.aclose()
     after = SqliteStore(path, keys=[new])
-    assert await after.find_round("hr1.second") == a_round("hr1.second", conversation="c2")
+    assert await after.find_round("hr1.second") == a_round("hr1.second", call_id="c2")
     with pytest.raises(StoreError, match="not in the ring"):
         await after.find_round("hr1.first")
     await after.aclose()
@@ -454,7 +454,7 @@ FULL_DISK = """
     import asyncio, resource, signal, sys
     from handraise.errors import StoreError
     from handraise.stores import SqliteStore
-    from handraise.testing.made_up import a_round, consume
+    from handraise.testing.examples import a_round, consume
 
     async def main(path):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -464,7 +464,7 @@ FULL_DISK = """
         resource.setrlimit(resource.RLIMIT_FSIZE, (16 * 1024, hard))
         failed = 0
         for at in range(20):
-            large = a_round(f"hr1.{at}", conversation=f"c{at}")._replace(questions={"size": "x" * 20_000})
+            large = a_round(f"hr1.{at}", call_id=f"c{at}")._replace(questions={"size": "x" * 20_000})
             try:
                 await store.open_round(large)
             except StoreError:
@@ -492,7 +492,7 @@ def test_a_full_disk_is_a_store_error_and_what_was_kept_before_is_still_there(tm
 CONSUMER = """
     import asyncio, json, pathlib, sys, time
     from handraise.stores import SqliteStore
-    from handraise.testing.made_up import consume
+    from handraise.testing.examples import consume
 
     async def main(path, go, count, own):
         store, verdicts = SqliteStore(path), []
@@ -517,7 +517,7 @@ async def test_of_several_processes_one_consumes_each_round(tmp_path: Path) -> N
     path, go, count = tmp_path / "store.db", tmp_path / "go", 40
     store = SqliteStore(path)
     for name in [f"{kind}.{at}" for kind in ("same", "own") for at in range(count)]:
-        await store.open_round(a_round(f"hr1.{name}", conversation=name))
+        await store.open_round(a_round(f"hr1.{name}", call_id=name))
     consumers = [_start(CONSUMER, json.dumps([str(path), str(go), count, own])) for own in "abc"]
     for consumer in consumers:
         assert consumer.stdout is not None
@@ -548,7 +548,7 @@ async def test_what_one_process_writes_the_other_sees(tmp_path: Path) -> None:
 KILLED = """
     import asyncio, os, signal, sys
     from handraise.stores import SqliteStore
-    from handraise.testing.made_up import a_round, consume, CHARGED
+    from handraise.testing.examples import a_round, consume, CHARGED
 
     async def main(path):
         store = SqliteStore(path)

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from tests.postgres import PostgresServer
 
-from handraise.conversation.tickets import Tickets
+from handraise.calls.store import Tickets
 from handraise.errors import StoreError
 from handraise.stores import MemoryStore, SqliteStore
 from handraise.stores.postgres import PostgresStore
-from handraise.stores.postgres.nodes import Node
+from handraise.stores.postgres.nodes import NodePresence
 from handraise.testing import TicketsContract
-from handraise.testing.tickets import RESULT, TICKET
+from handraise.testing.part_contracts import RESULT, TICKET
 
 pytestmark = pytest.mark.anyio
 
@@ -49,12 +49,12 @@ async def test_a_node_is_gone_when_it_left_or_its_lease_is_over(postgres: Postgr
     url = postgres.new_database()
     first, other = (PostgresStore(url, keys=[b"k" * 32]) for _ in range(2))
     here, left = await first.tickets.enter(), await other.tickets.enter()
-    killed = Node(first.database, "killed", lease=0.3)
+    killed = NodePresence(first.database, "killed", lease=0.3)
     await killed.beat()  # and never again
     await killed.line.aclose()
     assert await first.tickets.gone({here, left, "killed", "nobody"}) == {"nobody"}
     await other.aclose()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while await first.tickets.gone({here, left, "killed"}) != {left, "killed"}:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
     await first.aclose()

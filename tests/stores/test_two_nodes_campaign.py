@@ -17,7 +17,7 @@ from tests.stores.cluster import Cluster, Program, answer, asked, running_cluste
 from tests.stores.node import LEASE
 from tests.stores.told import read_ledger
 
-from handraise.ledger.audit import Verdict
+from handraise.ledger.maintenance import LedgerVerdict
 
 pytestmark = [pytest.mark.stranger, pytest.mark.slow, pytest.mark.anyio, pytest.mark.campaign]
 
@@ -25,7 +25,7 @@ CLIENTS = 16
 TOOLS = ("parked", "replayed")
 
 
-class Conversation(NamedTuple):
+class FinishedCall(NamedTuple):
     """How one went, as its client saw it."""
 
     tool: str
@@ -39,18 +39,18 @@ class Conversation(NamedTuple):
         return " name-" in self.text
 
 
-async def converse(cluster: Cluster, number: int, end: float) -> dict[str, Conversation]:
+async def converse(cluster: Cluster, number: int, end: float) -> dict[str, FinishedCall]:
     """One client: call, answer, call again."""
     chance = random.Random(f"{SEED} client {number}")
-    went: dict[str, Conversation] = {}
+    went: dict[str, FinishedCall] = {}
     while time.monotonic() < end:
         job, tool = f"{number}-{len(went)}", chance.choice(TOOLS)
         first = await cluster.call(tool, job)
         if "inputRequests" not in first.get("result", {}):
-            went[job] = Conversation(tool, False, text_of(first))
+            went[job] = FinishedCall(tool, False, text_of(first))
             continue
         last = await cluster.call(tool, job, **answer(*asked(first), f"name-{job}"))
-        went[job] = Conversation(tool, True, text_of(last))
+        went[job] = FinishedCall(tool, True, text_of(last))
     return went
 
 
@@ -74,7 +74,7 @@ async def trouble(cluster: Cluster, postgres: PostgresServer, end: float) -> Cou
 
 async def campaign(
     cluster: Cluster, postgres: PostgresServer
-) -> tuple[dict[str, Conversation], Counter[str]]:
+) -> tuple[dict[str, FinishedCall], Counter[str]]:
     """All clients, and the trouble."""
     end = time.monotonic() + SECONDS
     async with asyncio.timeout(SECONDS + 90):
@@ -108,7 +108,7 @@ async def test_a_campaign_of_kills_and_restarts_loses_nothing_and_uses_nothing_t
     answered = {job: [kinds for kinds in told.of[job] if "decided" in kinds] for job in went}
     record_property(
         "numbers",
-        f"campaign of {SECONDS:g} s, seed {SEED}: {len(went)} conversations, {dict(faults)}; {len(well)} ended with "
+        f"campaign of {SECONDS:g} s, seed {SEED}: {len(went)} calls, {dict(faults)}; {len(well)} ended with "
         f"their answer, {len(went) - len(well)} with an error; {sum(map(len, answered.values()))} answers and "
         f"{told.report.records} events in the ledger; {len(again)} `once` steps ran again",
     )
@@ -124,4 +124,4 @@ async def test_a_campaign_of_kills_and_restarts_loses_nothing_and_uses_nothing_t
         for kinds in answered[job]:
             assert max(Counter(kinds).values()) == 1, kinds
             assert ("used" if each.ended_well else "ambiguous") in kinds, kinds
-    assert told.report.verdict is Verdict.SOUND, told.report
+    assert told.report.verdict is LedgerVerdict.SOUND, told.report

@@ -15,7 +15,7 @@ from tests.postgres import PostgresServer
 from tests.stores.cluster import Cluster, Node, Program, answer, asked, running_cluster, text_of
 from tests.stores.told import Told, read_ledger
 
-from handraise.ledger.audit import Verdict
+from handraise.ledger.maintenance import LedgerVerdict
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
 
@@ -123,7 +123,7 @@ def check_all(lives: Lives) -> None:
         check_end(life, tool, step)
         assert lives.used.get(life.job, 0) == life.went_on, f"{life.job}: the answer was used twice, or never"
         check_told(life, lives.told.of[life.job])
-    assert lives.told.report.verdict is Verdict.SOUND
+    assert lives.told.report.verdict is LedgerVerdict.SOUND
     assert lives.told.report.records
 
 

@@ -1,4 +1,4 @@
-"""An answer is brought to its body: sealed, without a statement, once, and only while its node has the same lease."""
+"""An answer is brought to its handler: sealed, without a statement, once, and only while its node has its lease."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from tests.conversation.parking import Log, Parking, breathe, one_question, within
+from tests.calls.bare_server import BareServer, Log, breathe, one_question, within
 from tests.stores.conftest import Nodes
 from tests.waiting import until
 
@@ -34,7 +34,7 @@ class Post:
 
 
 @asynccontextmanager
-async def answering(there: Parking, first: Any, name: str = "Ada") -> AsyncIterator[asyncio.Task[Any]]:
+async def answering(there: BareServer, first: Any, name: str = "Ada") -> AsyncIterator[asyncio.Task[Any]]:
     """A retry on a node that is under way meanwhile."""
     retry = asyncio.create_task(there.retry(first, {"name": name}))
     yield retry
@@ -46,21 +46,21 @@ def never(*args: Any, **options: Any) -> Any:
 
 
 @pytest.mark.shows("X2")
-async def test_an_answer_is_brought_to_its_body_which_asks_the_database_nothing(
-    node: Nodes, park: type[Parking], monkeypatch: pytest.MonkeyPatch
+async def test_an_answer_is_brought_to_its_handler_which_asks_the_database_nothing(
+    node: Nodes, serve: type[BareServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = node(poll=60.0)
-    monkeypatch.setattr(home, "take_up", never)
-    here, there = park(one_question(Log()), home), park(one_question(Log()), node())
+    monkeypatch.setattr(home, "take_delivered", never)
+    here, there = serve(one_question(Log()), home), serve(one_question(Log()), node())
     first = await within(here.call())
     assert await within(there.retry(first, {"name": "Ada"})) == "Ada"
 
 
 async def test_what_is_brought_is_sealed(
-    node: Nodes, park: type[Parking], monkeypatch: pytest.MonkeyPatch
+    node: Nodes, serve: type[BareServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = node(poll=60.0)
-    here, there = park(one_question(Log()), home), park(one_question(Log()), node())
+    here, there = serve(one_question(Log()), home), serve(one_question(Log()), node())
     first = await within(here.call())
     post = Post(home, monkeypatch)
     async with answering(there, first, "Ada Lovelace"):
@@ -71,18 +71,18 @@ async def test_what_is_brought_is_sealed(
 
 
 @pytest.mark.shows("X2")
-async def test_answers_too_long_for_a_hint_are_taken_up(node: Nodes, park: type[Parking]) -> None:
-    here, there = park(one_question(Log()), node(poll=60.0)), park(one_question(Log()), node())
+async def test_answers_too_long_for_a_hint_are_taken_up(node: Nodes, serve: type[BareServer]) -> None:
+    here, there = serve(one_question(Log()), node(poll=60.0)), serve(one_question(Log()), node())
     first = await within(here.call())
     assert await within(there.retry(first, {"name": "Ada" * 4000})) == "Ada" * 4000
 
 
 @pytest.mark.shows("X2", "C3")
 async def test_a_hint_that_comes_again_or_after_the_poller_changes_nothing(
-    node: Nodes, park: type[Parking], monkeypatch: pytest.MonkeyPatch
+    node: Nodes, serve: type[BareServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home, log = node(), Log()
-    here, there = park(one_question(log), home), park(one_question(Log()), node())
+    here, there = serve(one_question(log), home), serve(one_question(Log()), node())
     first = await within(here.call())
     post = Post(home, monkeypatch)
     async with answering(there, first):
@@ -96,12 +96,12 @@ async def test_a_hint_that_comes_again_or_after_the_poller_changes_nothing(
 @pytest.mark.shows("X2", "C3")
 @pytest.mark.parametrize("beats_first", [True, False])
 async def test_a_node_whose_lease_ended_does_not_use_what_was_brought_before_though_it_lives_again(
-    node: Nodes, park: type[Parking], monkeypatch: pytest.MonkeyPatch, beats_first: bool
+    node: Nodes, serve: type[BareServer], monkeypatch: pytest.MonkeyPatch, beats_first: bool
 ) -> None:
     """A node that stood still: another one went on with its call meanwhile, and its hints lie unread."""
     home, log = node(poll=60.0, lease=30.0), Log()
-    here, there = park(one_question(log), home), park(one_question(log), node(), replayable=True)
-    here._replayable = True
+    here, there = serve(one_question(log), home), serve(one_question(log), node(), replayable=True)
+    here.replayable = True
     first = await within(here.call())
     post = Post(home, monkeypatch)
     async with answering(there, first):
@@ -113,13 +113,13 @@ async def test_a_node_whose_lease_ended_does_not_use_what_was_brought_before_tho
         monkeypatch.setattr(home.node, "_sure_until", 0.0)
     post.let_through()
     await breathe()
-    await until(lambda: not here.lot._chores)
+    await until(lambda: not here.calls._tasks)
     assert log.count("hello Ada") == 1
 
 
-async def test_whatever_others_send_a_node_goes_on_to_listen(node: Nodes, park: type[Parking]) -> None:
+async def test_whatever_others_send_a_node_goes_on_to_listen(node: Nodes, serve: type[BareServer]) -> None:
     home = node(poll=60.0)
-    here, there = park(one_question(Log()), home), park(one_question(Log()), node())
+    here, there = serve(one_question(Log()), home), serve(one_question(Log()), node())
     first = await within(here.call())
     token = first["requestState"]
     for payload in (
@@ -146,7 +146,7 @@ async def test_a_node_says_that_it_lives_though_all_its_statements_hang(node: No
     async with other.database._connection() as db, db.transaction():
         await db.execute("SELECT pg_advisory_xact_lock(1)")
         hangs = asyncio.create_task(busy.database.all("SELECT pg_advisory_xact_lock(1)"))
-        async with asyncio.timeout(10.0):
+        async with asyncio.timeout(60):
             while await other.database.one(query, (busy.node.name,)) == before:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
         assert not hangs.done()

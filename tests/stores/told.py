@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tests.stores.cluster import Cluster
 from tests.stores.node import open_ledger, open_store
 
-from handraise.ledger.audit import Report, verify
+from handraise.ledger.maintenance import VerificationReport, verify
 
 
 class Told(NamedTuple):
@@ -16,7 +16,7 @@ class Told(NamedTuple):
 
     of: dict[str, list[list[str]]]
     """For each job the kinds of the events of each of its questions, in order."""
-    report: Report
+    report: VerificationReport
     """Whether it is still what it was."""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.strangers.conformance.suite import Suite
 from tests.strangers.programs import environment as environment_of
 
 
@@ -15,3 +16,11 @@ def environment(programs: Path) -> Iterator[dict[str, str]]:
     """A home of its own for the programs of one test."""
     with tempfile.TemporaryDirectory(prefix="hr", ignore_cleanup_errors=True) as home:
         yield environment_of(home, programs)
+
+
+@pytest.fixture(scope="session")
+def suite() -> Iterator[Suite]:
+    """The conformance suite."""
+    suite = Suite()
+    yield suite
+    suite.close()

@@ -37,7 +37,7 @@ def test_its_client_survives_a_person_who_thinks_for_longer_than_its_timeout(
     environment: dict[str, str],
 ) -> None:
     server = ["python", str(ROOT / "tests" / "server" / "kinds" / "servers.py"), "stdio", "mcpserver"]
-    patient = {**environment, "PATIENCE": "1000"}
+    patient = {**environment, "PATIENCE": "4000"}
     seen = typescript("legacy", "wait", {"run": "patient"}, {"answer": "at last"}, server, patient)
     assert seen["result"]["content"][0]["text"] == "at last"
 

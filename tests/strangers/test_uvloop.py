@@ -101,7 +101,7 @@ class Desk:
 async def test_questions_are_asked_and_answered(revision: Revision) -> None:
     desk = Desk()
     said = [accept(answer=text) for text in ("Ada", "x", "1", "2")]
-    person = Person(said[0], accept(confirm=True), *said[1:])
+    person = Person(said[0], accept(answer=True), *said[1:])
     async with connect(desk.server, revision, person) as client:
         assert text_of(await client.call_tool("works")) == "uvloop"
         assert text_of(await client.call_tool("transfers")) == "sent"

@@ -7,6 +7,7 @@ from typing import TypedDict
 from mcp.server.mcpserver import MCPServer
 
 from handraise import Accepted, Handraise, ask
+from handraise.server.served import current_call
 
 
 class Owner(TypedDict):
@@ -21,6 +22,13 @@ class Shop:
         self.deleted: list[str] = []
         self.server = MCPServer("shop")
         Handraise().install(self.server)
+
+        @self.server.tool()
+        async def what_you_can() -> str:
+            can = current_call().can
+            return " ".join(
+                mode for mode, declared in (("form", can("form")), ("url", can("url"))) if declared
+            )
 
         @self.server.tool()
         async def asks_first(title: str) -> str:

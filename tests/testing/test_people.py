@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal, TypedDict
+
 import mcp_types as types
 import pytest
+from mcp.server.mcpserver import MCPServer
 from tests.testing.shop import Shop
 
-from handraise import Accepted, Cancelled, Declined
+from handraise import Accepted, Cancelled, Declined, Handraise, ask
+from handraise.pages import SecretField
 from handraise.questions import FormQuestion
 from handraise.revisions import Revision
 from handraise.testing import ScriptedPerson, connect
@@ -17,6 +21,10 @@ pytestmark = pytest.mark.anyio
 async def call(person: ScriptedPerson | None, revision: Revision, tool: str = "asks_first") -> str:
     async with connect(Shop().server, revision, person) as client:
         result = await client.call_tool(tool, {"title": "a", "name": "a"})
+    return text_of(result)
+
+
+def text_of(result: Any) -> str:
     [block] = result.content
     assert isinstance(block, types.TextContent)
     return block.text
@@ -66,7 +74,7 @@ async def test_an_answer_that_nobody_asked_for_fails_the_test(every_revision: Re
 
 
 async def test_a_hostile_result_is_sent_as_it_is() -> None:
-    hostile = types.ElicitResult(action="accept", content={"confirm": "perhaps"})
+    hostile = types.ElicitResult(action="accept", content={"answer": "perhaps"})
     person = ScriptedPerson(*[hostile] * 4)
     assert "deleted" not in await call(person, Revision.NOVEMBER_2025)
     assert len(person.asked) == 4
@@ -74,9 +82,62 @@ async def test_a_hostile_result_is_sent_as_it_is() -> None:
 
 async def test_only_the_named_modes_are_declared(every_revision: Revision) -> None:
     async with connect(Shop().server, every_revision, ScriptedPerson(), modes=["url"]) as client:
-        declared = client.session._build_capabilities(every_revision).elicitation
-    if every_revision.url_mode:
-        assert declared is not None
-        assert declared.form is None
-    else:
-        assert declared is None
+        result = await client.call_tool("what_you_can")
+    assert result.content[0].text == ("url" if every_revision.url_mode else "")
+
+
+def with_pages() -> MCPServer:
+    server = MCPServer("pages")
+    Handraise().install(server)
+
+    class Database(TypedDict):
+        host: str
+        port: int
+        size: Literal["small", "large"]
+        backup: bool
+
+    @server.tool()
+    async def database() -> str:
+        secrets = [SecretField("password", min_length=4), SecretField("key", required=False)]
+        answer = await ask.setup("Database", Database, secrets=secrets, timeout=20)
+        if not isinstance(answer, Accepted):
+            return answer.action
+        return f"{answer.data.data} {answer.data.secrets['password'].reveal()}"
+
+    @server.tool()
+    async def keys() -> str:
+        fields = [SecretField("one"), SecretField("two", multiline=True)]
+        found = (await ask.secret("Keys", fields=fields, timeout=20)).or_stop()
+        return " ".join(found[name].reveal() for name in ("one", "two"))
+
+    return server
+
+
+SETUP = {"host": "db.example", "port": 5432, "size": "large", "backup": True, "password": "hush"}
+
+
+@pytest.mark.shows("X2")
+@pytest.mark.parametrize("revision", [Revision.NOVEMBER_2025, Revision.JULY_2026], ids=str)
+async def test_pages_with_several_fields_are_filled_in(revision: Revision) -> None:
+    person = ScriptedPerson(Accepted(SETUP), Accepted({"two": "b", "one": "a"}))
+    async with connect(with_pages(), revision, person) as client:
+        said = text_of(await client.call_tool("database"))
+        assert said == "{'host': 'db.example', 'port': 5432, 'size': 'large', 'backup': True} hush"
+        assert text_of(await client.call_tool("keys")) == "a b"
+
+
+@pytest.mark.parametrize(
+    ("entry", "complaint"),
+    [
+        ({**SETUP, "password": "no"}, "did not take the entry: .*password.*: It has 2 characters"),
+        ({**SETUP, "colour": "red"}, "has no field 'colour'; it has host, port, size, backup, password, key"),
+        ({**SETUP, "size": "huge"}, "has no option 'huge'; it has small, large"),
+    ],
+)
+async def test_a_page_that_is_filled_in_wrong_fails_the_test_at_once(
+    entry: dict[str, object], complaint: str
+) -> None:
+    person = ScriptedPerson(Accepted(entry))
+    with pytest.raises(AssertionError, match=complaint):
+        async with connect(with_pages(), Revision.JULY_2026, person) as client:
+            assert text_of(await client.call_tool("database")) == "cancel"

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handraise.trace.links import mask_links
-from handraise.trace.masks import Masks
+from handraise.trace.masks import Masks, mask_links
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 CARD = "4111 1111 1111 1111"

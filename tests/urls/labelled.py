@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from handraise.urls import Inspection, Verdict, inspect_url
+from handraise.urls import Inspection, UrlVerdict, inspect_url
 
 DATA = Path(__file__).parent / "data"
 SETS = (
@@ -28,7 +28,7 @@ class Labelled:
     id: str
     url: str
     context: dict[str, Any]
-    verdict: Verdict
+    verdict: UrlVerdict
     acceptable: frozenset[str]
     reasons: frozenset[str]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from handraise.urls import inspect_url
-from handraise.urls.brand_list import brand_list
+from handraise.urls.imitation import brand_list
 
 BRANDS = brand_list()
 NAMES = sorted(BRANDS.endings)

@@ -9,9 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from handraise.errors import SetupError
-from handraise.vault import KeyFile, KeyVariable, SystemKeyring, usual_keys
-from handraise.vault.envelope import KeyRing
-from handraise.vault.keys import new_key
+from handraise.vault import KeyFile, KeyVariable, SystemKeyring, default_keys
+from handraise.vault.keys import KeyRing, new_key
 
 A, B = new_key(), new_key()
 
@@ -65,7 +64,7 @@ class Keyring:
 def test_the_systems_keyring_gets_a_key_when_it_is_first_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     backend = Keyring()
     monkeypatch.setitem(sys.modules, "keyring", SimpleNamespace(get_keyring=lambda: backend))
-    source = usual_keys({})
+    source = default_keys({})
     assert isinstance(source, SystemKeyring)
     (key,) = source.load()
     assert len(key) == 32
@@ -82,19 +81,19 @@ def test_a_keyring_that_keeps_nothing_or_plain_text_is_refused(
     pretender = type("Keyring", (), {"__module__": module})()
     monkeypatch.setitem(sys.modules, "keyring", SimpleNamespace(get_keyring=lambda: pretender))
     with pytest.raises(SetupError, match="HANDRAISE_VAULT_KEY"):
-        usual_keys({})
+        default_keys({})
 
 
 @pytest.mark.shows("L11")
 def test_without_any_key_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "keyring", None)
     with pytest.raises(SetupError, match=r"handraise\[keyring\]"):
-        usual_keys({})
+        default_keys({})
 
 
 def test_a_variable_comes_before_a_file_and_a_file_before_the_keyring(tmp_path: Path) -> None:
     file = KeyFile(tmp_path / "key")
     file.save([B])
     named = {"HANDRAISE_VAULT_KEY_FILE": str(file.path)}
-    assert usual_keys(named).load() == (B,)
-    assert usual_keys({**named, "HANDRAISE_VAULT_KEY": A.hex()}).load() == (A,)
+    assert default_keys(named).load() == (B,)
+    assert default_keys({**named, "HANDRAISE_VAULT_KEY": A.hex()}).load() == (A,)

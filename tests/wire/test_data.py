@@ -18,12 +18,12 @@ from handraise.wire import (
     MISSING_CAPABILITY,
     URL_REQUIRED,
     Capabilities,
-    Fault,
+    ErrorObject,
     WireAnswer,
     dump_answer,
     dump_capabilities,
     dump_completion,
-    dump_fault,
+    dump_error,
     dump_input_required,
     dump_input_responses,
     dump_missing_capability,
@@ -32,7 +32,7 @@ from handraise.wire import (
     parse_answer,
     parse_capabilities,
     parse_completion,
-    parse_fault,
+    parse_error,
     parse_input_required,
     parse_input_responses,
     parse_missing_capability,
@@ -101,8 +101,8 @@ def test_every_notice_comes_back_as_it_was(message: dict[str, Any], revision: Re
 @pytest.mark.shows("N3", "N5")
 @each("error")
 def test_every_error_comes_back_as_it_was(message: dict[str, Any], revision: Revision) -> None:
-    fault = parse_fault(message["error"])
-    assert dump_fault(fault) == message["error"]
+    fault = parse_error(message["error"])
+    assert dump_error(fault) == message["error"]
     if fault.code == URL_REQUIRED:
         assert dump_url_required(parse_url_required(fault.data)) == fault.data
     if fault.code == MISSING_CAPABILITY:
@@ -137,7 +137,7 @@ def test_the_messages_mean_what_they_should() -> None:
     assert parse_answer(BY_NAME["accept form"]["result"], "form") == WireAnswer(
         "accept", {"environment": "production", "confirm": True}
     )
-    assert parse_fault(BY_NAME["undeclared mode"]["error"]) == Fault(
+    assert parse_error(BY_NAME["undeclared mode"]["error"]) == ErrorObject(
         -32602, "This client did not declare URL mode."
     )
     assert parse_completion(BY_NAME["URL finished"]["params"]) == "elicit-7f3a"

@@ -9,9 +9,10 @@ from mcp_types import _v2026_07_28 as july
 
 from handraise.errors import NotSupported, UsageError, WireError
 from handraise.forms import Choice, Choices, Flag, Form, Integer, Limits, Number, Text
-from handraise.questions import FormQuestion, UrlQuestion
+from handraise.questions import Buttons, FormQuestion, QuestionHints, UrlQuestion
 from handraise.revisions import Revision
 from handraise.wire import (
+    check_size,
     dump_input_request,
     dump_question,
     dump_url_required,
@@ -77,10 +78,10 @@ def test_the_mode_is_named_where_the_revision_has_one() -> None:
 
 
 @pytest.mark.shows("L1", "N6")
-def test_a_link_has_an_id_on_one_revision_only() -> None:
+def test_a_link_has_an_id_on_every_revision_and_needs_it_on_one() -> None:
     params = {"mode": "url", "message": "Allow access.", "url": "https://example.org/x"}
-    assert dump_question(LINK, B) == {**params, "elicitationId": "id-1"}
-    assert dump_question(LINK, C) == params
+    assert dump_question(LINK, B) == dump_question(LINK, C) == {**params, "elicitationId": "id-1"}
+    assert dump_question(UrlQuestion("Allow access.", "https://example.org/x"), C) == params
     november.ElicitRequestURLParams.model_validate(dump_question(LINK, B))
     july.ElicitRequestURLParams.model_validate(dump_question(LINK, C))
     with pytest.raises(NotSupported) as refused:
@@ -144,13 +145,16 @@ def test_params_that_are_no_question_are_refused_by_rule(rule: str, params: obje
 @pytest.mark.shows("F8")
 def test_a_question_is_bounded() -> None:
     schema = {"type": "object", "properties": {}}
-    assert rule_of({"message": "x" * 2001, "requestedSchema": schema}) == "message"
-    assert rule_of({"message": "x", "requestedSchema": schema, "_meta": "x" * 70_000}) == "bytes"
+    assert parse_question({"message": "ä" * 32_768, "requestedSchema": schema}, B).message
+    assert rule_of({"message": "ä" * 32_769, "requestedSchema": schema}) == "message"
+    assert rule_of({"message": "x", "requestedSchema": schema, "_meta": "x" * 1_100_000}) == "bytes"
     deep: Any = {}
     for _ in range(9):
         deep = {"x": deep}
     assert rule_of({"message": "x", "requestedSchema": {**schema, "x": deep}}) == "depth"
-    assert parse_question({"message": "x" * 2001, "requestedSchema": schema}, B, Limits(message=3000)).message
+    assert parse_question(
+        {"message": "x" * 70_000, "requestedSchema": schema}, B, Limits(message=70_000)
+    ).message
 
 
 @pytest.mark.shows("N5", "L3")
@@ -171,7 +175,7 @@ def test_links_that_have_to_come_first_are_listed() -> None:
         "x",
         [{"message": "x", "requestedSchema": {"type": "object", "properties": {}}}],
         [dump_question(LINK, B), {"mode": "form", "message": "x", "requestedSchema": {}}],
-        [dump_question(LINK, C)],
+        [dump_question(UrlQuestion("Allow access.", "https://example.org/x"), C)],
     ],
 )
 def test_anything_but_links_that_come_first_is_refused(elicitations: object) -> None:
@@ -179,3 +183,29 @@ def test_anything_but_links_that_come_first_is_refused(elicitations: object) -> 
         parse_url_required({"elicitations": elicitations})
     with pytest.raises(WireError):
         parse_url_required(elicitations)
+
+
+@pytest.mark.shows("D2f", "F8")
+def test_an_author_learns_every_way_in_which_a_question_is_too_large() -> None:
+    fields: list[Any] = [
+        Choice("colour", [f"c{n}" for n in range(2001)]),
+        *(Text(f"t{n}") for n in range(50)),
+    ]
+    found = check_size(FormQuestion("x" * 65_537, Form.by_hand(*fields)))
+    assert [sentence.split(";")[0] for sentence in found] == [
+        "The message has 65,537 bytes",
+        "The form has 51 fields",
+        "colour has 2,001 options",
+    ]
+    assert check_size(FormQuestion("x" * 65_536, Form.by_hand(*fields[1:]))) == ()
+    assert check_size(UrlQuestion("x" * 20_000, "https://example.org/")) == ()
+
+
+def test_hints_travel_with_a_question_and_do_not_change_it() -> None:
+    asked = FormQuestion(
+        "Go on?", Form.by_hand(Flag("answer")), hints=QuestionHints(3, Buttons("Go", "Stay"))
+    )
+    for revision in Revision:
+        back = parse_question(dump_question(asked, revision), revision)
+        assert back.hints == asked.hints
+    assert asked == FormQuestion("Go on?", Form.by_hand(Flag("answer")))

@@ -6,13 +6,8 @@ import sys
 
 
 def main() -> None:
-    """The `handraise` command. What stands behind `--` is the command of a server, and left alone."""
+    """The `handraise` command. Everything after `--` is a server's command and is left alone."""
     words = sys.argv[1:]
-    if words[:1] == ["gateway"]:  # the server behind it is started before typer is even looked for
-        from handraise.gateway.quick import run_quickly
-
-        if (status := run_quickly(words[1:])) is not None:
-            sys.exit(status)
     from handraise.cli.app import app
 
     at = words.index("--") if "--" in words else len(words)

@@ -1,4 +1,4 @@
-"""`handraise answer`: answer a question by its id, with the code that only a desk shows."""
+"""`handraise pending` and `handraise answer`: list waiting questions, and answer one by id and desk code."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from handraise.cli.options import AsJson
+from handraise.cli.common import AsJson
 
 if TYPE_CHECKING:
     from handraise.desks.counter.visiting import Pending
+
 
 EXAMPLES = """Examples:
 
@@ -92,7 +93,6 @@ def _code(question: Pending, action: str, file: Path | None) -> str:
             raise typer.BadParameter(f"{file}: the code cannot be read from it ({error})") from None
     from getpass import getpass
 
-    from handraise.cli.pending import lines_of
     from handraise.desks.parked import show_at_terminal
 
     if not show_at_terminal("\n".join(lines_of(question.described)) + "\n"):
@@ -110,8 +110,93 @@ def _end(reply: dict[str, Any], as_json: bool) -> None:
         typer.echo({"accept": "Accepted.", "decline": "Declined.", "cancel": "Cancelled."}[reply["taken"]])
         if reply.get("link"):
             typer.echo(f"Now open it in your browser: {for_line(reply['link'], limit=100_000)}")
+        if reply.get("note"):
+            typer.echo(for_line(str(reply["note"])))
     else:
         print(for_line(str(reply["sentence"])), file=sys.stderr)
         for problem in reply.get("problems", ()):
             print(f"  {for_line(str(problem))}", file=sys.stderr)
     raise typer.Exit(0 if taken else 1)
+
+
+PENDING_EXAMPLES = """Examples:
+
+\b
+  handraise pending
+  handraise pending --json
+  handraise answer 5f0c2a91d3b74e68 --decline
+"""
+
+
+def pending(
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a JSON list, one object a question.")
+    ] = False,
+) -> None:
+    """List the questions that wait, with their ids.
+
+    It shows what is asked and by whom. To answer, `handraise answer` also needs the code that only a desk shows.
+    """
+    from handraise.desks.counter.visiting import pending as look
+
+    waiting = [each.described for each in look()]
+    if as_json:
+        typer.echo(json.dumps(waiting))
+    elif not waiting:
+        typer.echo("Nothing waits.")
+    else:
+        typer.echo("\n\n".join("\n".join(lines_of(each)) for each in waiting))
+
+
+def lines_of(described: dict[str, Any]) -> list[str]:
+    """One question, for a person: the server first, then its words behind a bar, then its fields."""
+    from handraise.display import for_line, for_terminal
+
+    server, question = described["server"], described["question"]
+    lines = [f"{for_line(described['id'])}  {for_line(server['name'])} ({for_line(server['target'])})"]
+    lines += [f"  because of {for_line(call)}" for call in _calls(described["cause"])]
+    lines += [f"  | {line}" for line in for_terminal(question["message"], columns=74)]
+    if "url" in question:
+        lines.append(f"  link: {for_line(question['url'], limit=100_000)}")
+    lines += [f"  {each}" for each in _fields(question)]
+    lines += [f"  Warning: {for_line(warning)}" for warning in described["warnings"]]
+    if described.get("passkey"):
+        lines.append("  Accepting needs your passkey, at the web desk.")
+    return [*lines, *_time_left(described["deadline"])]
+
+
+def _calls(cause: dict[str, Any] | None) -> list[str]:
+    calls = [] if cause is None else cause["calls"]
+    return [f"{call['name']} {json.dumps(call['arguments'], ensure_ascii=False)}" for call in calls]
+
+
+def _fields(question: dict[str, Any]) -> list[str]:
+    from handraise.display import for_line
+
+    schema = question.get("requestedSchema", {})
+    required = schema.get("required", ())
+    return [
+        f"{for_line(name)}: {_kind(field)}{'' if name in required else ', optional'}"
+        for name, field in schema.get("properties", {}).items()
+    ]
+
+
+def _kind(field: dict[str, Any]) -> str:
+    from handraise.display import for_line
+
+    within = field.get("items", field)
+    options = within.get("enum") or [
+        each["const"] for each in within.get("oneOf") or within.get("anyOf") or ()
+    ]
+    if options:
+        several = "any of " if "items" in field else "one of "
+        return several + ", ".join(for_line(json.dumps(each, ensure_ascii=False)) for each in options)
+    return for_line(str(field.get("format") or field.get("type")))
+
+
+def _time_left(deadline: float | None) -> list[str]:
+    import time
+
+    from handraise.desks.language import ENGLISH
+
+    return [] if deadline is None else [f"  {ENGLISH.left(deadline - time.time())}"]

@@ -20,15 +20,31 @@ from handraise.cli import (
     gateway_install,
     gateway_people,
     inbox,
-    ledger,
+    ledger_show,
+    ledger_upkeep,
     lint,
-    pending,
     policy,
     store,
     trace,
     vault,
 )
-from handraise.cli.servers import WithServer
+from handraise.cli.common import ServerCommand
+
+ledger = typer.Typer(
+    help="Look into the record of every question. It names each server, each decision, and the call that used "
+    "the answer.\n\n"
+    "It is written by `handraise call`, the desks and the gateway, into a file in your data directory "
+    "(HANDRAISE_LEDGER names another one), and it can be proved that nobody changed it.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+ledger.command(epilog=ledger_show.EXAMPLES)(ledger_show.show)
+ledger.command(epilog=ledger_upkeep.VERIFY_EXAMPLES)(ledger_upkeep.verify)
+ledger.command(epilog=ledger_upkeep.CHECKPOINT_EXAMPLES)(ledger_upkeep.checkpoint)
+ledger.command(epilog=ledger_show.EXPORT_EXAMPLES)(ledger_show.export)
+ledger.command(epilog=ledger_show.REPORT_EXAMPLES)(ledger_show.report)
+ledger.command(epilog=ledger_upkeep.ERASE_EXAMPLES)(ledger_upkeep.erase)
+ledger.command(epilog=ledger_upkeep.RETAIN_EXAMPLES)(ledger_upkeep.retain)
 
 app = typer.Typer(
     name="handraise",
@@ -41,7 +57,7 @@ app = typer.Typer(
 check.app.command(epilog=check_url.EXAMPLES)(check_url.url)
 app.add_typer(check.app, name="check")
 app.add_typer(policy.app, name="policy")
-app.add_typer(ledger.app, name="ledger")
+app.add_typer(ledger, name="ledger")
 app.add_typer(vault.app, name="vault")
 app.add_typer(store.app, name="store")
 gateway.app.command(epilog=gateway_doctor.EXAMPLES)(gateway_doctor.doctor)
@@ -52,13 +68,13 @@ app.add_typer(desk.app, name="desk")
 app.command(epilog=inbox.EXAMPLES)(inbox.inbox)
 app.command(epilog=demo.EXAMPLES)(demo.demo)
 app.command(epilog=doctor.EXAMPLES)(doctor.doctor)
-app.command(cls=WithServer, epilog=call.EXAMPLES)(call.call)
-app.command(cls=WithServer, epilog=call.TOOLS_EXAMPLES)(call.tools)
-app.command(cls=WithServer, epilog=trace.EXAMPLES)(trace.trace)
-app.command(epilog=pending.EXAMPLES)(pending.pending)
+app.command(cls=ServerCommand, epilog=call.EXAMPLES)(call.call)
+app.command(cls=ServerCommand, epilog=call.TOOLS_EXAMPLES)(call.tools)
+app.command(cls=ServerCommand, epilog=trace.EXAMPLES)(trace.trace)
+app.command(epilog=answer.PENDING_EXAMPLES)(answer.pending)
 app.command(epilog=answer.EXAMPLES)(answer.answer)
 app.command(epilog=lint.EXAMPLES)(lint.lint)
-app.command(cls=WithServer, epilog=design.EXAMPLES)(design.design)
+app.command(cls=ServerCommand, epilog=design.EXAMPLES)(design.design)
 
 
 def _print_version(wanted: bool) -> None:

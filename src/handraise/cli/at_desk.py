@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,17 +17,27 @@ from handraise.errors import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
-    from typing import Any
+    from typing import Any, TextIO
 
     from handraise.client.consent import DeskMode
-    from handraise.desks import Queue
+    from handraise.desks import Desk, Queue
     from handraise.desks.counter import Code
     from handraise.desks.gate import PolicyGate
-    from handraise.desks.past import Earlier
+    from handraise.desks.telling import Earlier
 
 DESKS = "terminal|web|parked|none|script:FILE"
 BOTH: tuple[DeskMode, ...] = ("form", "url")
 _WITHOUT_TERMINAL = "To be asked, run this in a terminal. To answer from a file: --desk script:FILE"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDesk:
+    """A desk that is open."""
+
+    modes: tuple[DeskMode, ...]
+    """The modes that it can show."""
+    server_log: TextIO | None = None
+    """Where a server's standard error goes, so that it is not drawn over the desk; None: to ours."""
 
 
 @asynccontextmanager
@@ -37,26 +48,27 @@ async def at_desk(
     *,
     as_json: bool = False,
     earlier: Earlier | None = None,
-) -> AsyncIterator[tuple[DeskMode, ...]]:
-    """Keep a desk open; what it can show. A desk that fails ends the command.
+) -> AsyncIterator[OpenDesk]:
+    """Keep a desk open. A desk that fails ends the command.
 
-    Without a choice it is the terminal, and where there is none, what the policy says about runs without a person.
+    Without a choice it is the terminal. Without a terminal the policy's rule for runs without a person applies.
     """
     from handraise.desks.counter import Code
 
     if chosen == "none":
-        yield ()
+        yield OpenDesk(())
         return
     code = Code()
+    terminal = _terminal(queue, code) if chosen in (None, "terminal") else None
     async with AsyncExitStack() as open_desks:
         if chosen == "web":
             await _open_web(open_desks, queue, gate, code, earlier)
         else:
-            desk = _desk(chosen, queue, gate, code, as_json)
+            desk = _desk(chosen, terminal, queue, gate, code, as_json)
             await open_desks.enter_async_context(_serving(desk))
         if not (chosen or "").startswith("script:"):
             await _open_counter(open_desks, queue, code, needed=chosen == "parked")
-        yield BOTH
+        yield OpenDesk(BOTH, getattr(terminal, "server_log", None))
 
 
 async def _open_web(
@@ -64,7 +76,7 @@ async def _open_web(
 ) -> None:
     from handraise.desks.web import WebDesk
 
-    if not sys.stderr.isatty():  # whoever reads our output could sign in with the link, a model for one
+    if not sys.stderr.isatty():  # a reader of our output, such as a model, could sign in with the link
         raise typer.BadParameter(
             "the sign-in link of the web desk is shown on a terminal only; run this in one"
         )
@@ -85,43 +97,43 @@ async def _open_counter(open_desks: AsyncExitStack, queue: Queue, code: Code, *,
 
 
 def _desk(
-    chosen: str | None, queue: Queue, gate: PolicyGate, code: Code, as_json: bool
+    chosen: str | None, terminal: Desk | None, queue: Queue, gate: PolicyGate, code: Code, as_json: bool
 ) -> Coroutine[Any, Any, None]:
     if chosen is None:
-        return _undecided(queue, gate, code, as_json)
+        return _undecided(terminal, queue, gate, code, as_json)
     if chosen.startswith("script:"):
         from handraise.desks.scripted import ScriptedDesk, read_script
 
-        return ScriptedDesk(queue, read_script(Path(chosen.removeprefix("script:")))).serve()
+        return ScriptedDesk(queue, read_script(Path(chosen.removeprefix("script:")))).run()
     if chosen == "parked":
         return _parked(queue, code, as_json)
     if chosen == "terminal":
-        desk = _terminal(queue, code)
-        if desk is None:
+        if terminal is None:
             raise typer.BadParameter(
                 "there is no terminal to answer at; run this in one, or answer from a file with --desk script:FILE"
             )
-        return desk
+        return terminal.run()
     raise typer.BadParameter(f"the desk is one of {DESKS.replace('|', ', ')}; it is not {chosen!r}")
 
 
-def _undecided(queue: Queue, gate: PolicyGate, code: Code, as_json: bool) -> Coroutine[Any, Any, None]:
+def _undecided(
+    terminal: Desk | None, queue: Queue, gate: PolicyGate, code: Code, as_json: bool
+) -> Coroutine[Any, Any, None]:
     from handraise.desks.headless import HeadlessDesk
     from handraise.policy import Park
 
-    if (desk := _terminal(queue, code)) is not None:
-        return desk
+    if terminal is not None:
+        return terminal.run()
     rule = gate.policy.settings.headless.decision()
     if isinstance(rule, Park):
         return _parked(queue, code, as_json, advice=_WITHOUT_TERMINAL)
     return HeadlessDesk(queue, rule, sys.stderr).run()
 
 
-def _terminal(queue: Queue, code: Code) -> Coroutine[Any, Any, None] | None:
+def _terminal(queue: Queue, code: Code) -> Desk | None:
     from handraise.desks.terminal import desk_for_terminal
 
-    desk = desk_for_terminal(queue, sys.stdin, sys.stderr, os.environ, code=code)
-    return None if desk is None else desk.run()
+    return desk_for_terminal(queue, sys.stdin, sys.stderr, os.environ, code=code)
 
 
 def _parked(queue: Queue, code: Code, as_json: bool, advice: str = "") -> Coroutine[Any, Any, None]:

@@ -5,21 +5,125 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Coroutine
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from handraise.cli.beside import Beside
-from handraise.cli.calling import Wanted, list_tools, make_call
-from handraise.cli.options import AsJson, Name, Url
-from handraise.cli.servers import chosen_server
+from handraise.cli.at_desk import DESKS
+from handraise.cli.common import AsJson, ChosenServer, Env, Name, Url, chosen_server
+from handraise.cli.stderr import StatusOutput
 from handraise.errors import HandraiseError, Stopped
 
 if TYPE_CHECKING:
-    from mcp import MCPError
+    from handraise.sdk.streams import Tell
 
-Revision: TypeAlias = Annotated[
+
+@dataclass(frozen=True, slots=True)
+class CallRequest:
+    """The call's target and options."""
+
+    tool: str
+    arguments: dict[str, Any]
+    folders: tuple[Path, ...]
+    """The roots that the server may know."""
+    desk: str | None
+    revision: str
+    as_json: bool
+
+
+async def list_tools(server: ChosenServer, revision: str, as_json: bool, tell: Tell | None = None) -> int:
+    """Print what tools there are; the exit status."""
+    from handraise.display import for_line
+    from handraise.sdk.client import plain_client
+
+    async with plain_client(server.target(tell), mode=revision) as client:
+        listed = (await client.list_tools()).tools
+    if as_json:
+        typer.echo(
+            json.dumps([tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed])
+        )
+        return 0
+    width = max((len(tool.name) for tool in listed), default=0)
+    for tool in listed:
+        typer.echo(
+            f"{for_line(tool.name):{width}}  {for_line((tool.description or '').strip().partition(chr(10))[0])}"
+        )
+    return 0
+
+
+async def make_call(
+    server: ChosenServer, wanted: CallRequest, beside: StatusOutput, tell: Tell | None = None
+) -> int:
+    """Make the call with a desk beside it, and print its result; the exit status."""
+    from importlib.metadata import version
+
+    from handraise.cli.at_desk import at_desk
+    from handraise.cli.ledger_common import open_own_ledger
+    from handraise.client import Consent, ConsentClient, Roots
+    from handraise.desks import Queue
+    from handraise.desks.gate import PolicyGate
+    from handraise.ledger.history import desk_history
+    from handraise.ledger.own_ledger import policy_version
+    from handraise.policy import load_policy
+    from handraise.sdk.client import has_failed, implementation
+    from handraise.this_user import local_person
+
+    queue = Queue(web_desk="handraise call --desk web")
+    settings = (policy := load_policy()).settings
+    named = settings.named(server.origin.name, server.origin.target)
+    folders: list[str | Path] = [*wanted.folders, *(named.roots if named is not None else ())]
+    # The user named them for this very server: that is the person's consent.
+    roots = Roots(folders, allowed=True) if folders else None
+    gate = PolicyGate(policy)
+    async with (
+        open_own_ledger(settings) as ledger,
+        beside.holding(queue),
+        at_desk(
+            wanted.desk,
+            queue,
+            gate,
+            as_json=wanted.as_json,
+            earlier=None if ledger is None else desk_history(ledger),
+        ) as desk,
+    ):
+        consent = Consent(
+            queue,
+            origin=server.origin,
+            person=local_person(),
+            gate=gate,
+            modes=desk.modes,
+            roots=roots,
+            ledger=ledger,
+            policy_version=policy_version(settings),
+            transport=server.transport,
+            server_host=server.host,
+            limits=settings.forms.limits(),
+        )
+        this = implementation("handraise", version("handraise"))
+        async with ConsentClient(
+            server.target(tell, desk.server_log), consent, mode=wanted.revision, client_info=this
+        ) as client:
+            result = await client.call_tool(wanted.tool, wanted.arguments, progress_callback=beside.progress)
+    failed = has_failed(result)
+    _show(result, failed, wanted.as_json)
+    return 1 if failed else 0
+
+
+def _show(result: Any, failed: bool, as_json: bool) -> None:
+    from handraise.display import for_terminal
+
+    if as_json:
+        typer.echo(json.dumps(result.model_dump(by_alias=True, exclude_none=True, mode="json")))
+        return
+    for block in result.content:
+        shown = block.text if block.type == "text" else f"[{block.type}]"
+        for line in for_terminal(shown):
+            typer.echo(line, err=failed)
+
+
+RevisionOption: TypeAlias = Annotated[
     str,
     typer.Option(
         "--revision",
@@ -63,14 +167,15 @@ def call(
         str | None,
         typer.Option(
             "--desk",
-            metavar="terminal|web|parked|none|script:FILE",
+            metavar=DESKS,
             help="Where you answer questions. Without it: the terminal, or where there is none, "
             "what `headless` in your policy says.",
         ),
     ] = None,
     url: Url = None,
     name: Name = None,
-    revision: Revision = "auto",
+    env: Env = None,
+    revision: RevisionOption = "auto",
     root: Annotated[
         list[Path] | None,
         typer.Option(
@@ -87,15 +192,15 @@ def call(
     The server's command stands behind `--`. Every question passes your policy (see `handraise policy`) and
     shows which server asks, because of which call. The result goes to standard output, all else beside it.
     """
-    server = chosen_server(context.obj or (), url, name)
+    server = chosen_server(context.obj or (), url, name, env)
     given = _parsed(arguments)
     mode = spoken_revision(revision)
-    beside = Beside(full_screen=tool is not None and desk in (None, "terminal") and sys.stderr.isatty())
+    beside = StatusOutput(full_screen=tool is not None and desk in (None, "terminal") and sys.stderr.isatty())
     tell = beside.trace(as_json) if trace else None
     if tool is None:
         run(list_tools(server, mode, as_json, tell))
     else:
-        wanted = Wanted(tool, given, tuple(root or ()), desk, mode, as_json)
+        wanted = CallRequest(tool, given, tuple(root or ()), desk, mode, as_json)
         run(make_call(server, wanted, beside, tell))
 
 
@@ -103,11 +208,12 @@ def tools(
     context: typer.Context,
     url: Url = None,
     name: Name = None,
-    revision: Revision = "auto",
+    env: Env = None,
+    revision: RevisionOption = "auto",
     as_json: AsJson = False,
 ) -> None:
     """List the tools of a server. Its command stands behind `--`."""
-    run(list_tools(chosen_server(context.obj or (), url, name), spoken_revision(revision), as_json))
+    run(list_tools(chosen_server(context.obj or (), url, name, env), spoken_revision(revision), as_json))
 
 
 def _parsed(arguments: str) -> dict[str, Any]:
@@ -131,7 +237,7 @@ def run(work: Coroutine[Any, Any, int]) -> None:
     """Do the work of a command with a server, and end with its exit status."""
     import asyncio
 
-    from handraise.cli.stray import tell_stray_lines
+    from handraise.cli.stderr import tell_stray_lines
 
     tell_stray_lines()
     try:
@@ -145,30 +251,26 @@ def _explain(error: BaseException) -> int:
     """Say what went wrong in one line; the exit status for it."""
     from asyncio import CancelledError
 
-    from mcp import InputRequiredRoundsExceededError
-    from mcp.shared.exceptions import MCPError
+    from handraise.sdk.client import fault_in, hung_up, rounds_exceeded
 
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
+    if (fault := fault_in(error)) is not None and hung_up(fault):
+        typer.echo(
+            "handraise: the server hung up before it answered; run its command by itself to see why", err=True
+        )
+        return 3
+    if fault is not None:
+        typer.echo(f"handraise: the server answered with an error: {error}", err=True)
+        return 1
+    if (most := rounds_exceeded(error)) is not None:
+        typer.echo(f"handraise: the server kept asking; given up after {most} rounds", err=True)
+        return 1
     match error:
         case CancelledError():
             return 1  # the desk ended the command, and said why
         case typer.BadParameter() | typer.Exit():
             raise error
-        case MCPError() if _hung_up(error):
-            typer.echo(
-                "handraise: the server hung up before it answered; run its command by itself to see why",
-                err=True,
-            )
-            return 3
-        case MCPError():
-            typer.echo(f"handraise: the server answered with an error: {error}", err=True)
-            return 1
-        case InputRequiredRoundsExceededError():
-            typer.echo(
-                f"handraise: the server kept asking; given up after {error.max_rounds} rounds", err=True
-            )
-            return 1
         case Stopped():
             typer.echo(f"handraise: {error}", err=True)
             return 1
@@ -178,13 +280,6 @@ def _explain(error: BaseException) -> int:
         case _:
             typer.echo(f"handraise: the server cannot be reached: {_out_of_reach(error)}", err=True)
             return 3
-
-
-def _hung_up(error: MCPError) -> bool:
-    """Whether the SDK says so, and not a server that uses the same code for something else."""
-    from mcp_types import CONNECTION_CLOSED
-
-    return (error.code, error.message) == (CONNECTION_CLOSED, "Connection closed")
 
 
 def _out_of_reach(error: BaseException) -> str:

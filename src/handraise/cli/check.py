@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from handraise.cli.options import AsJson
-from handraise.cli.reading import read_document, read_lines
+from handraise.cli.common import AsJson, read_document, read_lines
 from handraise.revisions import Revision
 
 if TYPE_CHECKING:
-    from handraise.cli.verdicts import Report
+    from handraise.cli.verdicts import CheckReport
 
 app = typer.Typer(
     help="Check a question, an answer or a link. It comes from a file, an argument or standard input.\n\n"
@@ -22,7 +21,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Input: TypeAlias = Annotated[
+QuestionInput: TypeAlias = Annotated[
     str | None,
     typer.Argument(metavar="FILE|JSON|-", help="A file or the JSON itself; else standard input."),
 ]
@@ -55,15 +54,17 @@ _ANSWER_EXAMPLES = """Examples:
 
 @app.command(epilog=_FORM_EXAMPLES)
 def form(
-    source: Input = None,
+    source: QuestionInput = None,
     as_json: AsJson = False,
     as_lines: AsLines = False,
     revision: OnRevision = Revision.NOVEMBER_2025,
 ) -> None:
     """May a person be asked this?
 
-    Takes the params of an `elicitation/create` (message, requestedSchema) and says allow, warn or
-    refuse: what the protocol does not allow is refused, and so is asking for a secret in a form.
+    Takes the params of an `elicitation/create` (message, requestedSchema) and says allow, warn,
+    doubtful or refuse, and the words each finding rests on. A form that breaks the protocol or asks for a secret is
+    refused. Doubtful: it may be asking for one.
+    A list is the questions of one call: they are judged together.
     """
     from handraise.cli.verdicts import judge_question
 
@@ -72,7 +73,7 @@ def form(
 
 @app.command(epilog=_ANSWER_EXAMPLES)
 def answer(
-    source: Input = None,
+    source: QuestionInput = None,
     as_json: AsJson = False,
     as_lines: AsLines = False,
     revision: OnRevision = Revision.NOVEMBER_2025,
@@ -87,7 +88,7 @@ def answer(
     _run(lambda text: judge_answer(text, revision), source, as_json, as_lines)
 
 
-def _run(judge: Callable[[bytes], Report], source: str | None, as_json: bool, as_lines: bool) -> None:
+def _run(judge: Callable[[bytes], CheckReport], source: str | None, as_json: bool, as_lines: bool) -> None:
     from handraise.cli.verdicts import is_refused
 
     if as_json and as_lines:
@@ -101,11 +102,11 @@ def _run(judge: Callable[[bytes], Report], source: str | None, as_json: bool, as
     raise typer.Exit(1 if refused else 0)
 
 
-def _print_json(report: Report) -> None:
+def _print_json(report: CheckReport) -> None:
     typer.echo(json.dumps(report))
 
 
-def _print_text(report: Report) -> None:
+def _print_text(report: CheckReport) -> None:
     """Names come from the other side: they are shown inert."""
     from handraise.display import for_line
 
@@ -114,4 +115,7 @@ def _print_text(report: Report) -> None:
         where = "" if problem["field"] is None else f"{for_line(problem['field'])}: "
         typer.echo(f"  {where}{for_line(problem['message'])} ({problem['rule']})")
     for secret in report["secrets"]:
-        typer.echo(f"  {for_line(secret['field'] or 'message')}: a secret ({secret['kind']})")
+        typer.echo(
+            f"  {for_line(secret['field'] or 'message')}: {for_line(secret['reason'])} ({secret['kind']})"
+        )
+        typer.echo(f"    It rests on: {', '.join(map(for_line, secret['words']))}.")

@@ -1,4 +1,4 @@
-"""`handraise check url`: what a link is, before anyone opens it. Nothing is fetched."""
+"""`handraise check url`: judge a link before anyone opens it. Nothing is fetched."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from handraise.cli.check import AsLines
-from handraise.cli.options import AsJson
-from handraise.cli.reading import read_document, read_lines
+from handraise.cli.common import AsJson, read_document, read_lines
 
 if TYPE_CHECKING:
     from handraise.urls import Inspection
@@ -27,7 +26,7 @@ EXAMPLES = """Examples:
       "context": {"transport": "http", "server_host": null}}'
   handraise check url --jsonl < links.jsonl
 """
-Input: TypeAlias = Annotated[
+LinkInput: TypeAlias = Annotated[
     str | None,
     typer.Argument(
         metavar="URL|FILE|JSON|-", help="The link, or JSON with it: given, in a file, on standard input."
@@ -46,7 +45,7 @@ _URL = re.compile(r"[\x00-\x20]*[a-z][\w+.\-\s]+:", re.IGNORECASE)
 
 
 def url(
-    source: Input = None,
+    source: LinkInput = None,
     as_json: AsJson = False,
     as_lines: AsLines = False,
     transport: OnTransport = "http",

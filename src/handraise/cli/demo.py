@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from handraise.cli.call import Revision, run, spoken_revision
+from handraise.cli.call import RevisionOption, run, spoken_revision
 
 if TYPE_CHECKING:
-    from handraise.demo.stage import OpenDesk
+    from handraise.demo.stage import DeskOpener
     from handraise.desks import Queue
     from handraise.desks.gate import PolicyGate
 
@@ -29,17 +29,19 @@ EXAMPLES = """Examples:
 Exit status: 0 when every step did what it should, 1 when one did not.
 """
 
+_DESKS = ("terminal", "web", "script")
+
 
 def demo(
     desk: Annotated[
         str | None,
         typer.Option(
             "--desk",
-            metavar="terminal|web|script",
-            help="Who answers. Without it: you, if there is a terminal.",
+            metavar="|".join(_DESKS),
+            help="How the questions are answered. Without it: you, if there is a terminal.",
         ),
     ] = None,
-    revision: Revision = "auto",
+    revision: RevisionOption = "auto",
     wire: Annotated[
         bool, typer.Option("--wire", help="Show the messages that cross, secrets masked.")
     ] = False,
@@ -49,18 +51,20 @@ def demo(
     Nothing outside of that folder is touched, and nothing is left behind.
     """
     chosen = desk or ("terminal" if sys.stdin.isatty() and sys.stdout.isatty() else "script")
-    if chosen not in ("terminal", "web", "script"):
-        raise typer.BadParameter("the desk is terminal, web or script")
+    if chosen not in _DESKS:
+        raise typer.BadParameter(f"the desk is one of {', '.join(_DESKS)}; it is not {chosen!r}")
     run(_tour(chosen, spoken_revision(revision), wire))
 
 
 async def _tour(chosen: str, mode: str, wire: bool) -> int:
-    from handraise.demo.telling import Telling
     from handraise.demo.tour import tour
+    from handraise.demo.transcript import Transcript
     from handraise.desks import Queue
+    from handraise.sdk.client import require_newest
 
+    require_newest("handraise demo")
     logging.getLogger("handraise").addHandler(logging.NullHandler())  # the transcript tells it all
-    telling = Telling(sys.stdout.write, colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+    telling = Transcript(sys.stdout.write, colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
     scripted, queue = chosen == "script", Queue()
     async with _all_along(chosen, queue):
         broken = await tour(
@@ -84,7 +88,7 @@ def _all_along(chosen: str, queue: Queue) -> AbstractAsyncContextManager[Any]:
     return at_desk("web", queue, PolicyGate(Policy())) if chosen == "web" else nullcontext()
 
 
-def _for_a_call(chosen: str) -> OpenDesk:
+def _for_a_call(chosen: str) -> DeskOpener:
     """The terminal is the desk's while it asks, and the transcript's in between."""
 
     def opened(queue: Queue, gate: PolicyGate) -> AbstractAsyncContextManager[Any]:

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from handraise.cli.call import Revision, run, spoken_revision
-from handraise.cli.options import AsJson, Name, Url
-from handraise.cli.servers import Server, chosen_server
+from handraise.cli.call import RevisionOption, run, spoken_revision
+from handraise.cli.common import AsJson, ChosenServer, Name, Url, chosen_server
 
 if TYPE_CHECKING:
-    from handraise.design import Subject
+    from handraise.design import ToolDescription
 
 EXAMPLES = """Examples:
 
@@ -29,7 +28,7 @@ Target: TypeAlias = Annotated[
 ]
 ToolName: TypeAlias = Annotated[
     str | None,
-    typer.Option("--tool", metavar="NAME", help="A tool of a server, whose command stands behind `--`."),
+    typer.Option("--tool", metavar="NAME", help="A tool of a server; the server's command follows `--`."),
 ]
 OnlyCode: TypeAlias = Annotated[bool, typer.Option("--code", help="Print only the code to paste.")]
 
@@ -40,14 +39,14 @@ def design(
     tool: ToolName = None,
     url: Url = None,
     name: Name = None,
-    revision: Revision = "auto",
+    revision: RevisionOption = "auto",
     as_json: AsJson = False,
     code: OnlyCode = False,
 ) -> None:
     """Should this tool ask, and how?
 
-    Proposes when to ask, the message, the form, what follows each answer, how often, form or page, and the
-    code. Says so where asking is wrong: the model could ask in the chat, an error would settle it, it only reads.
+    Proposes when to ask, the message, the form, the step after each answer, how often, form or page,
+    and the code. Says when asking is wrong: the model could ask in the chat, an error would settle it, it only reads.
     """
     if (target is None) == (tool is None):
         raise typer.BadParameter("name either MODULE:FUNCTION or --tool NAME with a server")
@@ -57,7 +56,7 @@ def design(
     run(_of_server(server, spoken_revision(revision), tool or "", as_json, code))
 
 
-def _show(subject: Subject, as_json: bool, only_code: bool) -> int:
+def _show(subject: ToolDescription, as_json: bool, only_code: bool) -> int:
     from handraise.design import Refusal, propose, report
 
     result = propose(subject)
@@ -69,30 +68,30 @@ def _show(subject: Subject, as_json: bool, only_code: bool) -> int:
     return 1 if isinstance(result, Refusal) else 0
 
 
-def _loaded(target: str) -> Subject:
+def _loaded(target: str) -> ToolDescription:
     from pathlib import Path
 
-    from handraise.design import load_function, subject_of_function
+    from handraise.design import load_function, tool_of_function
     from handraise.errors import UsageError
 
     try:
-        return subject_of_function(load_function(target, Path.cwd()))
+        return tool_of_function(load_function(target, Path.cwd()))
     except UsageError as error:
         raise typer.BadParameter(str(error)) from None
 
 
-async def _of_server(server: Server, mode: str, tool: str, as_json: bool, only_code: bool) -> int:
-    from mcp import Client
-
-    from handraise.design import subject_of_schema
+async def _of_server(server: ChosenServer, mode: str, tool: str, as_json: bool, only_code: bool) -> int:
+    from handraise.design import tool_of_schema
     from handraise.display import for_line
+    from handraise.sdk.client import dumped, plain_client
 
-    async with Client(server.target(), mode=mode) as client:
+    async with plain_client(server.target(), mode=mode) as client:
         listed = {each.name: each for each in (await client.list_tools()).tools}
     if tool not in listed:
         names = ", ".join(map(for_line, listed)) or "none"
         raise typer.BadParameter(f"the server has no tool {tool!r}; it has: {names}")
-    found = listed[tool]
-    hints = found.annotations.model_dump(by_alias=True) if found.annotations else None
-    subject = subject_of_schema(found.name, found.description or "", found.input_schema, hints)
+    found = dumped(listed[tool])
+    subject = tool_of_schema(
+        found["name"], found.get("description", ""), found["inputSchema"], found.get("annotations")
+    )
     return _show(subject, as_json, only_code)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from dataclasses import asdict
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
 
 import typer
 
-from handraise.cli.options import AsJson
+from handraise.cli.common import AsJson
+from handraise.errors import HandraiseError
 
 EXAMPLES = """Examples:
 
@@ -15,11 +25,12 @@ EXAMPLES = """Examples:
   handraise doctor
   handraise doctor --json
 
-Exit status: 0 when everything that is needed works, 1 when something is broken. What is only missing is optional.
+Exit status: 0 when everything that is needed works, 1 when something is broken, 2 when a release of mcp or FastMCP is
+not supported. A missing optional part is no problem.
 For MCP clients and servers: handraise gateway doctor.
 """
 
-_MARKS = {"works": "ok", "missing": "--", "broken": "!!"}
+_MARKS = {"works": "ok", "missing": "--", "broken": "!!", "unsupported": "!!"}
 
 
 def doctor(as_json: AsJson = False) -> None:
@@ -28,7 +39,6 @@ def doctor(as_json: AsJson = False) -> None:
     It looks at versions, extras, configuration, ledger, store, keys, and where you could be asked. Nothing is changed
     and nothing is sent anywhere; a PostgreSQL store is connected to.
     """
-    from handraise.cli.examination import examine
 
     found = examine()
     if as_json:
@@ -39,8 +49,181 @@ def doctor(as_json: AsJson = False) -> None:
             typer.echo(f"{_MARKS[finding.state]} {finding.what:{width}}  {finding.said}")
             if finding.next_step:
                 typer.echo(f"   {'':{width}}  -> {finding.next_step}")
-    broken = sum(finding.state == "broken" for finding in found)
+    states = [finding.state for finding in found]
+    broken = states.count("broken") + states.count("unsupported")
     if not as_json:
         typer.echo(f"\n{broken} broken." if broken else "\nEverything that is needed works.")
     if broken:
-        raise typer.Exit(1)
+        raise typer.Exit(2 if "unsupported" in states else 1)
+
+
+EXTRAS = {
+    "fastmcp": ("fastmcp", "ask in FastMCP servers, be asked by FastMCP's client"),
+    "web": ("jinja2", "the web desk, and pages for secrets"),
+    "terminal": ("textual", "the terminal desk in full screen"),
+    "oauth": ("authlib", "connect accounts"),
+    "passkeys": ("webauthn", "passkeys at the web desk"),
+    "keyring": ("keyring", "the vault's key in the system's keyring"),
+    "postgres": ("psycopg", "a store that several nodes share"),
+    "sql": ("sqlglot", "guards in front of SQL statements"),
+}
+"""Each extra: the module that shows that it is there, and what it gives."""
+
+_WITHOUT_SDK = (
+    "not installed: call, tools, design and demo need it, as do servers and clients; all else works"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """One thing that was looked at."""
+
+    what: str
+    state: Literal["works", "missing", "broken", "unsupported"]
+    said: str
+    next_step: str = ""
+
+
+def examine() -> list[CheckResult]:
+    """Look at everything. A check that cannot run counts as broken, with the reason."""
+    found: list[CheckResult] = []
+    for look in (_versions, _extras, _configuration, _ledger, _store, _vault, _desks):
+        try:
+            found.extend(look())
+        except (HandraiseError, OSError) as error:
+            found.append(CheckResult(look.__name__.strip("_"), "broken", str(error)))
+    return found
+
+
+def _versions() -> Iterator[CheckResult]:
+    python = ".".join(map(str, sys.version_info[:3]))
+    yield CheckResult("python", "works", python)
+    yield _sdk()
+    yield CheckResult("handraise", "works", _version("handraise"))
+
+
+def _sdk() -> CheckResult:
+    from handraise.sdk.releases import problem_with, release_of
+
+    if (found := release_of("mcp")) is None:
+        return CheckResult("mcp", "missing", _WITHOUT_SDK, "pip install 'handraise', if you want those")
+    if (problem := problem_with("mcp")) is not None:
+        return CheckResult("mcp", "unsupported", problem)
+    return CheckResult("mcp", "works", found)
+
+
+def _extras() -> Iterator[CheckResult]:
+    from handraise.sdk.releases import problem_with, release_of
+
+    for extra, (module, gives) in EXTRAS.items():
+        there = find_spec(module) is not None
+        if extra == "fastmcp" and release_of("fastmcp") is not None and (problem := problem_with("fastmcp")):
+            yield CheckResult("extra fastmcp", "unsupported", problem)
+            continue
+        yield CheckResult(
+            f"extra {extra}",
+            "works" if there else "missing",
+            gives,
+            "" if there else f"pip install 'handraise[{extra}]', if you want that",
+        )
+
+
+def _configuration() -> Iterator[CheckResult]:
+    from handraise.policy.files import load_policy
+    from handraise.policy.places import find_config
+
+    file = find_config(os.environ, Path())
+    load_policy().own.book()
+    yield CheckResult("configuration", "works", str(file.path) if file else "no file; the defaults count")
+
+
+def _ledger() -> Iterator[CheckResult]:
+    from handraise.ledger.own_ledger import ledger_path
+    from handraise.policy.files import load_settings
+
+    if load_settings().ledger.unsafe_no_ledger:
+        yield CheckResult(
+            "ledger", "missing", "switched off by unsafe_no_ledger", "take that line out of the file"
+        )
+        return
+    yield _place("ledger", ledger_path(), "handraise ledger verify tells whether it was changed")
+
+
+def _store() -> Iterator[CheckResult]:
+    from handraise.policy.files import load_settings
+    from handraise.policy.places import database_of
+    from handraise.policy.settings import choose
+    from handraise.stores.registry import own_or_named_store, own_store_file
+
+    where = str(choose("store.url", None, os.environ, load_settings(), None).value)
+    if not where:
+        yield _place("store", own_store_file(os.environ), "")
+        return
+
+    async def count() -> int:
+        store = own_or_named_store(where)
+        try:
+            return len(await store.pending())
+        finally:
+            await store.aclose()
+
+    name = database.name if (database := database_of(where)) else where
+    yield CheckResult("store", "works", f"{name}, questions that wait: {asyncio.run(count())}")
+
+
+def _vault() -> Iterator[CheckResult]:
+    from handraise.vault.keys import default_keys
+
+    try:
+        keys = default_keys()
+    except HandraiseError:
+        yield CheckResult(
+            "vault", "missing", "no key, so pages cannot keep secrets", "handraise vault new-key"
+        )
+    else:
+        yield CheckResult("vault", "works", f"its key comes from {type(keys).__name__}")
+
+
+def _desks() -> Iterator[CheckResult]:
+    columns, lines = shutil.get_terminal_size()
+    if not sys.stdin.isatty():
+        yield CheckResult("terminal", "missing", "this is none; questions wait at the web desk or are parked")
+    elif columns < 80 or lines < 24:
+        yield CheckResult("terminal", "works", f"{columns}x{lines}: tight", "80x24 is comfortable")
+    else:
+        yield CheckResult("terminal", "works", f"{columns}x{lines}")
+    from handraise.urls.open import HINDRANCES, find_opener
+
+    found = find_opener()
+    if found in HINDRANCES:
+        yield CheckResult(
+            "browser", "missing", "none to open here", "answer in a terminal: handraise inbox --terminal"
+        )
+    else:
+        yield CheckResult("browser", "works", Path(found).name)
+
+
+def _place(what: str, path: Path, more: str) -> CheckResult:
+    """Whether a file is there and ours to write, or could be made."""
+    if path.exists():
+        writable = os.access(path, os.R_OK | os.W_OK)
+        said = f"{path}, {path.stat().st_size / 1024:,.0f} KiB" if writable else f"{path} cannot be written"
+        return CheckResult(
+            what, "works" if writable else "broken", said, more if writable else "mend its owner or mode"
+        )
+    parent = next(each for each in path.parents if each.exists())
+    if parent.is_dir() and os.access(parent, os.W_OK):
+        return CheckResult(what, "works", f"{path}, made when it is needed")
+    return CheckResult(
+        what,
+        "broken",
+        f"{path} cannot be made: {parent} is no folder that you can write to",
+        "mend its owner or mode",
+    )
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed as a package"

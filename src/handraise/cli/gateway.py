@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from handraise.cli.options import Name, Url
-from handraise.cli.telling import telling
+from handraise.cli.common import Env, Name, Url, parse_environment, report_errors
+from handraise.display import for_line
+from handraise.policy.places import DATABASE_URLS
 
 if TYPE_CHECKING:
     from handraise.gateway.options import Options
-    from handraise.gateway.serve import OpenLink
     from handraise.gateway.shared.serving import Sharing
     from handraise.gateway.upstreams import Upstream
-    from handraise.issuers.reach import Network
 
 app = typer.Typer(
     help="Stand between a client and its servers, so that you are asked.\n\n"
@@ -35,9 +35,9 @@ EXAMPLES = """Examples:
   handraise gateway --config servers.json
   handraise gateway --http 127.0.0.1:8765 -- python server.py
 
-What an option here does not say, the environment says (HANDRAISE_GATEWAY_HOLD for --hold, and so on; HANDRAISE_STORE
-for --store), else `[gateway]` and `[store]` in handraise.toml, else the default. `handraise gateway doctor` shows what
-counts, and who says so.
+Options that are not given come from the environment (HANDRAISE_GATEWAY_HOLD for --hold, and so on; HANDRAISE_STORE for
+--store), then from `[gateway]` and `[store]` in handraise.toml, then from the defaults. `handraise gateway doctor`
+shows each value and its source.
 
 Exit status: the server's own over stdio, 0 otherwise; 2 for wrong use or a server that cannot be started.
 """
@@ -51,12 +51,13 @@ def gateway(
         Path | None, typer.Option("--config", help="A file with `mcpServers`: several servers at once.")
     ] = None,
     name: Name = None,
+    env: Env = None,
     client_id: Annotated[
         str | None,
         typer.Option(
             "--client-id",
-            help="With --url: what the server's authorization server knows the gateway as, where it does not let "
-            "clients register; a secret is read from HANDRAISE_CLIENT_SECRET.",
+            help="With --url: the gateway's client id at the server's authorization server, if clients cannot "
+            "register there; a secret is read from HANDRAISE_CLIENT_SECRET.",
         ),
     ] = None,
     http: Annotated[
@@ -64,14 +65,16 @@ def gateway(
         typer.Option("--http", metavar="HOST:PORT", help="Serve clients over streamable HTTP, at /mcp."),
     ] = None,
     stdio: Annotated[
-        bool, typer.Option("--stdio", help="Serve the client that started us, whatever the file says.")
+        bool,
+        typer.Option("--stdio", help="Serve the client that started us, even if the file says otherwise."),
     ] = False,
     desk: Annotated[
         str | None,
         typer.Option(
             "--desk",
-            metavar="fallback|always|none",
-            help="Who is asked at our desk: those whose client cannot ask (the default), everybody, or nobody.",
+            metavar="auto|always|none",
+            help="The people asked at our desk: those whose client does not ask them (the default), everybody, or "
+            "nobody.",
         ),
     ] = None,
     hold: Annotated[
@@ -81,6 +84,22 @@ def gateway(
     wait: Annotated[
         float | None,
         typer.Option("--wait", help="Seconds for which a question waits for you; a day by default."),
+    ] = None,
+    grace: Annotated[
+        float | None,
+        typer.Option(
+            "--grace",
+            help="Seconds for which you can still answer at our desk after the client cancelled the call; 600 by "
+            "default.",
+        ),
+    ] = None,
+    too_fast: Annotated[
+        float | None,
+        typer.Option(
+            "--too-fast",
+            help="A client that declines within these seconds asked nobody, and you are asked at our desk; 0.5 by "
+            "default.",
+        ),
     ] = None,
     browser: Annotated[
         bool | None,
@@ -101,7 +120,7 @@ def gateway(
         typer.Option(
             "--store",
             metavar="URL",
-            help="Where parked calls are kept: postgresql://… or a file; one in your data directory by default.",
+            help=f"Where parked calls are kept: {DATABASE_URLS} or a file; one in your data directory by default.",
         ),
     ] = None,
     sessions: Annotated[
@@ -137,50 +156,59 @@ def gateway(
         return
     if stdio and http:
         raise typer.BadParameter("give --http or --stdio, not both")
-    flags = {
-        "desk": desk,
-        "hold": hold,
-        "wait": wait,
-        "browser": browser,
-        "notify": notify,
-        "store": store,
-        "sessions": sessions,
-    }
-    from handraise.gateway.choosing import choices, options_of
-    from handraise.issuers.reach import parse_networks
+    from handraise.gateway.options import choices, options_of
 
-    with telling():
-        chosen = choices(flags | {"http": "" if stdio else http}, os.environ)
-        upstreams = _upstreams(context.obj or (), url, config, name, client_id)
-        networks = parse_networks(unsafe_network or [])
-        if networks:
-            typer.echo(
-                f"handraise: authorization servers may be in {', '.join(map(str, networks))}", err=True
-            )
-        sharing = _sharing(people, issuer, desk_client, public_url, networks)
-        options = replace(options_of(chosen), unsafe_networks=networks)
-        status = _serve(upstreams, options, chosen["http"].value, sharing)
+    with report_errors():
+        upstreams = _upstreams(context.obj or (), url, config, name, client_id, parse_environment(env))
+        sharing = _sharing(people, issuer, desk_client, public_url, unsafe_network or [])
+        chosen = choices({**_flags(context.params), "http": "" if stdio else http}, os.environ)
+        options = options_of(chosen)
+        status = _serve(upstreams, options, chosen["http"].value, sharing, unsafe_network or [])
     raise typer.Exit(status)
 
 
+def _flags(params: Mapping[str, Any]) -> dict[str, object]:
+    """The options of a gateway that a command line has."""
+    from handraise.gateway.options import OPTIONS
+
+    return {name: params.get(name) for name in (*OPTIONS, "store")}
+
+
+def options_in(words: Sequence[str]) -> Options:
+    """The options that count for a gateway which a client starts with these words."""
+    from handraise.gateway.options import choices, options_of
+
+    try:
+        command = typer.main.get_command(app)
+        known = command.make_context("gateway", list(words), resilient_parsing=True).params
+    except Exception:  # noqa: BLE001 - a client's file can contain anything; unknown options are ignored
+        known = {}
+    return options_of(choices(_flags(known), os.environ))
+
+
 def _upstreams(
-    command: tuple[str, ...], url: str | None, config: Path | None, name: str | None, client_id: str | None
+    command: tuple[str, ...],
+    url: str | None,
+    config: Path | None,
+    name: str | None,
+    client_id: str | None,
+    environment: Mapping[str, str],
 ) -> list[Upstream]:
-    from handraise.gateway.upstreams import OwnClient, Upstream, short_name
+    from handraise.gateway.upstreams import OwnClient, Upstream, load_upstreams, short_name
 
     if (url is not None) + (config is not None) + bool(command) != 1:
         raise typer.BadParameter("name a server: its command behind `--`, or --url, or --config; one of them")
     if client_id is not None and url is None:
         raise typer.BadParameter("this goes with --url; in a file it is `oauth`", param_hint="--client-id")
+    if environment and not command:
+        raise typer.BadParameter("this goes with a command; in a file it is `env`", param_hint="--env")
     if config is not None:
-        from handraise.gateway.config import load_upstreams
-
         return load_upstreams(config)
     if url is not None:
         upstream = Upstream("", url=url)
         known = OwnClient(client_id, os.environ.get("HANDRAISE_CLIENT_SECRET")) if client_id else None
         return [Upstream(name or upstream.host or url, url=url, oauth=known)]
-    return [Upstream(name or short_name(command), command)]
+    return [Upstream(name or short_name(command), command, environment=environment)]
 
 
 def _sharing(
@@ -188,7 +216,7 @@ def _sharing(
     issuer: str | None,
     desk_client: str | None,
     public_url: str | None,
-    unsafe_networks: tuple[Network, ...],
+    unsafe_networks: list[str],
 ) -> Sharing | None:
     if people is None and issuer is None:
         return None
@@ -196,43 +224,83 @@ def _sharing(
         raise typer.BadParameter(
             "several people need to know where the gateway is", param_hint="--public-url"
         )
-    from handraise.gateway.shared.people_file import PeopleFile
+    from handraise.gateway.shared.people import PeopleFile
     from handraise.gateway.shared.serving import Sharing
+    from handraise.issuers.addresses import parse_networks
 
     known = None if people is None else PeopleFile(people)
-    return Sharing(public_url, known, issuer, desk_client, unsafe_networks)
+    return Sharing(public_url, known, issuer, desk_client, parse_networks(unsafe_networks))
 
 
-def _serve(upstreams: list[Upstream], options: Options, http: str, sharing: Sharing | None) -> int:
-    import asyncio
+def _serve(
+    upstreams: list[Upstream],
+    options: Options,
+    http: str,
+    sharing: Sharing | None,
+    unsafe_networks: list[str],
+) -> int:
+    """Serve until the end; the exit status. The server is started before the gateway loads the rest of itself."""
+    from handraise.gateway.servers import ServerSet
 
-    from handraise.gateway import serve
-
-    opening = _opening(upstreams)
+    servers = ServerSet(*upstreams)
     if not http:
         if sharing is not None:
             raise typer.BadParameter("several people come over HTTP", param_hint="--http")
-        return asyncio.run(serve.serve_stdio(opening, options))
-    from handraise.gateway.announcing import announcement
+        servers.start()
+    try:
+        import asyncio
 
-    host, _, port = http.rpartition(":")
-    host = host.strip("[]") or "127.0.0.1"
-    names = [upstream.name for upstream in upstreams]
+        from handraise.issuers.addresses import parse_networks
 
-    def ready(address: str) -> None:
-        public_url = None if sharing is None else sharing.public_url
-        typer.echo("\n".join(announcement(address, names, options, public_url)), err=True)
+        networks = parse_networks(unsafe_networks)
+        options = replace(options, unsafe_networks=networks)
+        if networks:
+            typer.echo(
+                f"handraise: authorization servers may be in {', '.join(map(str, networks))}", err=True
+            )
+        if not http:
+            from handraise.gateway.serve import serve_stdio
 
-    if sharing is not None:
-        from handraise.gateway.shared.serving import serve_shared
+            return asyncio.run(serve_stdio(servers, options))
+        host, _, port = http.rpartition(":")
+        host = host.strip("[]") or "127.0.0.1"
+        names = [upstream.name for upstream in upstreams]
 
-        return asyncio.run(serve_shared(opening, options, host, int(port), sharing, ready))
-    return asyncio.run(serve.serve_http(opening, options, host, int(port), ready))
+        def ready(address: str) -> None:
+            public_url = None if sharing is None else sharing.public_url
+            typer.echo("\n".join(announcement(address, names, options, public_url)), err=True)
+
+        if sharing is not None:
+            from handraise.gateway.shared.serving import serve_shared
+
+            return asyncio.run(serve_shared(servers, options, host, int(port), sharing, ready))
+        from handraise.gateway.http.serving import serve_http
+
+        return asyncio.run(serve_http(servers, options, host, int(port), ready))
+    finally:
+        servers.kill()
 
 
-def _opening(upstreams: list[Upstream]) -> OpenLink:
-    from handraise.gateway.connect import open_link, open_switchboard
+OWN_DESK = "the desk: handraise inbox"
 
-    if len(upstreams) == 1:
-        return lambda enter: open_link(upstreams[0], enter)
-    return lambda enter: open_switchboard(upstreams, enter)
+
+def announcement(
+    address: str, servers: Iterable[str], options: Options, public_url: str | None = None
+) -> list[str]:
+    """The first lines of a gateway over HTTP. They name servers and not their commands, where secrets often are.
+
+    `public_url` is where people find a shared gateway; `address` is where it listens for the proxy in front of it.
+    """
+    clients = f"http://{address}/mcp" if public_url is None else f"{public_url}/mcp, served at {address}"
+    desk = OWN_DESK if public_url is None else f"the desk: {public_url}/"
+    questions = {
+        "auto": f"in the client; where it does not ask, at {desk}",
+        "always": f"at {desk}",
+        "none": "in the client, and nowhere else",
+    }
+    return [
+        "The gateway is running; Ctrl+C ends it.",
+        f"  clients    {clients}",
+        f"  servers    {', '.join(for_line(name, limit=100) for name in servers)}",
+        f"  questions  {questions[options.desk]}",
+    ]

@@ -1,23 +1,27 @@
-"""`handraise gateway doctor`: what clients and servers can do, and what will happen when a question comes."""
+"""`handraise gateway doctor`: the abilities of clients and servers, and the path of a question."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
+import re
+import textwrap
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from handraise.cli.options import AsJson
-from handraise.cli.telling import telling
+from handraise.cli.common import AsJson, report_errors
+from handraise.display import for_line
 from handraise.errors import HandraiseError
 
 if TYPE_CHECKING:
     from handraise.gateway.clients.table import KnownClient
     from handraise.gateway.options import Options
     from handraise.gateway.upstreams import Upstream
+
 
 EXAMPLES = """Examples:
 
@@ -35,18 +39,17 @@ def doctor(
     probe: Annotated[bool, typer.Option(help="Start every server, and ask it what it speaks.")] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Say what happens when a question comes, client by client.
+    """Show the path of a question, client by client.
 
-    That is what each configured client and server can do. Also which options a gateway takes, and whether the
-    environment, your file or the default says so. Servers are started as the client would start them, for ten seconds
-    at most, and those of 2026-07-28 once more to see whether they speak a revision before it, too; no tool is called.
+    Shows the abilities of each configured client and server, and the options of a gateway with the source of each
+    value: the environment, your file or the default. It starts each server as the client would, for ten seconds at
+    most, and servers of 2026-07-28 twice, to find out whether they also speak an older revision. It calls no tool.
     """
-    from handraise.cli.gateway_findings import as_text, own_desk, own_options
     from handraise.gateway.clients.table import CLIENTS
 
     if client is not None and client not in CLIENTS:
         raise typer.BadParameter(f"known are {', '.join(CLIENTS)}", param_hint="--client")
-    with telling():
+    with report_errors():
         options = own_options()
         found = [
             told
@@ -54,7 +57,7 @@ def doctor(
             if client in (None, name)
             for told in _examine_all(known, probe)
         ]
-    report = {"options": options, "desk": own_desk(), "clients": found}
+    report = {"options": options, "desk": own_desk(), "clients": found, "seen": seen_clients()}
     typer.echo(json.dumps(report, indent=2, ensure_ascii=False) if as_json else as_text(report))
 
 
@@ -92,8 +95,7 @@ def _examine(client: KnownClient, path: Path, probing: bool) -> dict[str, Any] |
 
 async def _server(client: KnownClient, name: str, entry: object, probing: bool) -> dict[str, Any]:
     from handraise.gateway.clients.entries import through
-    from handraise.gateway.clients.forecast import forecast
-    from handraise.gateway.clients.probing import probe
+    from handraise.gateway.clients.forecast import forecast, probe
 
     behind = through(client, entry)
     told: dict[str, Any] = {"server": name, "through_gateway": behind is not None}
@@ -115,15 +117,12 @@ async def _server(client: KnownClient, name: str, entry: object, probing: bool) 
 
 
 def _gateway(client: KnownClient, entry: object) -> Options:
-    """What the gateway in front of a server is told: by its own flags first, as far as they are usual ones."""
-    from handraise.gateway.choosing import choices, options_of
+    """The options of the gateway in front of a server: its own flags first."""
+    from handraise.cli.gateway import options_in
     from handraise.gateway.clients.entries import gateway_words
-    from handraise.gateway.quick import read_flags
 
     words = gateway_words(client, entry) or []
-    ours = words[: next((at for at, word in enumerate(words) if word in ("--", "--url")), len(words))]
-    read = read_flags(ours)
-    return options_of(choices({} if read is None else read[1], os.environ))
+    return options_in(words[: words.index("--") if "--" in words else len(words)])
 
 
 def _upstream(
@@ -145,3 +144,114 @@ def _upstream(
 def _words(given: object) -> dict[str, str]:
     known = given if isinstance(given, dict) else {}
     return {name: value for name, value in known.items() if isinstance(value, str)}
+
+
+_COLUMNS: Final = 80
+_LONGEST: Final = 2000
+_PASSWORD: Final = re.compile(r"(?<=:)[^:@/]*(?=@)|(?<=password=)[^&]*")
+
+
+def own_options() -> dict[str, dict[str, Any]]:
+    """The settings of a gateway that starts now, and the source of each. No password is in it."""
+    from handraise.gateway.options import choices
+    from handraise.stores.registry import own_store_file
+
+    chosen = {name: (each.value, each.by) for name, each in choices({}, os.environ).items()}
+    value, by = chosen["store"]
+    chosen["store"] = (_PASSWORD.sub("…", value) or str(own_store_file(os.environ)), by)
+    return {name: {"value": value, "by": by} for name, (value, by) in chosen.items()}
+
+
+def own_desk() -> dict[str, bool]:
+    """How the desk knows its person: whether the system tells which program connects, else by the desk code."""
+    from handraise.desks.desk_code import desk_code_file
+    from handraise.processes import can_tell
+
+    return {"process_facts": can_tell(), "desk_code": desk_code_file(os.environ).is_file()}
+
+
+def seen_clients() -> dict[str, dict[str, Any]]:
+    """How clients handled questions so far, by name and version."""
+    from dataclasses import asdict
+
+    from handraise.gateway.client_desk import load_habits
+    from handraise.gateway.state import habits_file
+
+    return {name: asdict(seen) for name, seen in load_habits(habits_file(os.environ)).items()}
+
+
+_HABITS: Final = {
+    "answered": "answered {}",
+    "too_fast": "answered {} too fast for a person",
+    "incomplete": "accepted {} without content",
+    "failed": "failed to ask {}",
+    "unanswered": "left {} unanswered",
+}
+
+
+def _seen(name: str, seen: Mapping[str, Any]) -> list[str]:
+    """One line about a client: how it handled its questions so far."""
+    did = [text.format(seen[habit]) for habit, text in _HABITS.items() if seen.get(habit)]
+    last = "" if seen.get("last") in ("", "answered") else "; its questions come to your desk, too"
+    return _wrapped(f"{name}: {', '.join(did)}{last}", 2)
+
+
+def _desk(desk: Mapping[str, bool]) -> str:
+    if desk["process_facts"]:
+        return "Your desk opens to your own programs, and to none that a client started."
+    made = "You made one." if desk["desk_code"] else "Make it now: handraise desk code"
+    return f"This system does not tell which program asks, so your desk opens with your desk code. {made}"
+
+
+def as_text(report: Mapping[str, Any]) -> str:
+    """The whole report."""
+    lines = ["A gateway that is started now, without flags of its own:"]
+    lines += [line for name, told in report["options"].items() for line in _option_lines(name, told)]
+    lines += ["", *_wrapped(_desk(report["desk"]), 0)]
+    if report["seen"]:
+        lines += ["", "How clients handled questions so far:"]
+        lines += [line for name, seen in report["seen"].items() for line in _seen(name, seen)]
+    if not report["clients"]:
+        lines += ["", "No client that we know is configured here."]
+    for client in report["clients"]:
+        lines += ["", *_client_lines(client)]
+    return "\n".join(lines)
+
+
+def _option_lines(name: str, told: Mapping[str, Any]) -> list[str]:
+    value = told["value"]
+    shown = (
+        str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else value
+    )
+    return _wrapped(f"{name:<8} {shown or 'none'}  ({told['by']})", 2, behind=9)
+
+
+def _client_lines(client: Mapping[str, Any]) -> list[str]:
+    lines = _wrapped(f"{client['client']}  ({client['file']})", 0, behind=2)
+    lines += _wrapped(f"asks by itself: {client['asks']}, as of {client['as_of']}", 2)
+    lines += [line for key in ("note", "problem") if client[key] for line in _wrapped(client[key], 2)]
+    return lines + [line for server in client["servers"] for line in _server_lines(server)]
+
+
+def _server_lines(server: Mapping[str, Any]) -> list[str]:
+    way = "through the gateway" if server["through_gateway"] else "not through the gateway"
+    lines = _wrapped(f"{server['server']}: {way}", 2)
+    if server.get("speaks"):
+        claimed = server["calls_itself"] or "nothing"
+        lines += _wrapped(f"speaks {' and '.join(server['speaks'])}; calls itself {claimed}", 4)
+        lines += _wrapped(f"offers {', '.join(server['offers']) or 'nothing'}", 4)
+    if server["problem"]:
+        lines += _wrapped(server["problem"], 4)
+    return lines + _wrapped(f"a question: {server['then']}", 4)
+
+
+def _wrapped(text: str, indent: int, behind: int = 2) -> list[str]:
+    """One line, or several of which the later ones stand further in."""
+    return textwrap.wrap(
+        for_line(text, limit=_LONGEST),
+        _COLUMNS,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + behind),
+        break_on_hyphens=False,
+        break_long_words=False,
+    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from handraise.errors import HandraiseError, SetupError
+from handraise.gateway.clients.table import CLIENTS
 
 if TYPE_CHECKING:
     from handraise.gateway.clients.rewriting import Plan
@@ -31,7 +32,7 @@ def install(
         str,
         typer.Option(
             "--client",
-            help="claude-desktop, claude-code, cursor, vscode, codex, gemini-cli, zed, windsurf, opencode or goose.",
+            help=f"{', '.join(list(CLIENTS)[:-1])} or {list(CLIENTS)[-1]}.",
         ),
     ],
     server: Annotated[
@@ -55,17 +56,15 @@ def install(
     """Put the gateway in front of the servers of a client.
 
     Rewrites the client's configuration: shows every command in full and asks before it writes. The file as it was is
-    kept beside it. Comments and layout stay, and so does every entry that is not understood.
+    kept in your own data directory. Comments and layout stay, and so does every entry that is not understood.
     """
-    from handraise.gateway.clients.table import CLIENTS
-
     try:
         if client not in CLIENTS:
             raise typer.BadParameter(f"known are {', '.join(CLIENTS)}", param_hint="--client")
         chosen = server or []
         places = _places(CLIENTS[client], file, project, chosen)
         statuses = [
-            _install(known, path, chosen, shared, undo=undo, dry_run=dry_run, yes=yes)
+            _install(known, path, chosen, shared, own=file is None, undo=undo, dry_run=dry_run, yes=yes)
             for known, path, shared in places
         ]
         raise typer.Exit(max(statuses))
@@ -102,16 +101,17 @@ def _install(
     servers: list[str],
     shared: bool,
     *,
+    own: bool,
     undo: bool,
     dry_run: bool,
     yes: bool,
 ) -> int:
     from datetime import datetime
 
-    from handraise.gateway.clients.rewriting import plan, write
+    from handraise.gateway.clients.rewriting import backup_directory, plan, write
 
     ours = ["handraise"] if shared else ()  # where the command is on this computer says nothing to others
-    planned = plan(client, path, servers=servers, undo=undo, gateway=ours)
+    planned = plan(client, path, servers=servers, undo=undo, gateway=ours, backups=backup_directory())
     _show(planned)
     if planned.by_hand:
         typer.echo(
@@ -124,16 +124,16 @@ def _install(
     if not yes and not _confirmed():
         typer.echo("Nothing was changed.")
         return 1
-    backup = write(planned, datetime.now().astimezone())
-    typer.echo(
-        f"Done. The file as it was: {_line(str(backup))}\nRestart {client.title} to have it take effect."
-    )
+    backup = write(planned, datetime.now().astimezone(), backup_directory())
+    typer.echo(f"Done. The file as it was: {_line(str(backup))}")
+    if own:  # with --file nobody knows which program reads it
+        typer.echo(f"Restart {client.title} to have it take effect.")
     _advise_desk_code()
     return 0
 
 
 def _advise_desk_code() -> None:
-    from handraise.cli.gateway_findings import own_desk
+    from handraise.cli.gateway_doctor import own_desk
 
     desk = own_desk()
     if not desk["process_facts"] and not desk["desk_code"]:

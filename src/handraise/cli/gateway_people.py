@@ -1,4 +1,4 @@
-"""`handraise gateway people`: who may use a shared gateway, and how they get to their desk."""
+"""`handraise gateway people`: let people use a shared gateway, and lead them to their desk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from handraise.cli.telling import telling
+from handraise.cli.common import report_errors
 
 EXAMPLES = """Examples:
 
@@ -35,31 +35,31 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Name = Annotated[str, typer.Argument(help="What the person is called in the file.", show_default=False)]
+PersonName = Annotated[str, typer.Argument(help="The person's name in the file.", show_default=False)]
 File = Annotated[Path, typer.Option("--file", help="The file of people.")]
 
 
 @app.command()
-def add(name: Name, file: File) -> None:
+def add(name: PersonName, file: File) -> None:
     """Give a person a token for their client. It is shown once; the file keeps only its hash."""
-    from handraise.gateway.shared.people_file import PeopleFile
+    from handraise.gateway.shared.people import PeopleFile
 
-    with telling():
+    with report_errors():
         typer.echo(PeopleFile(file).add(name))
 
 
 @app.command()
-def remove(name: Name, file: File) -> None:
+def remove(name: PersonName, file: File) -> None:
     """Let a person in no more."""
-    from handraise.gateway.shared.people_file import PeopleFile
+    from handraise.gateway.shared.people import PeopleFile
 
-    with telling():
+    with report_errors():
         PeopleFile(file).remove(name)
 
 
 @app.command()
 def link(
-    name: Name,
+    name: PersonName,
     file: File,
     public_url: Annotated[str, typer.Option("--public-url", help="The address of the running gateway.")],
     passkey: Annotated[
@@ -72,10 +72,10 @@ def link(
     It works in one browser, once, within ten minutes. Give it to the person and to nobody else, and not through a
     place that a model reads.
     """
-    from handraise.gateway.shared.invitations import make_invitation
-    from handraise.gateway.shared.people_file import PeopleFile
+    from handraise.gateway.shared.desk import make_invitation
+    from handraise.gateway.shared.people import PeopleFile
 
-    with telling():
+    with report_errors():
         people = PeopleFile(file)
         people.require(name)
         word = make_invitation(people, name, time.time(), passkey=passkey)

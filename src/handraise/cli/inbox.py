@@ -1,4 +1,4 @@
-"""`handraise inbox`: open the desk of a gateway that waits for you."""
+"""`handraise inbox`: open the desk of a gateway that waits for you, or one tray for all of them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from handraise.cli.options import AsJson
+from handraise.cli.common import AsJson
 
 if TYPE_CHECKING:
-    from handraise.gateway.desk.visiting import Visitor
+    from handraise.gateway.desk.desk_socket import DeskConnection
 
 EXAMPLES = """Examples:
 
@@ -22,12 +22,15 @@ EXAMPLES = """Examples:
   handraise inbox
   handraise inbox --terminal
   handraise inbox --terminal --all
+  handraise inbox --tray
 
 Exit status: 0 when a desk was opened or nothing waits, 1 when a desk could not be opened, 2 for wrong use.
 """
 _LINGER: Final = 2.0
 """Seconds for which the terminal desk waits for a next question: the same call often asks again."""
 
+TRAY_PORT: Final = 7433
+_NO_BROWSER = "No browser can be opened here. Answer in this terminal: handraise inbox --terminal --all"
 _NO_GATEWAY = "No gateway waits for you. `handraise gateway doctor` says which of your clients have one."
 
 
@@ -38,6 +41,12 @@ def inbox(
     everything: bool = typer.Option(
         False, "--all", help="Also where nothing waits: open every desk, or stay at this terminal."
     ),
+    tray: bool = typer.Option(
+        False, "--tray", help="One page for what waits at all your gateways. It stays open until Ctrl+C."
+    ),
+    port: int = typer.Option(
+        TRAY_PORT, "--port", help="The port of the tray, so that its address stays the same."
+    ),
     as_json: AsJson = False,
 ) -> None:
     """Open the desk of every gateway where a question waits for you. It opens in your browser, or else here.
@@ -47,22 +56,61 @@ def inbox(
     opened, you answer in this terminal. Where the system does not tell which program is asking (macOS, Windows, a
     hidden /proc), the desk wants your desk code: see `handraise desk code --help`.
     """
-    from handraise.gateway.desk.visiting import Visitor, doors
+    from handraise.gateway.desk.desk_socket import DeskConnection, desk_sockets
+    from handraise.processes import keep_memory_private
 
-    visitor = Visitor(_ask_code)
-    desks = [(door, seen) for door in doors() if (seen := visitor.knock(door, {"do": "look"})) is not None]
+    keep_memory_private()  # or a program of the client traces this one, which the desk lets in
+    connection = DeskConnection(_ask_code)
+    desks = [
+        (socket, seen)
+        for socket in desk_sockets()
+        if (seen := connection.ask_desk(socket, {"do": "look"})) is not None
+    ]
     if as_json:
         typer.echo(json.dumps([seen for _, seen in desks]))
         return
-    wanted = [(door, seen) for door, seen in desks if everything or seen.get("waiting")]
+    if tray:
+        if not sys.stderr.isatty():
+            raise typer.BadParameter("this opens your desk, and needs you at a terminal")
+        raise typer.Exit(0 if _stay(connection, port, [seen for _, seen in desks]) else 1)
+    wanted = [(socket, seen) for socket, seen in desks if everything or seen.get("waiting")]
     stays = terminal and everything
     if not wanted and not stays:
         typer.echo("Nothing waits." if desks else _NO_GATEWAY)
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise typer.BadParameter("this opens your desk, and needs you at a terminal")
-    opened = not terminal and all(_open(visitor, door, seen) for door, seen in wanted)
-    raise typer.Exit(0 if opened or _sit(visitor, [door for door, _ in wanted], stays=stays) else 1)
+    opened = not terminal and all(_open(connection, socket, seen) for socket, seen in wanted)
+    raise typer.Exit(0 if opened or _sit(connection, [socket for socket, _ in wanted], stays=stays) else 1)
+
+
+def _stay(connection: DeskConnection, port: int, seen: list[dict[str, Any]]) -> bool:
+    """Keep the tray open, and follow every gateway that comes and goes."""
+    import asyncio
+
+    with contextlib.suppress(KeyboardInterrupt):
+        return asyncio.run(_serve_tray(connection, port, seen))
+    return True
+
+
+async def _serve_tray(connection: DeskConnection, port: int, seen: list[dict[str, Any]]) -> bool:
+    from handraise.access import AccessCheck
+    from handraise.desks.distant import DistantQueue
+    from handraise.desks.web import WebDesk
+    from handraise.gateway.desk.desk_socket import desk_sockets
+    from handraise.urls.open import Opened, open_file
+
+    access = AccessCheck()
+    access.add_families([each.get("clients") for each in seen])
+    queue = DistantQueue(desk_sockets, connection.ask_desk, access)
+    async with WebDesk(queue, port=port, access=access) as desk:
+        if isinstance(open_file(desk.sign_in_file()), Opened):
+            typer.echo(f"Your tray is at http://127.0.0.1:{desk.port}. Ctrl+C closes it.", err=True)
+        else:
+            typer.echo(_NO_BROWSER, err=True)
+            return False
+        await queue.follow()
+    return True
 
 
 def _ask_code() -> str:
@@ -71,12 +119,12 @@ def _ask_code() -> str:
     return getpass("Your desk code: ")
 
 
-def _open(visitor: Visitor, door: Path, seen: dict[str, Any]) -> bool:
+def _open(connection: DeskConnection, socket: Path, seen: dict[str, Any]) -> bool:
     """Open a desk in the browser, with a private file that leads to its sign-in page."""
     from handraise.display import for_line
     from handraise.urls.open import Opened, open_file
 
-    file = (visitor.knock(door, {"do": "sign in"}) or {}).get("file")
+    file = (connection.ask_desk(socket, {"do": "sign in"}) or {}).get("file")
     if not isinstance(file, str):
         return False
     if isinstance(open_file(Path(file)), Opened):
@@ -87,15 +135,15 @@ def _open(visitor: Visitor, door: Path, seen: dict[str, Any]) -> bool:
     return False
 
 
-def _sit(visitor: Visitor, wanted: list[Path], *, stays: bool) -> bool:
+def _sit(connection: DeskConnection, wanted: list[Path], *, stays: bool) -> bool:
     """Answer at this terminal until nothing waits any more, or for as long as it is open."""
     import asyncio
 
     from handraise.desks.distant import DistantQueue
     from handraise.display import for_line
-    from handraise.gateway.desk.visiting import doors
+    from handraise.gateway.desk.desk_socket import desk_sockets
 
-    replies = [visitor.knock(door, {"do": "read", "known": []}) or {} for door in wanted]
+    replies = [connection.ask_desk(socket, {"do": "read", "known": []}) or {} for socket in wanted]
     if stays:
         typer.echo("Questions appear here. While there is none, Ctrl+C ends it.", err=True)
     elif not any("waiting" in reply for reply in replies):
@@ -103,7 +151,7 @@ def _sit(visitor: Visitor, wanted: list[Path], *, stays: bool) -> bool:
         typer.echo(f"handraise: {for_line(why)}", err=True)
         return False
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve(DistantQueue(doors, visitor.knock), None if stays else _LINGER))
+        asyncio.run(_serve(DistantQueue(desk_sockets, connection.ask_desk), None if stays else _LINGER))
     return True
 
 

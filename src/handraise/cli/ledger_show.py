@@ -1,20 +1,26 @@
-"""`handraise ledger show`: events as a table, newest at the end, or as JSON Lines."""
+"""`handraise ledger show`, `export` and `report`: the ledger as a table, for other programs, and as a page."""
 
 from __future__ import annotations
 
 import asyncio
 import shutil
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TextIO, TypeAlias
 
 import typer
 
-from handraise.cli.ledger_file import Where, opened
-from handraise.cli.ledger_run import moment, run
+from handraise.cli.ledger_common import LedgerOption, open_existing_ledger, parse_time_option, run
+from handraise.disk import open_stream, replacing
+from handraise.errors import SetupError
 
 if TYPE_CHECKING:
-    from handraise.ledger import Event, Ledger
-    from handraise.ledger.filters import Filter
+    from handraise.ledger import Ledger, LedgerEvent
+    from handraise.ledger.history import EventFilter
+
 
 EXAMPLES = """Examples:
 
@@ -25,17 +31,18 @@ EXAMPLES = """Examples:
   handraise ledger show --follow
 """
 
-Server: TypeAlias = Annotated[
+ServerFilter: TypeAlias = Annotated[
     str | None, typer.Option("--server", help="Only this server, by your name for it.")
 ]
-Person: TypeAlias = Annotated[
+PersonFilter: TypeAlias = Annotated[
     str | None, typer.Option("--person", help="Only this person: a subject, or the whole key.")
 ]
-Tool: TypeAlias = Annotated[str | None, typer.Option("--tool", help="Only questions of this tool.")]
-Action: TypeAlias = Annotated[
-    str | None, typer.Option("--action", metavar="accept|decline|cancel", help="Only these decisions.")
+ToolFilter: TypeAlias = Annotated[str | None, typer.Option("--tool", help="Only questions of this tool.")]
+ActionFilter: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--action", metavar="accept|said_no|decline|cancel", help="Only these decisions."),
 ]
-Kind: TypeAlias = Annotated[
+KindFilter: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--kind",
@@ -54,12 +61,12 @@ _EVERY = 0.5
 
 
 def show(
-    ledger: Where = None,
-    server: Server = None,
-    person: Person = None,
-    tool: Tool = None,
-    action: Action = None,
-    kind: Kind = None,
+    ledger: LedgerOption = None,
+    server: ServerFilter = None,
+    person: PersonFilter = None,
+    tool: ToolFilter = None,
+    action: ActionFilter = None,
+    kind: KindFilter = None,
     since: Since = None,
     until: Until = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many of the newest events to show.")] = 50,
@@ -72,13 +79,13 @@ def show(
 ) -> None:
     """Show what was asked and decided, the newest event last.
 
-    A question has several events, joined by its id, which `--json` shows. What was said is not in them; see
+    A question has several events, joined by its id, which `--json` shows. They contain no messages and no answers; see
     `ledger.keep` in the policy.
     """
     wanted = filter_of(server, person, tool, action, kind, since, until)
 
     async def work() -> int:
-        async with opened(ledger) as found:
+        async with open_existing_ledger(ledger) as found:
             last = await _newest(found, wanted, limit, as_json)
             while follow:
                 await asyncio.sleep(_EVERY)
@@ -99,21 +106,21 @@ def filter_of(
     kind: str | None,
     since: str | None,
     until: str | None,
-) -> Filter:
+) -> EventFilter:
     """The filter of a command line; wrong use for words that no event has."""
-    from handraise.ledger.events import KINDS
-    from handraise.ledger.filters import Filter
+    from handraise.ledger.events import KINDS, OUTCOMES
+    from handraise.ledger.history import EventFilter
 
-    if action not in (None, "accept", "decline", "cancel"):
-        raise typer.BadParameter("the action is accept, decline or cancel")
+    if action is not None and action not in OUTCOMES:
+        raise typer.BadParameter(f"the action is one of {', '.join(OUTCOMES)}")
     if kind is not None and kind not in KINDS:
         raise typer.BadParameter(f"the kind is one of {', '.join(KINDS)}")
-    return Filter(server, person, tool, action, kind, moment(since), moment(until))
+    return EventFilter(server, person, tool, action, kind, parse_time_option(since), parse_time_option(until))
 
 
-async def _newest(ledger: Ledger, wanted: Filter, limit: int, as_json: bool) -> int:
+async def _newest(ledger: Ledger, wanted: EventFilter, limit: int, as_json: bool) -> int:
     """Print the newest events; the number of the very newest."""
-    chosen: list[tuple[int, Event]] = []
+    chosen: list[tuple[int, LedgerEvent]] = []
     newest = 0
     async for number, event in ledger.newest():
         newest = newest or number
@@ -133,7 +140,7 @@ async def _newest(ledger: Ledger, wanted: Filter, limit: int, as_json: bool) -> 
 _HEADINGS = f"{'no.':>6}  {'when':14}  {'what':9}  {'server':10}  {'tool':10}  how"
 
 
-def _print(number: int, event: Event, as_json: bool) -> None:
+def _print(number: int, event: LedgerEvent, as_json: bool) -> None:
     if as_json:
         from handraise.ledger.export import json_line
 
@@ -148,15 +155,19 @@ def _print(number: int, event: Event, as_json: bool) -> None:
     typer.echo((start + _short(how(event), max(20, columns - len(start)))).rstrip())
 
 
-def how(event: Event) -> str:
-    """What else there is to say about an event, in a few words."""
+def how(event: LedgerEvent) -> str:
+    """The details of an event, in a few words."""
     took = "" if event.latency is None else f"{event.latency / 1000:.1f} s"
     match event.kind:
         case "asked" | "shown":
             words = [event.about.mode or "", ", ".join(field.name for field in event.fields)]
         case "decided":
             with_passkey = " with a passkey" if event.how == "passkey" else ""
-            words = [f"{event.action} by {event.decided_by}{with_passkey}", took, *event.reasons]
+            words = [
+                f"{(event.outcome or '').replace('_', ' ')} by {event.decided_by}{with_passkey}",
+                took,
+                *event.reasons,
+            ]
         case "opened":
             words = [event.link.host or "" if event.link is not None else ""]
         case "used":
@@ -182,3 +193,119 @@ def _short(text: str, width: int) -> str:
 
     shown = for_line(text)
     return f"{shown if len(shown) <= width else shown[: width - 1] + '…':{width}}"
+
+
+EXPORT_EXAMPLES = """Examples:
+
+\b
+  handraise ledger export > events.jsonl
+  handraise ledger export --format csv --since 30d -o july.csv
+  handraise ledger export --format cloudevents --server notes
+  handraise ledger export --format otel
+"""
+REPORT_EXAMPLES = """Examples:
+
+\b
+  handraise ledger report -o report.html
+  handraise ledger report --since 2026-07-01 --until 2026-08-01 -o july.html
+"""
+
+
+def export(
+    ledger: LedgerOption = None,
+    to: Annotated[
+        str, typer.Option("--format", metavar="jsonl|csv|cloudevents|otel", help="The format.")
+    ] = "jsonl",
+    server: ServerFilter = None,
+    person: PersonFilter = None,
+    tool: ToolFilter = None,
+    action: ActionFilter = None,
+    kind: KindFilter = None,
+    since: Since = None,
+    until: Until = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="A file, for you alone to read; without it, standard output."),
+    ] = None,
+) -> None:
+    """Write events for another program.
+
+    As JSON Lines, CSV, CloudEvents 1.0 or OpenTelemetry logs (OTLP JSON). Contents are never exported, only their
+    hashes.
+    """
+    from handraise.ledger.export import FORMATS
+
+    if to not in FORMATS:
+        raise typer.BadParameter(f"the format is {', '.join(FORMATS)}")
+    wanted = filter_of(server, person, tool, action, kind, since, until)
+
+    async def work() -> int:
+        async with open_existing_ledger(ledger) as found:
+            lines = FORMATS[to](_chosen(found, wanted), found.keys.verifier.origin)
+            with output_file(out) as file:
+                async for line in lines:
+                    file.write(f"{line}\n")
+        return 0
+
+    run(work())
+
+
+def report(
+    ledger: LedgerOption = None,
+    since: Since = None,
+    until: Until = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="A file, for you alone to read; without it, standard output."),
+    ] = None,
+) -> None:
+    """Write one page about what was asked and decided. It needs no other file, and can be printed."""
+    start, end = parse_time_option(since), parse_time_option(until)
+
+    async def work() -> int:
+        from handraise.ledger.history import EventFilter
+        from handraise.ledger.maintenance import verify
+        from handraise.ledger.report import LedgerStatus, render_report
+
+        async with open_existing_ledger(ledger) as found:
+            checked = await verify(found)
+            chosen = [event async for _, event in _chosen(found, EventFilter(since=start, until=end))]
+            name = found.keys.verifier.origin
+        standing = LedgerStatus(
+            name,
+            checked.records,
+            checked.root.hex(),
+            checked.verdict.value,
+            (*(finding.sentence for finding in checked.findings), *checked.doubts),
+        )
+        now = datetime.now().astimezone()
+        page = render_report(chosen, now=now, since=_when(start), until=_when(end), standing=standing)
+        with output_file(out) as file:
+            file.write(f"{page}\n")
+        return 0
+
+    run(work())
+
+
+async def _chosen(ledger: Ledger, wanted: EventFilter) -> AsyncIterator[tuple[int, LedgerEvent]]:
+    async for number, event in ledger.events():
+        if wanted.matches(event):
+            yield number, event
+
+
+@contextmanager
+def output_file(out: Path | None) -> Iterator[TextIO]:
+    """Standard output, or a file that only its owner can read. It is there when all of it is, and else as it was."""
+    if out is None:
+        yield sys.stdout
+        return
+    is_stream = out.exists() and not out.is_file()  # a device or a pipe
+    try:
+        with open_stream(out) if is_stream else replacing(out) as file:
+            yield file
+    except OSError as error:
+        raise SetupError(f"{out} cannot be written: {error.strerror}") from None
+
+
+def _when(milliseconds: int | None) -> datetime | None:
+    return None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000).astimezone()

@@ -1,19 +1,24 @@
-"""`handraise ledger erase` and `retain`: forget what was said, or all of what is too old. The proof stays."""
+"""`handraise ledger verify`, `checkpoint`, `erase` and `retain`: prove that nobody changed it, and forget."""
 
 from __future__ import annotations
 
+import json
+import sys
 import time
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from handraise.cli.ledger_file import Where, opened
-from handraise.cli.ledger_run import run
-from handraise.cli.telling import tell_leftover
+from handraise.cli.common import AsJson, report_leftover
+from handraise.cli.ledger_common import LedgerOption, open_existing_ledger, run
 from handraise.errors import SetupError
 
 if TYPE_CHECKING:
     from handraise.ledger import Ledger
+    from handraise.ledger.checkpoints import Note
+    from handraise.ledger.maintenance import VerificationReport
+
 
 ERASE_EXAMPLES = """Examples:
 
@@ -35,7 +40,7 @@ it again when that has closed.
 
 
 def erase(
-    ledger: Where = None,
+    ledger: LedgerOption = None,
     person: Annotated[
         str | None, typer.Option("--person", help="Everything this person was asked and answered.")
     ] = None,
@@ -46,17 +51,16 @@ def erase(
 ) -> None:
     """Erase what was asked and answered, for good.
 
-    The keys that could tell go with it. That something was asked and decided stays in the ledger, and so does its
-    proof.
+    The keys that could tell go with it. The ledger still proves that a question was asked and decided.
     """
     if (person is None) == (not record):
         raise typer.BadParameter("say whose contents: either --person or --record")
 
     async def work() -> int:
-        from handraise.ledger.filters import is_person
-        from handraise.ledger.upkeep import erase as forget
+        from handraise.ledger.history import is_person
+        from handraise.ledger.maintenance import erase as forget
 
-        async with opened(ledger) as found:
+        async with open_existing_ledger(ledger) as found:
             if person is not None:
                 await _require_one(found, person)
             events, contents = await forget(
@@ -69,14 +73,14 @@ def erase(
             )
             left = await found.tables.purge()
         typer.echo(f"{events} events; {contents} contents erased.")
-        return tell_leftover(left, "handraise ledger erase, with the same options") or (0 if events else 1)
+        return report_leftover(left, "handraise ledger erase, with the same options") or (0 if events else 1)
 
     run(work())
 
 
 async def _require_one(ledger: Ledger, named: str) -> None:
     """SetupError when several people are meant: issuers choose their subjects by themselves."""
-    from handraise.ledger.filters import is_person
+    from handraise.ledger.history import is_person
 
     people = {each.about.principal async for _, each in ledger.events() if each.about.principal is not None}
     meant = sorted(each.key for each in people if is_person(each, named))
@@ -86,7 +90,7 @@ async def _require_one(ledger: Ledger, named: str) -> None:
 
 
 def retain(
-    ledger: Where = None,
+    ledger: LedgerOption = None,
     older_than: Annotated[
         str, typer.Option("--older-than", metavar="TIME", help="How old: a number and d, w or h, like 90d.")
     ] = ...,  # type: ignore[assignment]
@@ -95,19 +99,163 @@ def retain(
 
     A signed note says how far they were removed: nobody without the ledger's key can remove events and call it that.
     """
-    from handraise.ledger.filters import parse_span
+    from handraise.ledger.history import parse_span
 
     age = parse_span(older_than)
     if age is None:
         raise typer.BadParameter(f"{older_than!r} is no length of time; use 90d, 12w or 48h")
 
     async def work() -> int:
-        from handraise.ledger.upkeep import retain as keep
+        from handraise.ledger.maintenance import retain as keep
 
-        async with opened(ledger) as found:
+        async with open_existing_ledger(ledger) as found:
             gone = await keep(found, since=int((time.time() - age.total_seconds()) * 1000))
             left = await found.tables.purge()
         typer.echo(f"{gone} events removed.")
-        return tell_leftover(left, f"handraise ledger retain --older-than {older_than}")
+        return report_leftover(left, f"handraise ledger retain --older-than {older_than}")
 
     run(work())
+
+
+VERIFY_EXAMPLES = """Examples:
+
+\b
+  handraise ledger verify
+  handraise ledger verify --checkpoint ~/mail/checkpoint.txt
+
+Exit status: 0 sound, 1 broken, 2 wrong use, 3 unproven.
+"""
+CHECKPOINT_EXAMPLES = """Examples:
+
+\b
+  handraise ledger checkpoint
+  handraise ledger checkpoint > /media/stick/ledger-2026-07-28.txt
+"""
+
+
+def verify(
+    ledger: LedgerOption = None,
+    checkpoint: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--checkpoint", metavar="FILE", help="Checkpoints that were kept elsewhere; may be repeated."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find out whether the ledger was changed.
+
+    It says one of three things. Sound: every record is what was written, and none is missing. Broken: lists each
+    changed, removed, added, swapped, cut off, rebuilt or restored entry, with its place. Unproven: nothing was
+    found, but without the ledger's key or a checkpoint nothing is proved.
+
+    A person who has the key can rebuild the ledger. Only a checkpoint that was kept elsewhere shows that: give one.
+    Without the key, a checkpoint proves the records up to it.
+    """
+    notes = [note for file in checkpoint or () for note in _read(file)]
+
+    async def work() -> int:
+        from handraise.ledger.maintenance import verify as check
+
+        async with open_existing_ledger(ledger) as found:
+            report = await check(found, notes, progress=_progress)
+        _clear_progress()
+        typer.echo(json.dumps(_dump(report)) if as_json else "\n".join(_lines(report, given=bool(notes))))
+        return _STATUS[report.verdict.value]
+
+    run(work())
+
+
+def checkpoint(ledger: LedgerOption = None) -> None:
+    """Sign the ledger as it is now, and print the checkpoint.
+
+    Keep these few lines where nobody who can change the ledger can reach them. They also go to
+    `ledger.checkpoint_file` and `ledger.checkpoint_command` of the policy.
+    """
+
+    async def work() -> int:
+        async with open_existing_ledger(ledger) as found:
+            note, problems = await found.checkpoint()
+        typer.echo(note, nl=False)
+        for problem in problems:
+            typer.echo(f"handraise: {problem}", err=True)
+        return 1 if problems else 0
+
+    run(work())
+
+
+def _read(file: Path) -> list[Note]:
+    from handraise.errors import LedgerError
+    from handraise.ledger.checkpoints import parse_notes
+
+    try:
+        return parse_notes(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeError, LedgerError) as error:
+        raise typer.BadParameter(f"{file}: {error}") from None
+
+
+_STATUS: Final = {"sound": 0, "broken": 1, "unproven": 3}
+
+
+def _lines(report: VerificationReport, *, given: bool) -> list[str]:
+    notes = report.checkpoints
+    agree = "1 signed checkpoint agrees" if notes == 1 else f"{notes} signed checkpoints agree"
+    about = f"{_count(report.records)}, {agree}."
+    extra = []
+    if report.removed:
+        extra.append(
+            f"The first {report.removed:,} were removed because they were too old, as a signed note says."
+        )
+    if report.waiting:
+        extra.append(f"{report.waiting:,} more wait for their place in the tree, which takes about a second.")
+    match report.verdict.value:
+        case "broken":
+            return ["Broken:", *(f"  {finding.sentence}" for finding in report.findings), about, *extra]
+        case "unproven":
+            upto = (
+                [f"The given checkpoint proves the first {_count(report.proven)}."] if report.proven else []
+            )
+            return ["Unproven:", *(f"  {doubt}" for doubt in report.doubts), *upto, about, *extra]
+        case _ if not report.by_key:
+            return [
+                f"Sound up to the given checkpoint: {about}",
+                "Without the ledger's key nobody can tell whether later records were removed.",
+                *extra,
+            ]
+    if not given:
+        extra.append(
+            "No checkpoint from elsewhere was given: a ledger that was rebuilt with its own key looks sound."
+        )
+    return [f"Sound: {about}", f"Root: {report.root.hex()}", *extra]
+
+
+def _count(records: int) -> str:
+    return "1 record" if records == 1 else f"{records:,} records"
+
+
+def _dump(report: VerificationReport) -> dict[str, object]:
+    return {
+        "verdict": report.verdict.value,
+        "proven": report.proven,
+        "by_key": report.by_key,
+        "records": report.records,
+        "waiting": report.waiting,
+        "removed": report.removed,
+        "checkpoints": report.checkpoints,
+        "root": report.root.hex(),
+        "findings": [
+            {"what": finding.what, "record": finding.number, "sentence": finding.sentence}
+            for finding in report.findings
+        ],
+        "doubts": list(report.doubts),
+    }
+
+
+def _progress(done: int, every: int) -> None:
+    if sys.stderr.isatty():
+        typer.echo(f"\r… {done:,} of {every:,} records", nl=False, err=True)
+
+
+def _clear_progress() -> None:
+    if sys.stderr.isatty():
+        typer.echo("\r\x1b[K", nl=False, err=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-from handraise.cli.options import AsJson
+from handraise.cli.common import AsJson
 
 EXAMPLES = """Examples:
 
@@ -31,7 +31,7 @@ Codes: TypeAlias = Annotated[
 NotCodes: TypeAlias = Annotated[
     list[str] | None, typer.Option("--ignore", metavar="CODES", help="Not these rules.")
 ]
-Format: TypeAlias = Annotated[
+FormatOption: TypeAlias = Annotated[
     Literal["text", "json", "sarif"], typer.Option("--format", help="How findings are printed.")
 ]
 ShowRules: TypeAlias = Annotated[bool, typer.Option("--rules", help="List the rules.")]
@@ -44,18 +44,20 @@ def lint(
     paths: Paths = None,
     select: Codes = None,
     ignore: NotCodes = None,
-    form: Format = "text",
+    form: FormatOption = "text",
     as_json: AsJson = False,
     rules: ShowRules = False,
     explain: Explain = None,
 ) -> None:
-    """What will go wrong when this server asks?
+    """Find mistakes in how a server asks.
 
     Reads Python source without importing or running it: secrets in forms, answers nobody looks at, unsafe
     links, questions that fail on a newer revision, destructive tools that never ask, questions not worth asking.
+    How large a question may be is in the `[forms]` table of handraise.toml.
     """
     from handraise.errors import UsageError
-    from handraise.lint import Selection, lint_paths, report
+    from handraise.lint import RuleSelection, lint_paths, report
+    from handraise.policy import load_settings
 
     if rules or explain is not None:
         typer.echo(report.rules_table() if explain is None else _explanation(explain))
@@ -63,7 +65,8 @@ def lint(
     if not paths:
         raise typer.BadParameter("name at least one file or folder")
     try:
-        findings = lint_paths(paths, Selection(_split(select), _split(ignore)))
+        limits = load_settings().forms.limits()
+        findings = lint_paths(paths, RuleSelection(_split(select), _split(ignore)), limits)
     except UsageError as error:
         raise typer.BadParameter(str(error)) from None
     shapes = {"text": report.as_text, "json": report.as_json, "sarif": report.as_sarif}

@@ -1,4 +1,4 @@
-"""`handraise policy`: what decides about questions, why, and a person's own rules about servers."""
+"""`handraise policy`: how questions are decided, the reasons, and a person's own rules about servers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from handraise.cli.check import Input, OnRevision
-from handraise.cli.options import AsJson
+from handraise.cli.check import OnRevision, QuestionInput
+from handraise.cli.common import AsJson
 from handraise.revisions import Revision
 
 if TYPE_CHECKING:
-    from handraise.policy.tables import Asking
+    from handraise.policy.tables import AskingRule
 
 app = typer.Typer(
     help="Say which questions may reach you. Show the settings, ask why, and make your own rules about servers.\n\n"
@@ -23,7 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Server: TypeAlias = Annotated[
+ServerArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="SERVER", help="The name you configured for it, or its command or URL.")
 ]
 ForSession: TypeAlias = Annotated[
@@ -61,9 +61,14 @@ def show(as_json: AsJson = False) -> None:
 
     The output is itself a configuration file, with the values that hold now.
     """
-    from handraise.cli.policy_report import configuration, settings_as_json, settings_as_toml, telling
+    from handraise.cli.policy_report import (
+        configuration,
+        report_config_errors,
+        settings_as_json,
+        settings_as_toml,
+    )
 
-    with telling():
+    with report_config_errors():
         found, settings = configuration()
     typer.echo(
         json.dumps(settings_as_json(found, settings)) if as_json else settings_as_toml(found, settings)
@@ -72,8 +77,10 @@ def show(as_json: AsJson = False) -> None:
 
 @app.command(epilog=_WHY_EXAMPLES)
 def why(
-    source: Input = None,
-    server: Annotated[str, typer.Option("--server", help="Who asks, by its configured name.")] = "a server",
+    source: QuestionInput = None,
+    server: Annotated[
+        str, typer.Option("--server", help="The asking server, by its configured name.")
+    ] = "a server",
     target: Annotated[
         str, typer.Option("--target", help="Its command or URL. Without it: a server elsewhere.")
     ] = "",
@@ -103,47 +110,52 @@ def why(
     Exit status: 0 when it would be shown, or for any call; 1 when it is refused; 2 for wrong use.
     """
     if tool is not None:
-        from handraise.cli.policy_guards import call_as_text, explain_call
-        from handraise.cli.policy_report import telling
+        from handraise.cli.policy_report import call_as_text, explain_call, report_config_errors
 
-        with telling():
+        with report_config_errors():
             told = explain_call(source, tool, server, hints)
         typer.echo(json.dumps(told) if as_json else call_as_text(told))
         return
     if hints is not None:
         raise typer.BadParameter("--hints goes with --tool")
-    from handraise.cli.policy_report import explain, explained_as_text, telling
+    from handraise.cli.policy_report import explain, explained_as_text, report_config_errors
 
-    with telling():
+    with report_config_errors():
         report = explain(source, server, target, revision, time.time(), shared=shared)
     typer.echo(json.dumps(report) if as_json else explained_as_text(report))
     raise typer.Exit(1 if report["verdict"] == "refuse" else 0)
 
 
 @app.command(epilog=_RULE_EXAMPLES)
-def block(server: Server, session: ForSession = False, as_json: AsJson = False) -> None:
+def block(server: ServerArgument, session: ForSession = False, as_json: AsJson = False) -> None:
     """Let a server ask nothing. The desk says when it tried."""
     _make("block", server, session, as_json)
 
 
 @app.command(epilog=_RULE_EXAMPLES)
-def mute(server: Server, session: ForSession = False, as_json: AsJson = False) -> None:
+def mute(server: ServerArgument, session: ForSession = False, as_json: AsJson = False) -> None:
     """Let a server ask nothing, without a word at the desk."""
     _make("mute", server, session, as_json)
 
 
 @app.command(epilog=_RULE_EXAMPLES)
-def allow(server: Server, session: ForSession = False, as_json: AsJson = False) -> None:
-    """Let a server ask, whatever handraise.toml says about it. All other rules still hold."""
+def allow(server: ServerArgument, session: ForSession = False, as_json: AsJson = False) -> None:
+    """Let a server ask, even if handraise.toml says otherwise. All other rules still hold."""
     _make("allow", server, session, as_json)
 
 
 @app.command("list", epilog=_RULE_EXAMPLES)
 def list_rules(as_json: AsJson = False) -> None:
     """List your own rules, and what handraise.toml says about servers."""
-    from handraise.cli.policy_report import configuration, rules_as_json, rules_as_text, rules_file, telling
+    from handraise.cli.policy_report import (
+        configuration,
+        report_config_errors,
+        rules_as_json,
+        rules_as_text,
+        rules_file,
+    )
 
-    with telling():
+    with report_config_errors():
         found, settings = configuration()
         rules = rules_file().book().standing(time.time())
     typer.echo(
@@ -158,10 +170,10 @@ def undo(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take back your latest rule, or the latest about one server. What held before it holds again."""
-    from handraise.cli.policy_report import rule_as_json, rule_as_text, rules_file, telling
+    """Take back your latest rule, or the latest about one server. The rule before it applies again."""
+    from handraise.cli.policy_report import report_config_errors, rule_as_json, rule_as_text, rules_file
 
-    with telling():
+    with report_config_errors():
         undone = rules_file().undo(server)
     if undone is None:
         typer.echo("There is no rule of yours to take back; `handraise policy list` shows them.", err=True)
@@ -171,10 +183,10 @@ def undo(
     )
 
 
-def _make(asking: Asking, server: str, session: bool, as_json: bool) -> None:
-    from handraise.cli.policy_report import make_rule, rule_as_json, rule_as_text, telling
+def _make(asking: AskingRule, server: str, session: bool, as_json: bool) -> None:
+    from handraise.cli.policy_report import make_rule, report_config_errors, rule_as_json, rule_as_text
 
-    with telling():
+    with report_config_errors():
         rule = make_rule(server, asking, session, time.time())
     if as_json:
         typer.echo(json.dumps(rule_as_json(rule)))

@@ -1,11 +1,11 @@
-"""What `handraise policy` tells: settings, explanations and rules, as text for people and JSON for machines."""
+"""The output of `handraise policy`: settings, explanations and rules, as text for people and JSON for machines."""
 
 from __future__ import annotations
 
 import json
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,25 +13,26 @@ from typing import Any, TypeAlias
 
 import typer
 
-from handraise.cli.reading import read_document
+from handraise.cli.common import read_document
 from handraise.display import for_line
 from handraise.errors import SetupError, WireError
 from handraise.forms import load_json
-from handraise.policy import OwnRule, Policy, Ruling, Settings, load_policy, load_settings
+from handraise.gateway.guards import GuardRule, question_for, rules_of
+from handraise.policy import OwnRule, Policy, PolicyRuling, Settings, load_policy, load_settings
 from handraise.policy.files import RULES_NAME, RulesFile
 from handraise.policy.places import ConfigFile, data_directory, find_config
 from handraise.policy.rulebook import MAY, SESSION
 from handraise.policy.settings import SETTINGS, value_of
-from handraise.policy.tables import Asking, GuardSettings, LimitSettings, ServerSettings
-from handraise.questions import Origin
+from handraise.policy.tables import AskingRule, GuardSettings, LimitSettings, ServerSettings
+from handraise.questions import Origin, Question
 from handraise.revisions import Revision
 from handraise.wire import parse_question
 
-Report: TypeAlias = dict[str, Any]
+PolicyReport: TypeAlias = dict[str, Any]
 
 
 @contextmanager
-def telling() -> Iterator[None]:
+def report_config_errors() -> Iterator[None]:
     """A file that cannot be used is told in plain words; then the command ends with status 2."""
     try:
         yield
@@ -52,26 +53,26 @@ def rules_file() -> RulesFile:
 
 def explain(
     source: str | None, server: str, target: str, revision: Revision, now: float, *, shared: bool = False
-) -> Report:
-    """What every rule says about a question; `shared`: at a desk that several people share."""
+) -> PolicyReport:
+    """Each rule's ruling on a question; `shared`: at a desk that several people share."""
     text = read_document(source)
     try:
         question = parse_question(load_json(text), revision)
     except WireError as error:
         reason = f"{'' if error.field is None else error.field + ': '}{error.message}"
-        ruling = Ruling("refuse", (reason,), (f"protocol.{error.rule}",))
+        ruling = PolicyRuling("refuse", (reason,), (f"protocol.{error.rule}",))
         return _explained(ruling, [(ruling.rules[0], ruling)])
     policy = own_policy()
     facts = policy.facts(question, Origin(server, target), now=now, shared=shared)
     return _explained(policy.judge(facts), policy.explain(facts))
 
 
-def explained_as_text(report: Report) -> str:
+def explained_as_text(report: PolicyReport) -> str:
     """The verdict, then its reasons, then what each rule says."""
     lines = [f"{report['verdict']}{_decided_by(report['decided_by'])}"]
     lines += [f"  {for_line(reason)}" for reason in report["reasons"]]
     lines += [f"  {report['passkey']}"] if report["passkey"] else []
-    lines += ["", "What each rule says:"]
+    lines += ["", "Rulings, rule by rule:"]
     width = max(len(rule["rule"]) for rule in report["rules"])
     for rule in report["rules"]:
         reasons = " ".join(map(for_line, rule["reasons"]))
@@ -79,7 +80,7 @@ def explained_as_text(report: Report) -> str:
     return "\n".join(lines)
 
 
-def settings_as_json(found: ConfigFile | None, settings: Settings) -> Report:
+def settings_as_json(found: ConfigFile | None, settings: Settings) -> PolicyReport:
     """All settings by their keys, and the file they are from."""
     values = {key: value for key, value, _ in _values(settings)}
     return {
@@ -103,7 +104,7 @@ def settings_as_toml(found: ConfigFile | None, settings: Settings) -> str:
     return "\n".join(lines)
 
 
-def make_rule(server: str, asking: Asking, session: bool, now: float) -> OwnRule:
+def make_rule(server: str, asking: AskingRule, session: bool, now: float) -> OwnRule:
     """Make a rule and keep it."""
     if not server.strip() or not server.isprintable() or len(server) > 200:
         raise typer.BadParameter("a server's name is printable text of at most 200 characters")
@@ -112,7 +113,7 @@ def make_rule(server: str, asking: Asking, session: bool, now: float) -> OwnRule
     return rule
 
 
-def rule_as_json(rule: OwnRule) -> Report:
+def rule_as_json(rule: OwnRule) -> PolicyReport:
     """One rule."""
     return {"server": rule.server, "asking": rule.asking, "until": rule.until}
 
@@ -127,7 +128,7 @@ def rule_as_text(rule: OwnRule) -> str:
     return f"{for_line(rule.server)} {MAY[rule.asking]}{until}."
 
 
-def rules_as_json(rules: Sequence[OwnRule], settings: Settings) -> Report:
+def rules_as_json(rules: Sequence[OwnRule], settings: Settings) -> PolicyReport:
     """The person's own rules, and those of the file."""
     named = {name: each.asking for name, each in settings.servers.items() if each.asking is not None}
     return {"own": [rule_as_json(rule) for rule in rules], "file": named, "default": settings.default}
@@ -153,7 +154,7 @@ def own_policy() -> Policy:
     return policy
 
 
-def _explained(ruling: Ruling, rules: Sequence[tuple[str, Ruling]]) -> Report:
+def _explained(ruling: PolicyRuling, rules: Sequence[tuple[str, PolicyRuling]]) -> PolicyReport:
     each = [
         {"rule": name, "verdict": said.verdict, "reasons": [*said.reasons, *filter(None, [said.passkey])]}
         for name, said in rules
@@ -198,3 +199,68 @@ def _of_server(name: str, own: ServerSettings, settings: Settings) -> list[tuple
 def _toml(value: object) -> str:
     """Every value that a setting can have is written alike in JSON and in TOML."""
     return json.dumps(value, ensure_ascii=False)
+
+
+def explain_call(source: str | None, tool: str, server: str, hints: str | None) -> PolicyReport:
+    """Each guard's verdict on a call. `source` has its arguments, `hints` what the tool says about itself."""
+    arguments = {} if source is None else _object(read_document(source), "the arguments")
+    said = None if hints is None else _object(hints, "--hints")
+    policy = own_policy()
+    rules = rules_of(policy.settings.guards)
+    asked = question_for(rules, server, (tool,), arguments, said)
+    return {
+        "verdict": "allow" if asked is None else "ask",
+        "decided_by": [] if asked is None else [_named(asked.rule)],
+        "reasons": ["No guard of yours is for this call."] if asked is None else [],
+        "question": None if asked is None else asked.question.message,
+        "passkey": None if asked is None else _passkey(policy, asked.question, server),
+        "rules": [_said_by(rule, tool, server, arguments, said) for rule in rules],
+    }
+
+
+def call_as_text(report: PolicyReport) -> str:
+    """The verdict, your question, and each guard's verdict."""
+    if report["question"] is None:
+        lines = ["runs without a question", *(f"  {reason}" for reason in report["reasons"])]
+    else:
+        lines = [f"asks you first, by {report['decided_by'][0]}"]
+        lines += [f"  | {line}".rstrip() for line in report["question"].splitlines()]
+        lines += [f"  {report['passkey']}"] if report["passkey"] else []
+    if not report["rules"]:
+        return "\n".join([*lines, "", "There are no guards in your configuration."])
+    lines += ["", "Guards, one by one (the first one that asks is put to you):"]
+    width = max(len(for_line(rule["rule"])) for rule in report["rules"])
+    for rule in report["rules"]:
+        said = " ".join(rule["reasons"])
+        lines.append(f"  {for_line(rule['rule']):<{width}}  {rule['verdict']:<5}  {said}".rstrip())
+    return "\n".join(lines)
+
+
+def _passkey(policy: Policy, question: Question, server: str) -> str | None:
+    return policy.judge(policy.facts(question, Origin(server, ""), guard=True)).passkey or None
+
+
+def _said_by(
+    rule: GuardRule, tool: str, server: str, arguments: Mapping[str, Any], said: Mapping[str, Any] | None
+) -> PolicyReport:
+    guard, count = rule.counting(arguments)
+    if not rule.is_for(server):
+        why_not: str | None = "It is for other servers."
+    else:
+        why_not = guard.why_not(tool, said, arguments, count)
+    verdict, reasons = ("ask", []) if why_not is None else ("pass", [for_line(why_not)])
+    return {"rule": _named(rule), "verdict": verdict, "reasons": reasons}
+
+
+def _named(rule: GuardRule) -> str:
+    return f"guards.{rule.name}"
+
+
+def _object(text: str | bytes, what: str) -> dict[str, Any]:
+    try:
+        value = load_json(text)
+    except WireError as error:
+        raise typer.BadParameter(f"{what}: {error.message}") from None
+    if not isinstance(value, dict):
+        raise typer.BadParameter(f'{what} have to be a JSON object, like {{"path": "/tmp/a"}}')
+    return value

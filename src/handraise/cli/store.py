@@ -1,4 +1,4 @@
-"""`handraise store`: what a store holds, bringing its tables up to date, and forgetting what is over."""
+"""`handraise store`: show a store's contents, update its tables, and delete what is over."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
-from handraise.cli.options import AsJson
-from handraise.cli.telling import telling
+from handraise.cli.common import AsJson, report_errors
 from handraise.errors import SetupError
+from handraise.policy.places import DATABASE_URLS
 
 if TYPE_CHECKING:
-    from handraise.stores import SqliteStore
-    from handraise.stores.postgres import PostgresStore
+    from handraise.calls.store import SharedStore
 
 T = TypeVar("T")
 
@@ -29,13 +28,13 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Where: TypeAlias = Annotated[
+StoreOption: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--store",
         metavar="URL",
-        help="postgresql://… or a file. Without it HANDRAISE_STORE counts, then `[store] url` in handraise.toml, then "
-        "the gateway's own file.",
+        help=f"{DATABASE_URLS} or a file. Without it HANDRAISE_STORE counts, then `[store] url` in handraise.toml, "
+        "then the gateway's own file.",
     ),
 ]
 
@@ -58,18 +57,18 @@ _PRUNE_EXAMPLES = """Examples:
 
 
 @app.command(epilog=_STATUS_EXAMPLES)
-def status(store: Where = None, as_json: AsJson = False) -> None:
+def status(store: StoreOption = None, as_json: AsJson = False) -> None:
     """Say how many questions wait, and how far the ledger has grown."""
 
-    async def look(store: SqliteStore | PostgresStore) -> dict[str, Any]:
+    async def look(store: SharedStore) -> dict[str, Any]:
         placed, newest = await store.ledger.size(), await store.ledger.rows_before(None, 1)
         found: dict[str, Any] = {
             "pending": len(await store.pending()),
             "events": newest[0].number if newest else 0,
             "placed": placed,
         }
-        if hasattr(store, "node"):
-            found["nodes"] = await store.node.others()
+        if (nodes := await store.other_nodes()) is not None:
+            found["nodes"] = nodes
         return found
 
     found = _with(store, look)
@@ -83,10 +82,10 @@ def status(store: Where = None, as_json: AsJson = False) -> None:
 
 
 @app.command(epilog=_MIGRATE_EXAMPLES)
-def migrate(store: Where = None) -> None:
+def migrate(store: StoreOption = None) -> None:
     """Make the tables. Nodes do it too when they start. Tables of another version of Handraise are refused."""
 
-    async def open_it(store: SqliteStore | PostgresStore) -> int:
+    async def open_it(store: SharedStore) -> int:
         return len(await store.pending("nobody"))  # opening a store makes its tables
 
     _with(store, open_it, new=True)
@@ -94,21 +93,19 @@ def migrate(store: Where = None) -> None:
 
 
 @app.command(epilog=_PRUNE_EXAMPLES)
-def prune(store: Where = None) -> None:
-    """Delete what is over. That is rounds, flows, tickets and secrets whose time has come; servers do it too."""
+def prune(store: StoreOption = None) -> None:
+    """Delete expired data: rounds, flows, tickets and secrets. Servers do that too."""
 
-    async def forget(store: SqliteStore | PostgresStore) -> int:
+    async def forget(store: SharedStore) -> int:
         await store.pending("nobody")  # sets the clock
         return await store.prune(store.now())
 
     typer.echo(f"Records deleted: {_with(store, forget)}")
 
 
-def _with(
-    given: str | None, work: Callable[[SqliteStore | PostgresStore], Awaitable[T]], *, new: bool = False
-) -> T:
+def _with(given: str | None, work: Callable[[SharedStore], Awaitable[T]], *, new: bool = False) -> T:
     """Do something with a store that is there, or may be `new`, and let go of it."""
-    from handraise.stores.named import own_or_named_store
+    from handraise.stores.registry import own_or_named_store
 
     async def run() -> T:
         store = own_or_named_store(_chosen(given, new))
@@ -117,19 +114,22 @@ def _with(
         finally:
             await store.aclose()
 
-    with telling(1):
+    with report_errors(1):
         return asyncio.run(run())
 
 
 def _chosen(given: str | None, new: bool) -> str:
     """The store that counts; empty for the gateway's own file."""
-    from handraise.policy.chosen import choose
     from handraise.policy.files import load_settings
-    from handraise.stores.named import is_postgres, own_store_file
+    from handraise.policy.places import database_of
+    from handraise.policy.settings import choose
+    from handraise.stores.registry import own_store_file, require_address
 
     where = str(choose("store.url", given, os.environ, load_settings(), None).value)
     if not where and not own_store_file(os.environ).exists():
         raise SetupError("no store is named, and the gateway has none of its own yet; name one with --store")
-    if where and not new and not is_postgres(where) and not Path(where).expanduser().exists():
+    if where:
+        require_address(where, "store")
+    if where and not new and database_of(where) is None and not Path(where).expanduser().exists():
         raise SetupError(f"there is no store at {where}; a server makes it, or `handraise store migrate`")
     return where

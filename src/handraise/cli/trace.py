@@ -41,8 +41,8 @@ def trace(
     Standard input and output are passed on byte for byte; the trace goes to standard error. `→` goes to the
     server, `←` comes from it. Of messages that have nothing to do with asking only the first line is shown.
     """
-    from handraise.cli.beside import wants_colour
-    from handraise.cli.telling import telling
+    from handraise.cli.common import report_errors
+    from handraise.cli.stderr import wants_colour
     from handraise.trace import Trace
     from handraise.trace.relay import relay
 
@@ -58,7 +58,7 @@ def trace(
 
     tracing = Trace(write, as_json=as_json, colour=sink is None and wants_colour(), full=everything)
     try:
-        with telling(3):
+        with report_errors(3):
             status = relay(command, tracing)
     finally:
         if sink is not None:

@@ -1,4 +1,4 @@
-"""`handraise vault`: what people's secrets a store keeps, and the keys that protect them. Never the secrets."""
+"""`handraise vault`: list the secrets a store keeps, and manage the keys that protect them. Never the secrets."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
-from handraise.cli.options import AsJson
-from handraise.cli.telling import tell_leftover, telling
+from handraise.cli.common import AsJson, report_errors, report_leftover
 from handraise.display import for_line
 from handraise.errors import HandraiseError, SetupError
 
 if TYPE_CHECKING:
-    from handraise.vault import Kept, Vault
+    from handraise.vault import SecretInfo, Vault
 
 T = TypeVar("T")
 
@@ -35,7 +34,7 @@ InStore: TypeAlias = Annotated[
     ),
 ]
 OfOwner: TypeAlias = Annotated[
-    str | None, typer.Option("--owner", metavar="OWNER", help="Whose, as `vault list` writes it.")
+    str | None, typer.Option("--owner", metavar="OWNER", help="The owner, as `vault list` writes it.")
 ]
 
 _LIST_EXAMPLES = """Examples:
@@ -74,7 +73,7 @@ _KEY_EXAMPLES = """Examples:
 
 @app.command(name="list", epilog=_LIST_EXAMPLES)
 def list_(store: InStore, owner: OfOwner = None, as_json: AsJson = False) -> None:
-    """List what is kept. That is for which service, whose, since when and until when."""
+    """List what is kept. Shows the service, the owner, the time and the expiry of each."""
     kept = _in_vault(store, lambda vault: vault.list(owner))
     if as_json:
         typer.echo(json.dumps([one._asdict() for one in kept]))
@@ -110,24 +109,24 @@ def forget(
         whose = "".join(owners)
         revoked = not here_only and await _revoke(await vault.find(whose, service) or {})
         forgotten = bool(whose) and await vault.forget(whose, service)
-        left = await vault.purge()  # also when nothing is kept: what was forgotten before may be on the disk
+        left = await vault.purge()  # also when nothing is kept: forgotten secrets may still be on the disk
         if forgotten:
             typer.echo(f"Forgotten: {service}." + (" Its service has taken it back, too." if revoked else ""))
         else:
             typer.echo(f"Nothing is kept for {service}.", err=True)
-        return tell_leftover(left, f"handraise vault forget {service}") or (0 if forgotten else 1)
+        return report_leftover(left, f"handraise vault forget {service}") or (0 if forgotten else 1)
 
     raise typer.Exit(_in_vault(store, work))
 
 
 async def _revoke(contents: Mapping[str, Any]) -> bool:
-    """Take a connected account back at its service; what is no account has none."""
+    """Revoke a connected account at its service. Other entries have no account."""
     if contents.get("kind") != "oauth":
         return False
-    from handraise.pages.oauth.kept import revoke_kept
+    from handraise.pages.oauth.account import revoke_stored_grant
 
     try:
-        return await revoke_kept(contents)
+        return await revoke_stored_grant(contents)
     except HandraiseError as error:
         raise SetupError(
             f"The service did not take it back, so that nothing was forgotten: {error} "
@@ -147,7 +146,7 @@ def rotate(
 
     async def work(vault: Vault) -> int:
         typer.echo(f"Wrapped anew: {await vault.rotate(new=not keep_keys)}.")
-        return tell_leftover(await vault.purge(), "handraise vault rotate --keep-keys")
+        return report_leftover(await vault.purge(), "handraise vault rotate --keep-keys")
 
     raise typer.Exit(_in_vault(store, work))
 
@@ -178,23 +177,23 @@ def _in_vault(store: Path, work: Callable[[Vault], Awaitable[T]]) -> T:
             f"there is no store at {store}; name the file that the server has, as in Handraise(store=FILE)",
             param_hint="--store",
         )
-    with telling():
+    with report_errors():
         return asyncio.run(_open(store, work))
 
 
 async def _open(path: Path, work: Callable[[Vault], Awaitable[T]]) -> T:
     from handraise.stores import SqliteStore
-    from handraise.vault import Vault, usual_keys
+    from handraise.vault import Vault, default_keys
     from handraise.vault.keys import new_key
 
     store = SqliteStore(path, keys=[new_key()])  # the vault's own keys count; the store's are not needed
     try:
-        return await work(Vault(store.secrets, usual_keys))
+        return await work(Vault(store.secrets, default_keys))
     finally:
         await store.aclose()
 
 
-def _line(kept: Kept) -> str:
+def _line(kept: SecretInfo) -> str:
     until = "for good" if kept.until is None else f"until {_day(kept.until)}"
     return for_line(f"{kept.service}  {kept.owner}  since {_day(kept.kept_at)}, {until}")
 

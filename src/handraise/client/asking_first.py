@@ -7,51 +7,56 @@ from collections.abc import Callable, Coroutine, Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-import mcp_types as types
-from mcp import ClientSession
-from mcp.shared.exceptions import MCPError
 from opentelemetry.trace import format_trace_id, get_current_span
 
 from handraise.client.browsing import finish_in_browser, retry_while_browsing, wait_while_browsing
-from handraise.client.calls import CALL, Call
+from handraise.client.calls import CALL, HostCall
 from handraise.client.consent import Consent
 from handraise.client.roots import Folders
 from handraise.errors import UsageError, WireError
 from handraise.questions import Accepted, UrlQuestion
 from handraise.revisions import Revision
+from handraise.sdk.client import (
+    CONNECTION_CLOSED,
+    Fault,
+    claimed_name,
+    completed_elicitation,
+    fault_of,
+    has_failed,
+    protocol_error,
+    questions_in,
+    revision_of,
+    tell_roots_changed,
+)
 from handraise.wire import URL_REQUIRED, parse_trace, parse_url_required
 
 if TYPE_CHECKING:
-    from handraise.ledger.events import Ended
+    from handraise.ledger.events import CallEnd
 
 T = TypeVar("T")
 
 MAX_HANDSHAKES: Final = 3
 """How often one call may be told that something is required first."""
 
-Send = Callable[[types.InputResponses | None, str | None], Coroutine[Any, Any, T]]
-
 
 class Connected(Protocol):
     """A client that is connected."""
 
     @property
-    def session(self) -> ClientSession: ...
+    def session(self) -> Any:
+        """Its session of the SDK's."""
+        ...
 
 
 class AskingFirst:
     """Names the calls of a client to the desk, runs the -32042 handshake, and waits for browsers."""
 
-    def __init__(
-        self,
-        consent: Consent,
-        client: Connected,
-        observer: Any = None,
-        host: types.Implementation | None = None,
-    ) -> None:
+    def __init__(self, consent: Consent, client: Connected, observer: Any = None, host: Any = None) -> None:
         """`host` is the program itself, as it introduces itself to servers and in the ledger."""
         if host is not None:
-            from handraise.ledger.events import Client as Program  # a host without a ledger needs none of it
+            from handraise.ledger.events import (
+                ClientRecord as Program,  # a host without a ledger needs none of it
+            )
 
             consent.client = Program(host.name, host.version or None)
         self._consent = consent
@@ -73,18 +78,18 @@ class AskingFirst:
         meta: Any = None,
     ) -> T:
         """Make a call; what is required first is asked for, then it is made again. `meta` is the request's `_meta`."""
-        call = Call(name, arguments or {}, method, _trace(meta))
+        call = HostCall(name, arguments or {}, method, _trace(meta))
         self._consent.calls.append(call)
         before = CALL.set(call)
-        ended: Ended | None = None
+        ended: CallEnd | None = None
         try:
             result = await self._met(call, request)
-            ended = "error" if getattr(result, "is_error", False) else "result"
+            ended = "error" if has_failed(result) else "result"
         except asyncio.CancelledError:
             ended = "cancelled"
             raise
-        except MCPError as error:
-            ended = None if error.code == types.CONNECTION_CLOSED else "error"
+        except protocol_error() as error:
+            ended = None if fault_of(error).code == CONNECTION_CLOSED else "error"
             raise
         finally:
             CALL.reset(before)
@@ -92,23 +97,20 @@ class AskingFirst:
             call.end(ended)
         return result
 
-    def retrying(self, first: Any, retry: Send[T]) -> Send[T]:
-        """A retry of 2026-07-28 that knows which links the person went to in its round."""
-        call, rounds = CALL.get(), 1
-
-        async def send(responses: types.InputResponses | None, state: str | None) -> T:
-            nonlocal rounds
-            links = list(call.opened) if call is not None else []
-            if links:
-                result = await retry_while_browsing(self._consent, links, lambda: retry(responses, state))
-            else:
-                result = await retry(responses, state)
-            rounds += 1
-            _begin_round(call, rounds, result)
-            return result
-
-        _begin_round(call, rounds, first)
-        return send
+    async def send(self, request: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Send one request of a call of 2026-07-28. A retry knows which links the person went to in its round."""
+        call = CALL.get()
+        if call is None or self._revision.legacy:
+            return await request()
+        if call.opened:
+            result = await retry_while_browsing(self._consent, list(call.opened), request)
+        else:
+            result = await request()
+        if (questions := questions_in(result)) is not None:
+            call.begin_round(call.rounds + 1, questions)
+            if (claimed := claimed_name(result)) is not None:
+                self._consent.hear_claim(*claimed)
+        return result
 
     async def change_roots(self, folders: Folders, *, allowed: bool) -> bool:
         """Have another set of roots; True when the server was told so."""
@@ -122,47 +124,47 @@ class AskingFirst:
         roots = self._consent.roots
         if roots is None or not roots.look() or not self._revision.legacy:
             return False
-        await self._client.session.send_notification(types.RootsListChangedNotification())
+        await tell_roots_changed(self._client.session)
         return True
 
     async def observe(self, message: Any) -> None:
         """Hear completion notices; ids that nobody here was asked about are ignored."""
-        if isinstance(message, types.ElicitCompleteNotification):
-            self._consent.flows.noticed(message.params.elicitation_id)
+        if (completed := completed_elicitation(message)) is not None:
+            self._consent.flows.noticed(completed)
         if self._observer is not None:
             await self._observer(message)
 
     @property
     def _revision(self) -> Revision:
-        return Revision(str(self._client.session.protocol_version))
+        return revision_of(self._client.session)
 
-    async def _met(self, call: Call, request: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def _met(self, call: HostCall, request: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Make the request, and again after what it says has to come first."""
         for _ in range(MAX_HANDSHAKES):
             try:
                 return await self._made(call, request)
-            except MCPError as error:
-                if not await self._meet(call, error):
+            except protocol_error() as error:
+                if not await self._meet(call, fault_of(error)):
                     raise
         return await self._made(call, request)
 
-    async def _made(self, call: Call, request: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def _made(self, call: HostCall, request: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Make the request. On 2025-11-25 it may send the person to a browser while it waits."""
         if self._revision is not Revision.NOVEMBER_2025:
             return await request()
         return await wait_while_browsing(self._consent, call.in_browser, request())
 
-    async def _meet(self, call: Call, error: MCPError) -> bool:
+    async def _meet(self, call: HostCall, fault: Fault) -> bool:
         """Do what a -32042 says has to come first; False when it says nothing we may do, or the person will not."""
         revision = self._revision
         if (
-            error.code != URL_REQUIRED
+            fault.code != URL_REQUIRED
             or revision is not Revision.NOVEMBER_2025
             or "url" not in self._consent.modes
         ):
             return False
         try:
-            questions = parse_url_required(error.data)
+            questions = parse_url_required(fault.data)
         except WireError:
             return False
         for question in questions:
@@ -170,7 +172,7 @@ class AskingFirst:
                 return False
         return True
 
-    async def _finish(self, call: Call, question: UrlQuestion, revision: Revision) -> bool:
+    async def _finish(self, call: HostCall, question: UrlQuestion, revision: Revision) -> bool:
         """Have one link consented to and finished. Who is asked for the same one again says at once that it is."""
         again, finished = question.url in call.agreed, self._consent.flows.expect(question)
         try:
@@ -186,9 +188,3 @@ def _trace(meta: Any) -> str | None:
     """The trace of the host's own span, which the SDK writes over what `meta` says; else the one that `meta` names."""
     span = get_current_span().get_span_context()
     return format_trace_id(span.trace_id) if span.is_valid else parse_trace(meta)
-
-
-def _begin_round(call: Call | None, number: int, result: Any) -> None:
-    if call is not None and isinstance(result, types.InputRequiredResult):
-        requests = (result.input_requests or {}).values()
-        call.begin_round(number, sum(isinstance(each, types.ElicitRequest) for each in requests))

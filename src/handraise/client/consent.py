@@ -16,20 +16,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from handraise.client.answers import checked, dump_as_answer
-from handraise.client.calls import Call, asking_call, cause_of
-from handraise.client.flows import Flows
-from handraise.client.gate import Desks, Gate, Ruling
+from handraise.client.calls import HostCall, asking_call, cause_of
+from handraise.client.flows import OpenLinks
+from handraise.client.gate import Desks, Gate, Ruling, refusal_of
 from handraise.client.recording import (
     ASKER_ENDED,
     NOT_RECORDED,
     Circumstances,
-    Recorder,
-    Recording,
+    HostRecord,
+    HostRecorder,
 )
 from handraise.client.roots import Folders, Roots, ask_about
 from handraise.desks import Decision, Waiting
 from handraise.errors import HandraiseError, WireError
-from handraise.policy.secrets import judge_form
+from handraise.forms import DEFAULT_LIMITS, SIZE_RULES, Limits
 from handraise.questions import (
     Accepted,
     Cancelled,
@@ -40,14 +40,22 @@ from handraise.questions import (
     UrlQuestion,
 )
 from handraise.revisions import Revision
+from handraise.sdk.client import dumped, elicit_result, error_data, revision_of, roots_result
+from handraise.secrets import SecretFinding, judge_form
 from handraise.urls import Inspection, inspect_url
-from handraise.wire import parse_question, undeclared_mode
+from handraise.wire import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    Capabilities,
+    dump_capabilities,
+    parse_question,
+    shorter_deadline,
+    undeclared_mode,
+)
 
 if TYPE_CHECKING:
-    import mcp_types as types
-
     from handraise.ledger import Ledger
-    from handraise.ledger.events import Client
+    from handraise.ledger.events import ClientRecord
 
 logger = logging.getLogger(__name__)
 
@@ -55,6 +63,7 @@ DeskMode = Literal["form", "url"]
 
 _REFUSED = "the policy refused it"
 _ELSEWHERE = "the client took it further, and its answer is not heard here"
+_NO_PASSKEY = "accepting it needs the person's passkey, and the client takes it further without one"
 _NO_ROOTS = "Roots are not supported here."
 
 
@@ -78,11 +87,12 @@ class Consent:
         roots: Roots | Folders | None = None,
         timeout: float | None = 300.0,
         ledger: Ledger | None = None,
-        recorder: Recorder | None = None,
+        recorder: HostRecorder | None = None,
         policy_version: str | None = None,
         gateway: str | None = None,
         transport: Literal["stdio", "http"] = "stdio",
         server_host: str | None = None,
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self.queue = queue
         self.origin: Origin = origin
@@ -90,19 +100,20 @@ class Consent:
         self.modes: frozenset[DeskMode] = frozenset(modes)
         self.roots: Roots | None = roots if roots is None or isinstance(roots, Roots) else Roots(roots)
         """The folders that the server may get to know, once the person agreed; None: it cannot ask for any."""
-        self.calls: list[Call] = []
+        self.calls: list[HostCall] = []
         """The calls under way, as far as the host tells."""
-        self.flows: Flows = Flows()
+        self.flows: OpenLinks = OpenLinks()
         """The links that are open."""
-        self.client: Client | None = None
+        self.client: ClientRecord | None = None
         """The host's own program, for the ledger."""
         self._gate = gate
         self._timeout = timeout
-        self._recorder = recorder or Recorder(ledger)
+        self._recorder = recorder or HostRecorder(ledger)
         self._policy_version = policy_version
         self._gateway = gateway
         self._transport: Literal["stdio", "http"] = transport
         self._server_host = server_host
+        self._limits = limits
         self._about_roots = asyncio.Lock()
         self._refused_for = ""
 
@@ -114,44 +125,44 @@ class Consent:
         if self.origin.claimed_name is None:
             self.origin = replace(self.origin, claimed_name=name, claimed_version=version)
 
-    async def __call__(
-        self, context: Any, params: types.ElicitRequestParams
-    ) -> types.ElicitResult | types.ErrorData:
-        """Answer an `elicitation/create` of the SDK's client, on any revision."""
-        from mcp_types import ElicitResult, ErrorData
+    def declare(self, capabilities: dict[str, Any], revision: Revision) -> None:
+        """Declare exactly our modes, and roots where there are any, in the capabilities as the wire has them."""
+        modes = Capabilities(form="form" in self.modes, url="url" in self.modes, roots=self.roots is not None)
+        for name in ("elicitation", "roots"):
+            capabilities.pop(name, None)
+        capabilities |= dump_capabilities(modes, revision)
+        if self.roots is not None and revision.legacy:
+            capabilities["roots"] = {"listChanged": True}
 
-        revision = Revision(context.session.protocol_version)
-        raw = params.model_dump(by_alias=True, mode="json", exclude_none=True, exclude_unset=True)
-        raw.pop("_meta", None)
+    async def __call__(self, context: Any, params: Any) -> Any:
+        """Answer an `elicitation/create` of the SDK's client, on any revision and any release of the SDK."""
+        revision, raw = revision_of(context.session), dumped(params)
         try:
-            question = parse_question(raw, revision)
+            question = parse_question(raw, revision, self._limits)
         except WireError as error:
+            if error.rule in SIZE_RULES:
+                return elicit_result(dump_as_answer(await self.too_large(revision, error)))
             logger.warning("%s asked against the rule %r: %s", self.origin.name, error.rule, error)
             await self.unreadable(revision, f"it breaks the rule {error.rule}")
-            return ErrorData(code=-32602, message=f"{error.public} Rule: {error.rule}.")
+            return error_data(INVALID_PARAMS, f"{error.public} Rule: {error.rule}.")
         if question.mode not in self.modes:
             fault = undeclared_mode(question.mode)
             await self.unreadable(revision, f"{question.mode} mode was not declared")
-            return ErrorData(code=fault.code, message=fault.message)
+            return error_data(fault.code, fault.message)
         decision = await self.ask(question, revision)
         if isinstance(question, UrlQuestion) and isinstance(decision.answer, Accepted):
             self._went_to(question, revision)
-        return ElicitResult.model_validate(dump_as_answer(decision))
+        return elicit_result(dump_as_answer(decision))
 
-    async def list_roots(self, context: Any) -> types.ListRootsResult | types.ErrorData:
+    async def list_roots(self, context: Any) -> Any:
         """Answer a `roots/list` of the SDK's client with the folders that the person agreed to, on any revision."""
-        from mcp_types import METHOD_NOT_FOUND, ErrorData, ListRootsResult, Root
-        from pydantic import FileUrl
-
         if self.roots is None:
-            return ErrorData(code=METHOD_NOT_FOUND, message=_NO_ROOTS)
+            return error_data(METHOD_NOT_FOUND, _NO_ROOTS)
         async with self._about_roots:  # asked once, however often a server wants to know
             if (undecided := self.roots.undecided()) and "form" in self.modes:
-                revision = Revision(context.session.protocol_version)
-                decision = await self.ask(ask_about(undecided), revision, ours=True)
+                decision = await self.ask(ask_about(undecided), revision_of(context.session), ours=True)
                 self.roots.decide(undecided, decision.answer)
-        exposed = [Root(uri=FileUrl(uri), name=name) for uri, name in self.roots.exposed()]
-        return ListRootsResult(roots=exposed)
+        return roots_result(self.roots.exposed())
 
     async def ask(
         self,
@@ -165,22 +176,22 @@ class Consent:
 
         `ours`: the words are the host's. `guard`: a guard of the user's asks.
         """
-        recording: Recording = NOT_RECORDED
+        recording: HostRecord = NOT_RECORDED
         call = asking_call(self.calls)
         try:
             waiting = replace(self.waiting_for(question), ours=ours, guard=guard)
             recording = self._recorder.begin(waiting, self._around(revision))
             decision = await self._decide(replace(waiting, on_shown=recording.shown), recording)
-            if isinstance(decision.answer, Accepted):
+            if isinstance(decision.answer, Accepted) and not decision.said_no:
                 self._accepted(question, recording, call)
         except Exception:
             logger.exception("a question of %s could not be shown", self.origin.name)
-            decision = Decision(Cancelled(), by="agent", reason="it could not be shown")
+            decision = Decision(Cancelled(), by="agent", reason="it could not be shown", refusal="not_shown")
             with suppress(HandraiseError):  # of the record: without it nothing was accepted either
                 await recording.failed(decision.reason)
         return decision
 
-    async def _decide(self, waiting: Waiting, recording: Recording) -> Decision:
+    async def _decide(self, waiting: Waiting, recording: HostRecord) -> Decision:
         ruling = self._gate.admit(waiting, time.time())
         if ruling.verdict == "refuse":
             return await self._refuse(waiting, ruling, recording)
@@ -193,8 +204,10 @@ class Consent:
             raise
         return decision
 
-    async def _refuse(self, waiting: Waiting, ruling: Ruling, recording: Recording) -> Decision:
-        refused = Decision(Cancelled(), by="policy", reason="; ".join(ruling.reasons))
+    async def _refuse(self, waiting: Waiting, ruling: Ruling, recording: HostRecord) -> Decision:
+        refused = Decision(
+            Cancelled(), by="policy", reason="; ".join(ruling.reasons), refusal=refusal_of(ruling.rules)
+        )
         await recording.refused(ruling.reasons or (_REFUSED,))
         if not ruling.silent:
             self._log_refusal(refused.reason)
@@ -212,6 +225,9 @@ class Consent:
         if ruling.verdict == "refuse":
             await self._refuse(waiting, ruling, recording)
             return ruling.reasons or (_REFUSED,)
+        if ruling.passkey:  # whoever puts it to the person cannot ask for one
+            await recording.refused((ruling.passkey, _NO_PASSKEY))
+            return (_NO_PASSKEY,)
         self._gate.decided(waiting, Decision(Cancelled(), by="agent", reason=_ELSEWHERE), time.time())
         await recording.passed_on(_ELSEWHERE)
         return ()
@@ -235,6 +251,16 @@ class Consent:
     async def unreadable(self, revision: Revision, reason: str) -> None:
         """Record a question that could not even be read, or that nobody here can be asked."""
         await self._recorder.unreadable(self._around(revision), reason)
+
+    async def unasked(self, revision: Revision, *, passes: bool) -> None:
+        """Record an answer to a question that was not asked here; `passes`: the server gets it all the same."""
+        await self._recorder.unasked(self._around(revision), passes=passes)
+
+    async def too_large(self, revision: Revision, error: WireError) -> Decision:
+        """Decide a question that is larger than the limits: nobody sees it, and our own server is told why."""
+        logger.warning("a question of %s is too large to be shown: %s", self.origin.name, error)
+        await self.unreadable(revision, f"it is too large: {error}")
+        return Decision(Cancelled(), by="policy", reason=str(error), refusal="size")
 
     async def aclose(self) -> None:
         """Record what is counted and has no event yet. Call it before the ledger is closed."""
@@ -261,7 +287,7 @@ class Consent:
             self.flows.expect(question)
             call.in_browser.put_nowait(question)
 
-    def _accepted(self, question: Question, recording: Recording, call: Call | None) -> None:
+    def _accepted(self, question: Question, recording: HostRecord, call: HostCall | None) -> None:
         """Join a yes to the call that asks, and a link to the word that it is finished."""
         if call is not None:
             call.join(recording)
@@ -286,10 +312,12 @@ class Consent:
             origin=self.origin,
             person=self.person,
             cause=cause_of(self.calls),
-            secrets=judge_form(question.message, question.form) if isinstance(question, FormQuestion) else (),
+            secrets=_secrets_asked_for(question, call),
             link=self._inspect(question.url) if isinstance(question, UrlQuestion) else None,
             asked_at=now,
-            deadline=None if self._timeout is None else now + self._timeout,
+            deadline=shorter_deadline(
+                None if self._timeout is None else now + self._timeout, question.hints, now
+            ),
             group=None if call is None else call.group,
             browsing=again,
             asked_again=again,
@@ -305,3 +333,11 @@ class Consent:
 
     def _inspect(self, url: str) -> Inspection:
         return inspect_url(url, transport=self._transport, server_host=self._server_host)
+
+
+def _secrets_asked_for(question: Question, call: HostCall | None) -> tuple[SecretFinding, ...]:
+    """What a form asks for, read together with the other forms of its call."""
+    if not isinstance(question, FormQuestion):
+        return ()
+    judge = judge_form if call is None else call.reading.judge
+    return judge(question.message, question.form)

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcp import ClientSession
-from mcp.shared.exceptions import MCPError
-from mcp_types import ErrorData
-
 from handraise.client.asking_first import AskingFirst
 from handraise.client.consent import Consent
-from handraise.client.declare import declare_exactly
 from handraise.client.roots import Folders
-from handraise.errors import SetupError
-
-try:
-    from fastmcp import Client
-    from fastmcp.client.elicitation import ElicitationHandler
-    from fastmcp.client.transports.base import TransportOptions
-except ImportError as missing:
-    raise SetupError(
-        "FastMCP's client needs fastmcp. Install it with: pip install 'handraise[fastmcp]'"
-    ) from missing
+from handraise.sdk.client import Callbacks, as_protocol_error, dumped, is_error_data, watch_rounds
+from handraise.sdk.fastmcp_client import (
+    CallbackTransport,
+    Client,
+    ElicitationHandler,
+    ElicitResult,
+    inner_transport,
+)
 
 
 def elicitation_handler(consent: Consent) -> ElicitationHandler:
@@ -33,31 +26,35 @@ def elicitation_handler(consent: Consent) -> ElicitationHandler:
 
     async def handle(_message: str, _type: Any, params: Any, context: Any) -> Any:
         answer = await consent(context, params)
-        if isinstance(answer, ErrorData):
-            raise MCPError.from_error_data(answer)
-        return answer
+        if is_error_data(answer):
+            raise as_protocol_error(answer)
+        # FastMCP's own kind of result: FastMCP 2 and 3 take anything else for the content of an accept.
+        return ElicitResult.model_validate(dumped(answer))
 
     return handle
 
 
 class FastMCPConsentClient(Client[Any]):
-    """`fastmcp.Client`, with what `ConsentClient` adds to the SDK's.
-
-    FastMCP takes the callbacks of a session from private attributes and has a session class of one's own for
-    proxies only; a test pins both.
-    """
+    """`fastmcp.Client`, with what `ConsentClient` adds to the SDK's."""
 
     def __init__(self, transport: Any, consent: Consent, **options: Any) -> None:
         self.consent = consent
         self._asking = AskingFirst(
             consent, self, options.pop("message_handler", None), options.get("client_info")
         )
-        super().__init__(transport, message_handler=self._asking.observe, **options)
-        # Past FastMCP's own wrapper: it makes Python types of a hostile schema before anyone has checked it.
-        self._elicitation_callback = consent.__call__
-        self._session_kwargs["elicitation_callback"] = consent.__call__
-        self._session_kwargs["list_roots_callback"] = consent.list_roots
-        self._transport_options = TransportOptions(session_class=_declaring(consent))
+        about_transport = {name: options.pop(name) for name in ("auth", "verify") if name in options}
+        around = CallbackTransport(
+            inner_transport(transport, **about_transport),
+            Callbacks(consent.__call__, consent.list_roots, None),
+            consent.declare,
+            meet=lambda session: watch_rounds(session, self._asking.send),
+        )
+        super().__init__(
+            around,
+            message_handler=self._asking.observe,
+            elicitation_handler=elicitation_handler(consent),  # for questions of FastMCP's own tasks
+            **options,
+        )
 
     def new(self) -> FastMCPConsentClient:
         """Another client of the same server, with the same person."""
@@ -100,15 +97,3 @@ class FastMCPConsentClient(Client[Any]):
         return await self._asking.call(
             str(uri), None, lambda: send(uri, *args, **options), "resources/read", options.get("meta")
         )
-
-    async def _drive_input_required(self, first: Any, retry: Any) -> Any:
-        return await super()._drive_input_required(first, self._asking.retrying(first, retry))
-
-
-def _declaring(consent: Consent) -> type[ClientSession]:
-    class Declaring(ClientSession):
-        def __init__(self, *args: Any, **options: Any) -> None:
-            super().__init__(*args, **options)
-            declare_exactly(self, consent)
-
-    return Declaring

@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from handraise.client.recording import Recording
+from handraise.client.recording import HostRecord
 from handraise.questions import UrlQuestion
 
 _MOST: Final = 64
 """How many links are remembered: a server may never say that one is finished."""
 
 
-class Flows:
+class OpenLinks:
     """The links that are open."""
 
     def __init__(self) -> None:
         self._expected: dict[str, asyncio.Event] = {}
-        self._recorded: dict[UrlQuestion, Recording] = {}
+        self._recorded: dict[UrlQuestion, HostRecord] = {}
 
     def __len__(self) -> int:
         return len(self._expected)
@@ -35,7 +35,7 @@ class Flows:
         """Nobody waits for this one any more."""
         self._expected.pop(str(link.elicitation_id), None)
 
-    def opened(self, link: UrlQuestion, recording: Recording) -> None:
+    def opened(self, link: UrlQuestion, recording: HostRecord) -> None:
         """The person agreed to open a link; its record goes on when it is finished."""
         self._recorded[link] = recording
         while len(self._recorded) > _MOST:

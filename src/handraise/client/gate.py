@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from handraise.desks import Decision, Waiting
+from handraise.wire import RefusalCode
 
 
 class Desks(Protocol):
@@ -31,6 +32,11 @@ class Ruling(Protocol):
     @property
     def reasons(self) -> tuple[str, ...]: ...
     @property
+    def rules(self) -> tuple[str, ...]:
+        """The names of the rules that say so."""
+        ...
+
+    @property
     def silent(self) -> bool:
         """Whether nothing is to be said about a refusal: the person muted the server."""
         ...
@@ -44,6 +50,17 @@ class Ruling(Protocol):
     def passkey(self) -> str:
         """Why accepting it needs the person's passkey; empty when it does not."""
         ...
+
+
+def refusal_of(rules: tuple[str, ...]) -> RefusalCode:
+    """The code that a server may learn of a refusal. The rules themselves are the person's."""
+    for prefix, code in _CODES.items():
+        if any(rule.startswith(prefix) for rule in rules):
+            return code
+    return "policy"
+
+
+_CODES: Final[dict[str, RefusalCode]] = {"limits": "rate", "forms.": "secret", "links.": "link"}
 
 
 class Gate(Protocol):

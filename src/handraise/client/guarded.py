@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AsyncExitStack
 from typing import Any, Self
-
-from mcp import Client, ClientSession
-from mcp_types import SERVER_INFO_META_KEY
 
 from handraise.client.asking_first import AskingFirst
 from handraise.client.consent import Consent
-from handraise.client.declare import declare_exactly
 from handraise.client.roots import Folders
+from handraise.sdk.client import Callbacks, open_client, watch_rounds
 
 
-class ConsentClient(Client):
-    """`mcp.Client`, for hosts that ask people.
+class ConsentClient:
+    """A client for hosts that ask people, on any release of the SDK.
 
-    Two private methods of the SDK's are extended, and a test pins each: `_build_session`, where it is decided what
-    is declared, and `_drive_input_required`, where a retry is sent.
+    It has every method of the SDK's own: of `mcp.Client` on mcp 2.x, of `ClientSession` on mcp 1.x. `options` are
+    those of the SDK's, with `mode` ("auto", "legacy" or a revision) on both.
     """
 
     def __init__(self, target: Any, consent: Consent, **options: Any) -> None:
@@ -27,25 +22,31 @@ class ConsentClient(Client):
         self._asking = AskingFirst(
             consent, self, options.pop("message_handler", None), options.get("client_info")
         )
-        super().__init__(
-            target,
-            elicitation_callback=consent.__call__,
-            list_roots_callback=consent.list_roots,
-            message_handler=self._asking.observe,
-            **options,
-        )
+        callbacks = Callbacks(consent.__call__, consent.list_roots, self._asking.observe)
+        self._client: Any = open_client(target, callbacks, consent.declare, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_client":
+            raise AttributeError(name)
+        return getattr(self._client, name)
 
     async def __aenter__(self) -> Self:
-        await super().__aenter__()
-        if (claimed := self.server_info) is not None:
+        await self._client.__aenter__()
+        watch_rounds(self._client.session, self._asking.send)
+        if (claimed := self._client.server_info) is not None:
             self.consent.hear_claim(claimed.name, claimed.version)
         return self
 
     async def __aexit__(self, *failure: Any) -> None:
         try:
-            await super().__aexit__(*failure)
+            await self._client.__aexit__(*failure)
         finally:
             await self.consent.aclose()
+
+    @property
+    def session(self) -> Any:
+        """The SDK's session."""
+        return self._client.session
 
     async def change_roots(self, folders: Folders, *, allowed: bool = False) -> bool:
         """Have another set of roots; True when the server was told. `allowed`: the user named them for this server."""
@@ -59,7 +60,7 @@ class ConsentClient(Client):
         self, name: str, arguments: dict[str, Any] | None = None, *args: Any, **options: Any
     ) -> Any:
         """Call a tool; what is required first is asked for, then the call is made again."""
-        call_tool = super().call_tool
+        call_tool = self._client.call_tool
         return await self._asking.call(
             name, arguments, lambda: call_tool(name, arguments, *args, **options), meta=options.get("meta")
         )
@@ -68,7 +69,7 @@ class ConsentClient(Client):
         self, name: str, arguments: dict[str, str] | None = None, *args: Any, **options: Any
     ) -> Any:
         """Get a prompt; what is required first is asked for, then the request is made again."""
-        get_prompt = super().get_prompt
+        get_prompt = self._client.get_prompt
         return await self._asking.call(
             name,
             arguments,
@@ -79,18 +80,7 @@ class ConsentClient(Client):
 
     async def read_resource(self, uri: str, *args: Any, **options: Any) -> Any:
         """Read a resource; what is required first is asked for, then the request is made again."""
-        read_resource = super().read_resource
+        read_resource = self._client.read_resource
         return await self._asking.call(
             uri, None, lambda: read_resource(uri, *args, **options), "resources/read", options.get("meta")
         )
-
-    async def _build_session(self, exit_stack: AsyncExitStack) -> ClientSession:
-        session = await super()._build_session(exit_stack)
-        declare_exactly(session, self.consent)
-        return session
-
-    async def _drive_input_required(self, first: Any, retry: Any) -> Any:
-        claimed = (first.meta or {}).get(SERVER_INFO_META_KEY)  # without a handshake, every result may say it
-        if isinstance(claimed, Mapping) and isinstance(claimed.get("name"), str):
-            self.consent.hear_claim(claimed["name"], str(claimed.get("version", "")))
-        return await super()._drive_input_required(first, self._asking.retrying(first, retry))

@@ -16,9 +16,9 @@ from handraise.questions import Accepted, Origin, Person
 from handraise.revisions import Revision
 
 if TYPE_CHECKING:
-    from handraise.conversation.recorded import Record
+    from handraise.calls.ledger_tables import Record
     from handraise.ledger import Ledger
-    from handraise.ledger.events import About, Client, Ended, Request
+    from handraise.ledger.events import CallEnd, ClientRecord, EventContext, RequestRecord
 
 
 ASKER_ENDED: Final = "the asker ended while it was asking"
@@ -29,10 +29,11 @@ PERIOD: Final = 60.0
 _COUNTED: Final = "from here on more refusals of this server are counted, with one event a minute"
 _MORE: Final = "{} more questions of this server were refused"
 _REASONS: Final = 5
+_UNASKED: Final = "the client answered a question that was not asked here"
 _NOT_KNOWN: Final = "how the call ended that used the answer is not known"
 
 
-class Recording(Protocol):
+class HostRecord(Protocol):
     """The record of one question."""
 
     async def asked(self) -> None:
@@ -71,7 +72,7 @@ class Recording(Protocol):
         """What its link led to is finished."""
         ...
 
-    def used(self, ended: Ended | None) -> None:
+    def used(self, ended: CallEnd | None) -> None:
         """The call is over in which it was accepted; None: nobody knows how it ended. Nobody waits for this."""
         ...
 
@@ -88,7 +89,7 @@ class NotRecorded:
     def ambiguous(self) -> None: ...
     async def failed(self, reason: str) -> None: ...
     async def completed(self) -> None: ...
-    def used(self, ended: Ended | None) -> None: ...
+    def used(self, ended: CallEnd | None) -> None: ...
 
 
 NOT_RECORDED = NotRecorded()
@@ -101,17 +102,19 @@ class Circumstances:
     origin: Origin
     person: Person
     revision: Revision | None
-    client: Client | None = None
+    client: ClientRecord | None = None
     policy: str | None = None
     gateway: str | None = None
     trace: str | None = None
 
-    def about(self, request: Request | None = None, mode: Literal["form", "url"] | None = None) -> About:
+    def about(
+        self, request: RequestRecord | None = None, mode: Literal["form", "url"] | None = None
+    ) -> EventContext:
         """What all events of the question have in common."""
-        from handraise.ledger.events import About
-        from handraise.ledger.parties import principal_of, server_of
+        from handraise.ledger.events import EventContext
+        from handraise.ledger.trail import principal_of, server_of
 
-        return About(
+        return EventContext(
             server_of(self.origin),
             principal_of(self.person),
             request=request,
@@ -128,11 +131,11 @@ class InLedger:
     """The record of one question in a ledger. It ends with the call that asks, where the host can tell which."""
 
     def __init__(self, ledger: Ledger, waiting: Waiting, around: Circumstances, refusals: Refusals) -> None:
-        from handraise.ledger.trail import shown_of
+        from handraise.ledger.trail import shown_question
 
         about = around.about(_request(ledger, waiting.cause), waiting.question.mode)
         known = around.revision or Revision.JULY_2026
-        told = shown_of(waiting.question, known, secrets=waiting.secrets, link=waiting.link)
+        told = shown_question(waiting.question, known, secrets=waiting.secrets, link=waiting.link)
         self._ledger = ledger
         self._refusals = refusals
         self._trail = ledger.trail(
@@ -164,6 +167,7 @@ class InLedger:
                 edited=decision.edited,
                 reasons=(decision.reason,) if decision.reason else (),
                 passkey=decision.passkey is not None,
+                said_no=decision.said_no,
             )
         ]
         if isinstance(answer, Accepted) and self._trail.about.mode == "url":
@@ -185,20 +189,20 @@ class InLedger:
     async def completed(self) -> None:
         await self._ledger.record(self._trail.completed())
 
-    def used(self, ended: Ended | None) -> None:
+    def used(self, ended: CallEnd | None) -> None:
         if (request := self._trail.about.request) is not None:
             over = self._trail.ambiguous(_NOT_KNOWN) if ended is None else self._trail.used(request, ended)
             self._ledger.record_soon(over)
 
 
-class Recorder:
+class HostRecorder:
     """Records the questions of a host, where it has a ledger."""
 
     def __init__(self, ledger: Ledger | None) -> None:
         self._ledger = ledger
         self._refusals = None if ledger is None else Refusals(ledger)
 
-    def begin(self, waiting: Waiting, around: Circumstances) -> Recording:
+    def begin(self, waiting: Waiting, around: Circumstances) -> HostRecord:
         """The record of a question."""
         if self._ledger is None or self._refusals is None:
             return NOT_RECORDED
@@ -210,6 +214,14 @@ class Recorder:
             trail = self._ledger.trail(self._ledger.new_question(), around.about(), None)
             await self._refusals.record(trail.about, trail.refused, (reason,))
 
+    async def unasked(self, around: Circumstances, *, passes: bool) -> None:
+        """Record an answer to a question that was not asked here. If it passes, nobody knows who gave it."""
+        if self._ledger is not None and passes:
+            trail = self._ledger.trail(self._ledger.new_question(), around.about(), None)
+            await self._ledger.record(trail.ambiguous(_UNASKED))
+        else:
+            await self.unreadable(around, _UNASKED)
+
     async def aclose(self) -> None:
         """Record the number of the refusals that have no event yet."""
         if self._refusals is not None:
@@ -220,7 +232,7 @@ class Recorder:
 class _Period:
     """The refusals of one server to one person within a period."""
 
-    about: About
+    about: EventContext
     timer: asyncio.TimerHandle
     recorded: int = 0
     counted: int = 0
@@ -242,7 +254,7 @@ class Refusals:
         return bool(self._periods)
 
     async def record(
-        self, about: About, refused: Callable[[tuple[str, ...]], Record], reasons: tuple[str, ...]
+        self, about: EventContext, refused: Callable[[tuple[str, ...]], Record], reasons: tuple[str, ...]
     ) -> None:
         """Record a refusal, or count it. `refused` makes its event."""
         key = (about.server.id, about.server.target, about.principal)
@@ -281,7 +293,7 @@ class Refusals:
         return trail.refused((_MORE.format(f"{period.counted:,}"), *period.reasons), count=period.counted)
 
 
-def _request(ledger: Ledger, cause: Cause | None) -> Request | None:
+def _request(ledger: Ledger, cause: Cause | None) -> RequestRecord | None:
     """The call that asks, when the host can tell which."""
     if cause is None or not cause.certain or not cause.calls:
         return None

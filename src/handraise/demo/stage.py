@@ -11,23 +11,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
-from mcp import StdioServerParameters, stdio_client
-
 from handraise.client import Consent, ConsentClient, Roots
 from handraise.client.gate import Ruling
-from handraise.client.tap import tapped
-from handraise.demo.telling import Telling
-from handraise.demo.visitor import fill_in
+from handraise.demo.transcript import Transcript
 from handraise.desks import Decision, Queue, Waiting
 from handraise.desks.gate import PolicyGate
 from handraise.desks.scripted import Line, ScriptedDesk
 from handraise.ledger import Ledger
 from handraise.policy import Policy
 from handraise.questions import Accepted, Origin, UrlQuestion
+from handraise.sdk.streams import command_line, tapped, transport_to
+from handraise.testing.people import fill_in
 from handraise.this_user import local_person
 from handraise.trace import Trace
 
-OpenDesk: TypeAlias = Callable[[Queue, PolicyGate], AbstractAsyncContextManager[Any]]
+DeskOpener: TypeAlias = Callable[[Queue, PolicyGate], AbstractAsyncContextManager[Any]]
 """Opens the desk at which a person answers, as long as a call takes."""
 
 
@@ -40,13 +38,13 @@ class Program:
 
     @property
     def origin(self) -> Origin:
-        """Who asks."""
+        """The asking server."""
         return Origin(self.name, f"python {' '.join(Path(word).name for word in self.arguments)}")
 
 
 @dataclass
-class Outcome:
-    """What a call came to."""
+class CallOutcome:
+    """The result of a call."""
 
     text: str = ""
     asked: list[Waiting] = field(default_factory=list)
@@ -59,7 +57,7 @@ class Outcome:
         return bool(self.decisions) and all(isinstance(each.answer, Accepted) for each in self.decisions)
 
 
-class Stage:
+class TourStage:
     """The folder, the ledger and the transcript of a tour, and who answers: a script, or somebody at a desk.
 
     A context: servers are started when they are first called, and end with it.
@@ -69,10 +67,10 @@ class Stage:
         self,
         notes: Path,
         ledger: Ledger,
-        telling: Telling,
+        telling: Transcript,
         *,
         queue: Queue | None = None,
-        open_desk: OpenDesk | None = None,
+        open_desk: DeskOpener | None = None,
         mode: str = "auto",
         wire: bool = False,
     ) -> None:
@@ -96,7 +94,7 @@ class Stage:
 
     @property
     def outside(self) -> Path:
-        """A folder beside the notes, whose name only looks alike."""
+        """A folder beside the notes with a similar name."""
         return self.notes.with_name("Notes-evil")
 
     async def call(
@@ -106,10 +104,10 @@ class Stage:
         arguments: Mapping[str, Any] | None = None,
         script: Iterable[Line] = (),
         entry: str = "",
-    ) -> Outcome:
+    ) -> CallOutcome:
         """Have a tool called; `script` and `entry` (on a page) are what a scripted person answers."""
         client, gate = self._clients.get(server) or await self._connect(server)
-        outcome, given, self._script = Outcome(), dict(arguments or {}), list(script)
+        outcome, given, self._script = CallOutcome(), dict(arguments or {}), list(script)
         self.telling.call(tool, given)
         if not self.scripted:
             self.telling.hold()
@@ -141,7 +139,7 @@ class Stage:
 
     @asynccontextmanager
     async def _open_script(self, queue: Queue, _gate: PolicyGate) -> AsyncIterator[None]:
-        desk = asyncio.create_task(ScriptedDesk(queue, self._script).serve())
+        desk = asyncio.create_task(ScriptedDesk(queue, self._script).run())
         try:
             yield
         finally:
@@ -149,20 +147,18 @@ class Stage:
             await asyncio.gather(desk, return_exceptions=True)
 
     def _target(self, server: Program) -> Any:
-        started = StdioServerParameters(command=sys.executable, args=list(server.arguments))
-        if not self._wire:
-            return started
-        return tapped(stdio_client(started), Trace(self.telling.wire).message)
+        started = command_line(sys.executable, *server.arguments)
+        return tapped(transport_to(started), Trace(self.telling.wire).message) if self._wire else started
 
 
 class _Watched:
     """A gate that tells what passes it, and sends a scripted person to the pages that they agreed to open."""
 
-    def __init__(self, telling: Telling) -> None:
+    def __init__(self, telling: Transcript) -> None:
         self._telling = telling
         self._visits: list[asyncio.Future[str]] = []
 
-    def begin(self, outcome: Outcome, entry: str | None) -> PolicyGate:
+    def begin(self, outcome: CallOutcome, entry: str | None) -> PolicyGate:
         """A new call, with limits of its own: a tour asks more than a server should."""
         self._outcome, self._entry, self._visits = outcome, entry, []
         self.inner = PolicyGate(Policy())

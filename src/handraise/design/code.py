@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from handraise.design.decide import Plan
-from handraise.design.names import identifier
-from handraise.design.subject import Argument, Subject
-from handraise.design.words import title_of, words_for
+from handraise.design.decide import QuestionPlan, title_of, words_for
+from handraise.design.tool import Argument, ToolDescription, identifier
 from handraise.forms import Flag, Integer, Number
 
 CONFIRM_TYPED_ABOVE = 20
@@ -91,7 +89,7 @@ async def {name}({parameters}) -> str:
 
 
 def look_up({required}) -> dict[str, str]:
-    """Yours: what the call may mean, from id to what the person knows it by."""
+    """Yours: the possible meanings of the call, from id to the name that the person knows."""
     raise NotImplementedError
 
 
@@ -167,12 +165,12 @@ try:
 
 _CHECK_STUB = '''\
 def check(typed: str) -> str | None:
-    """Yours: what is wrong with it, in one sentence; None when it is right."""
+    """Yours: the problem in one sentence; None if there is none."""
     raise NotImplementedError'''
 
 _LOOK_UP_STUB = '''\
 def look_up() -> dict[str, str]:
-    """Yours: what there is, from id to what the person knows it by."""
+    """Yours: the choices, from id to the name that the person knows."""
     raise NotImplementedError'''
 
 _PAGE = '''\
@@ -207,7 +205,7 @@ _TEMPLATES = {
 }
 
 
-def write_code(subject: Subject, plan: Plan, message: str) -> str:
+def write_code(subject: ToolDescription, plan: QuestionPlan, message: str) -> str:
     """A module that type-checks, passes `handraise lint`, and asks on every revision."""
     about = plan.about.identifier if plan.about else ""
     arguments = [each for each in subject.arguments if plan.kind != "page" or each is not plan.about]
@@ -244,7 +242,7 @@ def _parameter(argument: Argument) -> str:
     return plain if argument.required else f"{plain} | None = None"
 
 
-def _type(argument: Argument, plan: Plan) -> str:
+def _type(argument: Argument, plan: QuestionPlan) -> str:
     """An argument's type where everything that was asked for is known."""
     asked = plan.kind in ("missing_context", "choose_and_confirm") and argument is plan.about
     known = argument.required or asked
@@ -265,7 +263,7 @@ def _plain_type(argument: Argument) -> str:
             return "list[str]" if argument.many else "str"
 
 
-def _docstring(subject: Subject) -> str:
+def _docstring(subject: ToolDescription) -> str:
     """The description in one line that cannot leave its quotes, or one made from the name."""
     kept = "".join(each for each in subject.description if each.isprintable() and each not in '"\\{}')
     words = words_for(subject)

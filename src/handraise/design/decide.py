@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from handraise.design.subject import Argument, Subject
+from handraise.design.tool import Argument, ToolDescription
 from handraise.forms import Choice, Form, Text
-from handraise.lint.effects import READING, promises_harm, words_of
-from handraise.policy.secrets import judge_form
+from handraise.lint.tools import READING, destructive_word, words_of
+from handraise.secrets import judge_form
 
-Kind = Literal["confirm", "confirm_many", "choose_one", "choose_and_confirm", "missing_context", "page"]
+ProposalKind = Literal[
+    "confirm", "confirm_many", "choose_one", "choose_and_confirm", "missing_context", "page"
+]
 Why = Literal["loop", "read_only", "asks_already", "prose", "validation"]
 
 CONTEXT: Final = frozenset(
@@ -19,9 +21,9 @@ CONTEXT: Final = frozenset(
         "workspace", "environment", "region", "calendar", "branch", "tenant",
     }
 )  # fmt: skip
-"""What depends on the person, and what a model would guess."""
+"""Arguments that depend on the person and that a model would guess."""
 _TYPED: Final = frozenset({"timezone", "tz"})
-"""What has too many options to choose from."""
+"""Values with too many options to choose from."""
 _SEVERAL: Final = frozenset(
     {
         "folder",
@@ -40,7 +42,7 @@ _SEVERAL: Final = frozenset(
 )
 SENDING: Final = frozenset({"send", "mail"})
 _MAKING: Final = SENDING | {"publish", "pay", "charge", "buy", "purchase", "transfer", "deploy"}
-"""What makes something new: a title names it, and chooses nothing."""
+"""Verbs that create: a title names the new thing and chooses nothing."""
 _VERBS: Final = frozenset(
     {
         "archive", "apply", "cancel", "clean", "close", "disable", "execute", "format", "merge", "move", "push",
@@ -52,10 +54,10 @@ _SELECTOR: Final = frozenset({"title", "name", "label", "subject", "keyword", "c
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class QuestionPlan:
     """A question worth asking. `about` is the argument that it turns on."""
 
-    kind: Kind
+    kind: ProposalKind
     reason: str
     about: Argument | None = None
 
@@ -69,24 +71,26 @@ class Refusal:
     instead: str
 
 
-def decide(subject: Subject) -> Plan | Refusal:
-    """The first row that fits. Secrets come first: they are wrong whatever the tool does."""
+def decide(subject: ToolDescription) -> QuestionPlan | Refusal:
+    """The first row that fits. Secrets come first: they are wrong in every tool."""
     secret = next((each for each in subject.arguments if _is_secret(each)), None)
     if secret is not None:
-        return Plan("page", f"`{secret.name}` is a secret: no argument and no form may carry it.", secret)
+        return QuestionPlan(
+            "page", f"`{secret.name}` is a secret: no argument and no form may carry it.", secret
+        )
     return _refused_first(subject) or _harmful(subject) or _in_context(subject) or _refused_last(subject)
 
 
-def harmful_word(subject: Subject) -> str | None:
+def harmful_word(subject: ToolDescription) -> str | None:
     """The word for what the tool does that a person should decide."""
-    word = None if subject.read_only else promises_harm(subject.name)
+    word = None if subject.read_only else destructive_word(subject.name)
     if word is None and (subject.destructive or subject.harms):
         words = words_of(subject.name) or ["change"]
         return next((each for each in words if each in _VERBS), words[0])
     return word
 
 
-def _refused_first(subject: Subject) -> Refusal | None:
+def _refused_first(subject: ToolDescription) -> Refusal | None:
     if subject.called_in_loop_by is not None:
         return Refusal(
             "loop",
@@ -110,51 +114,57 @@ def _refused_first(subject: Subject) -> Refusal | None:
     return None
 
 
-def _harmful(subject: Subject) -> Plan | None:
+def _harmful(subject: ToolDescription) -> QuestionPlan | None:
     word = harmful_word(subject)
     if word is None:
         return None
     several = _first(subject, _SEVERAL) or next((each for each in subject.arguments if each.many), None)
     if several is not None:
-        return Plan("confirm_many", f"`{word}` reaches everything that `{several.name}` stands for.", several)
+        return QuestionPlan(
+            "confirm_many", f"`{word}` reaches everything that `{several.name}` stands for.", several
+        )
     if "all" in words_of(subject.name) or (word in SENDING and _first(subject, _RECIPIENT) is None):
-        return Plan("confirm_many", f"`{word}` reaches more than the arguments tell.")
+        return QuestionPlan("confirm_many", f"`{word}` reaches more than the arguments tell.")
     selector = None if word in _MAKING else _first(subject, _SELECTOR)
     if selector is not None and isinstance(selector.field, Text):
-        return Plan("choose_one", f"`{selector.name}` may mean several, and `{word}` is final.", selector)
+        return QuestionPlan(
+            "choose_one", f"`{selector.name}` may mean several, and `{word}` is final.", selector
+        )
     open_choice = next((each for each in subject.arguments if _is_open_choice(each)), None)
     if open_choice is not None:
         reason = (
             f"`{word}` is final, and `{open_choice.name}` may be missing: the person sees both in one form."
         )
-        return Plan("choose_and_confirm", reason, open_choice)
-    return Plan("confirm", f"`{word}` is final, or reaches other people.")
+        return QuestionPlan("choose_and_confirm", reason, open_choice)
+    return QuestionPlan("confirm", f"`{word}` is final, or reaches other people.")
 
 
-def _in_context(subject: Subject) -> Plan | None:
+def _in_context(subject: ToolDescription) -> QuestionPlan | None:
     found = _context_of(subject)
     if found is None:
         return None
-    return Plan("missing_context", f"`{found.name}` depends on the person; a model would guess it.", found)
+    return QuestionPlan(
+        "missing_context", f"`{found.name}` depends on the person; a model would guess it.", found
+    )
 
 
-def _refused_last(subject: Subject) -> Refusal:
+def _refused_last(subject: ToolDescription) -> Refusal:
     """Nothing final and nothing that only the person knows. Free arguments are for the chat."""
     if any(not each.required and isinstance(each.field, Text) for each in subject.arguments):
         return Refusal(
             "prose",
-            "What is missing is free text, which the model can ask for in the chat.",
+            "Only free text is missing, and the model can ask for it in the chat.",
             "Make the argument required, and say in the tool's description what belongs into it.",
         )
     return Refusal(
         "validation",
-        "Nothing says that it cannot be undone; whatever is wrong with an argument, an error settles.",
+        "Nothing says that it cannot be undone; a wrong argument can be answered with an error.",
         "Check the arguments, raise an error that names the rule, and say how to undo it. "
         "If it cannot be undone, set destructiveHint and ask the designer again.",
     )
 
 
-def _context_of(subject: Subject) -> Argument | None:
+def _context_of(subject: ToolDescription) -> Argument | None:
     """An argument that may be missing, and that only the person knows."""
     return next(
         (
@@ -175,7 +185,7 @@ def _is_open_choice(argument: Argument) -> bool:
     )
 
 
-def _first(subject: Subject, words: frozenset[str]) -> Argument | None:
+def _first(subject: ToolDescription, words: frozenset[str]) -> Argument | None:
     return next((each for each in subject.arguments if _named(each, words)), None)
 
 
@@ -184,4 +194,44 @@ def _named(argument: Argument, words: frozenset[str]) -> bool:
 
 
 def _is_secret(argument: Argument) -> bool:
-    return argument.field is not None and bool(judge_form("", Form.by_hand(argument.field)))
+    if argument.field is None:
+        return False
+    return any(not found.doubtful for found in judge_form("", Form.by_hand(argument.field)))
+
+
+_SMALL = {"the", "a", "an", "of", "to", "and", "all", "by"}
+_PARTICLES = {"up", "out", "off", "down", "away"}
+_SPELLED = {"api": "API", "pin": "PIN", "ssh": "SSH", "id": "ID", "url": "URL", "sql": "SQL"}
+_SERVICES = {"git", "github", "gitlab", "slack", "jira", "aws", "docker", "kubectl", "npm", "db"}
+_UNCOUNTED = {"mail", "money", "data", "access", "news", "SQL", "code"}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolWords:
+    """The tool's verb and its object: `Delete`, `the note`, `note`, `notes`."""
+
+    verb: str
+    object: str
+    """Empty where the tool's name has no noun."""
+    one: str
+    many: str
+
+
+def words_for(subject: ToolDescription) -> ToolWords:
+    """The verb and the noun of a tool's name; one of `item` where it has no noun."""
+    words = words_of(subject.name) or ["change"]
+    verb = harmful_word(subject) or words[0]
+    particles = [word for word in words if word in _PARTICLES]
+    acts_in = {words[0]} & _SERVICES
+    left_out = {verb, *_SMALL, *_PARTICLES, *acts_in}
+    nouns = [_SPELLED.get(word, word) for word in words if word not in left_out]
+    verb, noun = " ".join([verb.capitalize(), *particles]), " ".join(nouns)
+    if noun in _UNCOUNTED:
+        return ToolWords(verb, f"the {noun}", noun, noun)
+    one = noun[:-1] if noun.endswith("s") and not noun.endswith("ss") else noun or "item"
+    return ToolWords(verb, f"the {noun}" if noun else "", one, one if one.endswith("s") else f"{one}s")
+
+
+def title_of(argument: Argument) -> str:
+    """An argument's name, as a person reads it."""
+    return " ".join(_SPELLED.get(word, word) for word in words_of(argument.name)) or "value"

@@ -13,13 +13,12 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
-from handraise.design.subject import Subject, subject_of_schema
+from handraise.design.tool import ToolDescription, tool_of_schema
 from handraise.errors import UsageError
-from handraise.lint.effects import grave_calls
-from handraise.lint.rules.loops import is_repeated
-from handraise.lint.sites import asks
-from handraise.lint.source import Source
-from handraise.lint.tools import tools
+from handraise.lint.question_sites import function_asks
+from handraise.lint.rules.when_to_ask import is_repeated
+from handraise.lint.source import SourceFile
+from handraise.lint.tools import destructive_calls, tools
 
 
 def load_function(target: str, folder: Path) -> Callable[..., object]:
@@ -39,36 +38,36 @@ def load_function(target: str, folder: Path) -> Callable[..., object]:
     return bare
 
 
-def subject_of_function(function: Callable[..., object], name: str | None = None) -> Subject:
+def tool_of_function(function: Callable[..., object], name: str | None = None) -> ToolDescription:
     """A tool from its signature, its first line of documentation and its source."""
-    subject = subject_of_schema(name or function.__name__, _first_line(function), _schema(function))
+    subject = tool_of_schema(name or function.__name__, _first_line(function), _schema(function))
     try:
         text = inspect.getsource(inspect.getmodule(function) or function)
     except (OSError, TypeError):
         return subject
-    return _with_source(subject, function.__name__, Source(text))
+    return _with_source(subject, function.__name__, SourceFile(text))
 
 
-def _with_source(subject: Subject, name: str, source: Source) -> Subject:
+def _with_source(subject: ToolDescription, name: str, source: SourceFile) -> ToolDescription:
     function = source.by_name.get(name)
     if function is None:
         return subject
     tool = next((each for each in tools(source) if each.function is function), None)
-    harm = next((call for each in source.reached(function) for call in grave_calls(source, each)), None)
+    harm = next((call for each in source.reached(function) for call in destructive_calls(source, each)), None)
     callers = (
         caller.name
         for call in source.calls()
         if source.dotted(call.func) == name and is_repeated(source, call)
         if (caller := source.function_of(call)) is not None
     )
-    return Subject(
+    return ToolDescription(
         tool.name if tool else subject.name,
         subject.description,
         subject.arguments,
         tool.read_only if tool else None,
         tool.destructive if tool else None,
         called_in_loop_by=next(callers, None),
-        asks=asks(source, function),
+        asks=function_asks(source, function),
         harms=source.last_name(harm) if harm else None,
     )
 
@@ -113,7 +112,7 @@ def _module(place: str, folder: Path) -> ModuleType:
         sys.path.insert(0, str(folder))
     try:
         return importlib.import_module(name)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - somebody's own code; whatever it raises is said
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - an author's code: any error is reported
         raise UsageError(
             f"{place} cannot be imported: {type(error).__name__}: {error}. "
             "Run this in the folder of your project, where its packages are, or name the file: src/server.py:tool"

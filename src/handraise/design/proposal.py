@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from handraise.design.code import CONFIRM_TYPED_ABOVE, write_code
-from handraise.design.decide import SENDING, Kind, Plan, Refusal, decide, harmful_word
-from handraise.design.subject import Argument, Subject
-from handraise.design.words import title_of, words_for
-from handraise.forms import Choice, Field, Flag, Form, Option, Text
+from handraise.design.decide import (
+    SENDING,
+    ProposalKind,
+    QuestionPlan,
+    Refusal,
+    decide,
+    harmful_word,
+    title_of,
+    words_for,
+)
+from handraise.design.tool import Argument, ToolDescription
+from handraise.forms import ANSWER, Choice, Field, Flag, Form, Option, Text
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """What the tool does after one outcome."""
+    """The tool's next step after one outcome."""
 
     outcome: Literal["accept", "decline", "cancel", "no answer"]
     does: str
@@ -25,7 +33,7 @@ class Proposal:
     """A question for a tool, ready to be built. `message` has placeholders for live data, as in an f-string."""
 
     tool: str
-    kind: Kind
+    kind: ProposalKind
     reason: str
     trigger: str
     message: str
@@ -38,7 +46,7 @@ class Proposal:
     code: str
 
 
-def propose(subject: Subject) -> Proposal | Refusal:
+def propose(subject: ToolDescription) -> Proposal | Refusal:
     """The question that a tool should ask, or why it should not."""
     plan = decide(subject)
     if isinstance(plan, Refusal):
@@ -60,7 +68,7 @@ def propose(subject: Subject) -> Proposal | Refusal:
     )
 
 
-def message_for(subject: Subject, plan: Plan) -> str:
+def message_for(subject: ToolDescription, plan: QuestionPlan) -> str:
     """One sentence, with the live data in braces."""
     words = words_for(subject)
     about = plan.about.identifier if plan.about else ""
@@ -92,16 +100,16 @@ def _context_message(about: Argument | None) -> str:
     return f"Which {title}? There are {{len(found)}}."
 
 
-def _form(plan: Plan) -> Form[Any] | None:
+def _form(plan: QuestionPlan) -> Form[Any] | None:
     """The fields that the person sees. Options that come with the call are shown by an example."""
     example = [Option("1", "what the person knows it by"), Option("2", "another one")]
-    go_ahead = Flag("confirm", title="Go ahead?")
-    fields: dict[Kind, Field | None] = {
+    go_ahead = Flag(ANSWER, title="Go ahead?")
+    fields: dict[ProposalKind, Field | None] = {
         "confirm": go_ahead,
         "confirm_many": go_ahead,
-        "choose_and_confirm": Choice("answer", example, title=title_of(plan.about) if plan.about else None),
-        "choose_one": Choice("answer", example),
-        "missing_context": Choice("answer", example),
+        "choose_and_confirm": Choice(ANSWER, example, title=title_of(plan.about) if plan.about else None),
+        "choose_one": Choice(ANSWER, example),
+        "missing_context": Choice(ANSWER, example),
         "page": None,
     }
     field = fields[plan.kind]
@@ -110,13 +118,13 @@ def _form(plan: Plan) -> Form[Any] | None:
         and plan.about
         and title_of(plan.about) in ("timezone", "time zone", "tz")
     ):
-        field = Text("answer", title="Your answer", min_length=1, max_length=80)
+        field = Text(ANSWER, title="Your answer", min_length=1, max_length=80)
     if plan.kind == "choose_and_confirm" and field is not None:
-        return Form.by_hand(field, go_ahead)
+        return Form.by_hand(field, replace(go_ahead, name="confirm"))
     return None if field is None else Form.by_hand(field)
 
 
-def _branches(plan: Plan) -> tuple[Branch, ...]:
+def _branches(plan: QuestionPlan) -> tuple[Branch, ...]:
     accept = {
         "confirm": "Does it, and says what was done.",
         "confirm_many": "Looks again, does it if nothing changed, and says how many.",
@@ -140,7 +148,7 @@ def _branches(plan: Plan) -> tuple[Branch, ...]:
     )
 
 
-_TRIGGERS: dict[Kind, str] = {
+_TRIGGERS: dict[ProposalKind, str] = {
     "confirm": "Every call, after the arguments are checked and before anything is changed.",
     "confirm_many": (
         f"Every call that finds something. Above {CONFIRM_TYPED_ABOVE}, the person types the number."

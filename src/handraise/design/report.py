@@ -18,7 +18,7 @@ _LABEL = 10
 
 
 def as_text(tool: str, result: Proposal | Refusal) -> str:
-    """What to do, within eighty columns."""
+    """The advice, within eighty columns."""
     if isinstance(result, Refusal):
         rows = [("Why", result.reason), ("Instead", result.instead)]
         return f"{for_line(tool)}: do not ask\n\n{_rows(rows)}"
@@ -78,7 +78,7 @@ def _rows(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def _described(field: Field) -> str:
-    """A field in a few words: its name, what it takes, and its limits."""
+    """A field in a few words: its name, its type and its limits."""
     match field:
         case Flag():
             kind = "yes or no"

@@ -1,8 +1,8 @@
-"""Where a person answers: one queue, one sheet, one way to fill it in, and the desks around them."""
+"""Where a person answers: one queue, one presentation, one way to fill in a form, and the desks around them."""
 
 from handraise.desks.fill import Entries, Filled, edited, fill, suggest
-from handraise.desks.queue import ARMED_AFTER, Queue
-from handraise.desks.sheet import Sheet, SheetField, SheetOption, lay_out
+from handraise.desks.present import Presentation, ShownField, ShownOption, present
+from handraise.desks.queue import ARMED_AFTER, Desk, Queue
 from handraise.desks.waiting import Cause, Content, Decision, DeskAnswer, Waiting
 
 __all__ = [
@@ -10,16 +10,17 @@ __all__ = [
     "Cause",
     "Content",
     "Decision",
+    "Desk",
     "DeskAnswer",
     "Entries",
     "Filled",
+    "Presentation",
     "Queue",
-    "Sheet",
-    "SheetField",
-    "SheetOption",
+    "ShownField",
+    "ShownOption",
     "Waiting",
     "edited",
     "fill",
-    "lay_out",
+    "present",
     "suggest",
 ]

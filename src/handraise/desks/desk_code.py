@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import secrets
 import time
@@ -26,6 +27,8 @@ from handraise.disk import make_directory, replace_file
 from handraise.errors import SetupError
 from handraise.policy.places import data_directory
 
+logger = logging.getLogger(__name__)
+
 FILE: Final = "desk-code.json"
 
 
@@ -36,7 +39,7 @@ def desk_code_file(environment: Mapping[str, str]) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class DeskCode:
-    """What a desk knows of its person's code: enough to check it, not to tell it."""
+    """The part of a person's code that a desk keeps: it can check the code and not show it."""
 
     salt: str
     public_key: bytes
@@ -46,8 +49,9 @@ class DeskCode:
         """The code in a file; None when there is no such file. SetupError when it cannot be used."""
         try:
             with file.open(encoding="utf-8") as stream:
+                found = os.fstat(stream.fileno())
                 if hasattr(os, "getuid"):
-                    _require_private(file, os.fstat(stream.fileno()))
+                    _require_private(file, found)
                 told = json.load(stream)
             return cls(str(told["salt"]), bytes.fromhex(told["public_key"]))
         except FileNotFoundError:
@@ -86,16 +90,35 @@ def prove_desk_code(typed: str, salt: str, challenge: str, desk: str) -> bytes:
 
 
 class DeskCodeCheck:
-    """Checks what people type at one desk, and slows down guessing. A new code counts at once."""
+    """Checks what people type at one desk, and slows down guessing.
 
-    def __init__(self, file: Path | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    The attack: a program of the client makes a code of its own, or puts one in the place of the person's, if only for a
+    moment. So a gateway reads the code when it starts, and not again (`read_once`).
+    """
+
+    def __init__(
+        self,
+        file: Path | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        read_once: bool = False,
+    ) -> None:
         self._file = file or desk_code_file(os.environ)
+        self._read_once = read_once
+        self._first = self._read_first() if read_once else None
         self._throttle = Throttle(clock)
         self._challenges: dict[str, None] = {}
 
     def load(self) -> DeskCode | None:
-        """The person's code, if they made one."""
-        return DeskCode.load(self._file)
+        """The person's code, if they made one in time."""
+        return self._first if self._read_once else DeskCode.load(self._file)
+
+    def _read_first(self) -> DeskCode | None:
+        try:
+            return DeskCode.load(self._file)
+        except SetupError as error:
+            logger.warning("no desk code works here: %s", error)
+            return None
 
     def accepts(self, typed: str) -> bool:
         """Whether this is the code. False for everything while too many wrong codes come in."""

@@ -2,15 +2,22 @@
 
 Unanswered is not false and not the first option: it is nothing, and sends nothing. A server's default is a
 suggestion that stands until the person changes or clears it.
+
+There are three stages. A person *types* in their own language ("12,5"). An *entry* is the same in one form for all
+desks ("12.5"); the queue keeps entries as drafts. *Content* is what is sent (12.5). What was typed in another form than
+it was read in is shown to the person before it is sent.
 """
 
 from __future__ import annotations
 
-import math
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date, datetime, tzinfo
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from handraise.desks.language import ENGLISH, Language
 from handraise.forms import (
     UNSET,
     Choice,
@@ -24,12 +31,15 @@ from handraise.forms import (
     Text,
     check_answer,
 )
-from handraise.policy.secrets import SecretFinding, scan_answer
+from handraise.secrets import SecretFinding, scan_answer
 
-Entries: TypeAlias = dict[str, str | list[str]]
-"""What stands in each field as text: `yes` and `no` for a flag, values for choices, absent when unanswered."""
+Entry: TypeAlias = str | list[str]
+"""The content of a field: `yes` or `no` for a flag, values for choices, else a text."""
+Entries: TypeAlias = dict[str, Entry]
+"""The content of each answered field. In a draft, an empty text means that the person left or cleared the field."""
 
 YES, NO = "yes", "no"
+NO_ANSWER: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +52,48 @@ class Filled:
 
     @property
     def sendable(self) -> bool:
-        """Whether there is nothing to correct first."""
-        return not self.problems
+        """Whether it fits and holds no credential. Nothing that a person says lets a credential through."""
+        return not self.problems and not self.stopped
+
+    @property
+    def stopped(self) -> tuple[SecretFinding, ...]:
+        """What keeps it from leaving, however often somebody presses send."""
+        return tuple(found for found in self.secrets if found.tier == 1 and not found.doubtful)
+
+    @property
+    def odd(self) -> tuple[SecretFinding, ...]:
+        """What wants a second look before it leaves."""
+        return tuple(found for found in self.secrets if found.tier != 1 or found.doubtful)
 
 
-def suggest(form: Form[Any]) -> Entries:
-    """What the server suggests: its defaults, falsy ones included."""
-    return {field.name: entry_of(field.default) for field in form.fields if field.default is not UNSET}
+@dataclass(frozen=True, slots=True)
+class TypedEntries:
+    """Typed texts as entries, and the reading of each text that was read differently from how it was typed."""
+
+    entries: Entries
+    read_as: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
-def entry_of(value: Any) -> str | list[str]:
+def suggest(form: Form[Any], last_answer: Mapping[str, Any] = NO_ANSWER) -> Entries:
+    """The first content of the fields: the last answer if the form is asked again, else the server's defaults."""
+    defaults = {field.name: field.default for field in form.fields if field.default is not UNSET}
+    return {name: entry_of(value) for name, value in {**defaults, **last_answer}.items()}
+
+
+def take_draft(form: Form[Any], draft: Entries, last_answer: Mapping[str, Any] = NO_ANSWER) -> Entries:
+    """The content of the fields: the draft, or without one their first content."""
+    if not draft:
+        return suggest(form, last_answer)
+    empty = {field.name for field in form.fields if field.default == ""}
+    return {name: entry for name, entry in draft.items() if entry != "" or name in empty}
+
+
+def draft_of(form: Form[Any], entries: Entries) -> Entries:
+    """A draft to keep. Only where an empty text is itself the suggestion, a cleared field is left out."""
+    return {**{field.name: "" for field in form.fields if field.default != ""}, **entries}
+
+
+def entry_of(value: Any) -> Entry:
     """How a value stands in a field."""
     if isinstance(value, bool):
         return YES if value else NO
@@ -62,8 +104,106 @@ def entry_of(value: Any) -> str | list[str]:
     return str(value)
 
 
-def fill(form: Form[Any], entries: Mapping[str, str | list[str]]) -> Filled:
-    """Read what stands in the fields, and check it with the checker that the server uses too."""
+def as_typed(field: Field, entry: Entry, language: Language, *, dates: bool = False) -> Entry:
+    """An entry as this person would type it; with `dates`, dates and times too.
+
+    A browser has controls of its own for dates. A date stays as it is where it would be read as another one.
+    """
+    if not isinstance(entry, str):
+        return entry
+    try:
+        match field:
+            case Number() | Integer():
+                return language.number(_number(entry), grouped=False)
+            case Text(format="date") if dates:
+                typed = date.fromisoformat(entry).strftime(language.dates)
+            case Text(format="date-time") if dates:
+                typed = datetime.fromisoformat(entry).strftime(f"{language.dates} %H:%M")
+            case _:
+                return entry
+        return typed if read_field(field, typed, language)[0] == entry else entry
+    except ValueError:
+        return entry
+
+
+def local_moment(entry: Entry, zone: tzinfo | None) -> str:
+    """A date and time as a browser's own control takes it, in the zone of the person; empty where it cannot."""
+    if not isinstance(entry, str):
+        return ""
+    try:
+        local = datetime.fromisoformat(entry).astimezone(zone)
+        plain = local.replace(tzinfo=None, fold=0)
+        again = plain.replace(tzinfo=zone) if zone is not None else plain.astimezone()
+    except (ValueError, OverflowError):
+        return ""
+    exact = again.utcoffset() == local.utcoffset() and not plain.second and not plain.microsecond
+    return plain.isoformat(timespec="minutes") if exact else ""
+
+
+def read_typed(
+    form: Form[Any], typed: Entries, language: Language, zone: tzinfo | None = None
+) -> TypedEntries:
+    """The entries that somebody typed. What cannot be read stays as it is, and the checker says so."""
+    entries: Entries = {}
+    read_as: dict[str, str] = {}
+    for each in form.fields:
+        if (given := typed.get(each.name)) is None:
+            continue
+        entries[each.name], note = read_field(each, given, language, zone)
+        if note:
+            read_as[each.name] = note
+    return TypedEntries(entries, read_as)
+
+
+def read_field(
+    field: Field, typed: Entry, language: Language, zone: tzinfo | None = None
+) -> tuple[Entry, str]:
+    """The entry that somebody typed into one field; and how it was read, where that is not how it was typed."""
+    if not isinstance(typed, str) or not typed.strip():
+        return typed, ""
+    try:
+        match field:
+            case Number() | Integer():
+                number = language.read_number(typed)
+                own = language.number(number, grouped=False)
+                return entry_of(number), "" if typed.strip() == own else language.number(number)
+            case Text(format="date"):
+                day = language.read_date(typed)
+                return day.isoformat(), "" if typed.strip() == day.isoformat() else language.day(day)
+            case Text(format="date-time"):
+                moment = language.read_moment(typed, zone)
+                return moment.isoformat(), "" if _is_exact(typed) else language.moment(moment)
+            case _:
+                return typed, ""
+    except (ValueError, OverflowError):
+        return typed, ""
+
+
+def _is_exact(typed: str) -> bool:
+    """Whether a moment was typed with its offset, as it is sent."""
+    try:
+        return "T" in typed.upper() and datetime.fromisoformat(typed.strip()).tzinfo is not None
+    except ValueError:
+        return False
+
+
+def spoken(field: Field, entry: Entry, language: Language) -> str:
+    """A date in words; empty where there is nothing to add to what stands in the field."""
+    try:
+        if isinstance(field, Text) and isinstance(entry, str) and field.format == "date":
+            return language.day(date.fromisoformat(entry))
+        if isinstance(field, Text) and isinstance(entry, str) and field.format == "date-time":
+            return language.moment(datetime.fromisoformat(entry))
+    except ValueError:
+        pass
+    return ""
+
+
+def fill(form: Form[Any], entries: Mapping[str, Entry], doubts: tuple[SecretFinding, ...] = ()) -> Filled:
+    """The content of the entries, checked with the checker that the server uses too.
+
+    `doubts`: what the form may be asking for. An answer to it wants a second look.
+    """
     content: dict[str, Any] = {}
     unreadable: list[Problem] = []
     for field in form.fields:
@@ -72,13 +212,14 @@ def fill(form: Form[Any], entries: Mapping[str, str | list[str]]) -> Filled:
             continue
         try:
             content[field.name] = _value(field, entry)
-        except ValueError as error:
-            unreadable.append(Problem(field.name, "type", str(error), "text"))
+        except ValueError:
+            unreadable.append(Problem(field.name, "type", "", "text"))
     named = {problem.field for problem in unreadable}
     checked = [p for p in check_answer(form, content) if p.field not in named]
     order = {field.name: at for at, field in enumerate(form.fields)}
     problems = sorted([*unreadable, *checked], key=lambda problem: order.get(problem.field or "", -1))
-    return Filled(content, tuple(problems), scan_answer(content))
+    doubtful = (each for each in doubts if content and (each.field is None or each.field in content))
+    return Filled(content, tuple(problems), (*scan_answer(content, form), *doubtful))
 
 
 def edited(form: Form[Any], content: Mapping[str, Any]) -> tuple[str, ...]:
@@ -92,7 +233,12 @@ def edited(form: Form[Any], content: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(changed)
 
 
-def _is_nothing(field: Field, entry: str | list[str]) -> bool:
+def may_be_none(field: Field) -> bool:
+    """Whether "none of these" is an answer, and not the same as leaving the field."""
+    return isinstance(field, Choices) and not field.min_items and (field.required or field.default == ())
+
+
+def _is_nothing(field: Field, entry: Entry) -> bool:
     """Whether a field was left empty, and so sends nothing.
 
     An empty text or list that the server suggests is a suggestion like any other. Where the field is
@@ -103,7 +249,7 @@ def _is_nothing(field: Field, entry: str | list[str]) -> bool:
     return entry == "" and field.default != ""
 
 
-def _value(field: Field, entry: str | list[str]) -> Any:
+def _value(field: Field, entry: Entry) -> Any:
     match field:
         case Choices():
             return entry if isinstance(entry, list) else [entry]
@@ -113,31 +259,16 @@ def _value(field: Field, entry: str | list[str]) -> Any:
             return entry
         case Flag():
             if entry not in (YES, NO):
-                raise ValueError("Answer yes or no.")
+                raise ValueError(entry)
             return entry == YES
         case Integer():
-            return _whole(str(entry))
+            number = _number(str(entry))
+            if isinstance(number, float):
+                raise ValueError(entry)
+            return number
         case Number():
             return _number(str(entry))
 
 
-def _whole(text: str) -> int:
-    try:
-        return int(text.strip().replace("_", "x"))
-    except ValueError:
-        raise ValueError("Enter a whole number.") from None
-
-
-def _number(text: str) -> int | float:
-    text = text.strip().replace("_", "x")
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise ValueError("Enter a number.")
-    return number
+def _number(entry: str) -> int | float:
+    return ENGLISH.read_number(entry)

@@ -7,40 +7,40 @@ from dataclasses import replace
 from handraise.desks.waiting import Cause, Decision, Waiting
 from handraise.policy import (
     Admitted,
-    Ask,
+    CountedQuestion,
     Facts,
-    Folded,
-    Limits,
+    JoinsWaiting,
+    OverLimit,
     OwnRule,
     Policy,
-    Ruling,
-    TooMuch,
+    PolicyRuling,
+    RateLimits,
     sameness_of,
 )
-from handraise.policy.rulings import refuse
+from handraise.policy.rules import refuse
 from handraise.urls import Inspection
 
 
 class PolicyGate:
     """Judges a question by the rules, then by the limits; hears how it ended."""
 
-    def __init__(self, policy: Policy, limits: Limits | None = None, *, shared: bool = False) -> None:
+    def __init__(self, policy: Policy, limits: RateLimits | None = None, *, shared: bool = False) -> None:
         """`shared`: the questions wait at a desk that several people share."""
         self.policy = policy
         self.shared = shared
-        self.limits = limits or Limits(policy.settings)
+        self.limits: RateLimits = limits or RateLimits(policy.settings)
 
-    def admit(self, waiting: Waiting, now: float) -> Ruling:
-        """May it wait at a desk? What the rules refuse costs the server nothing of its limits."""
+    def admit(self, waiting: Waiting, now: float) -> PolicyRuling:
+        """Decide whether it may wait at a desk. A question that the rules refuse does not count towards the limits."""
         ruling = self.policy.judge(self._facts(waiting, now))
         if ruling.verdict == "refuse":
             return ruling
         match self.limits.admit(self._ask(waiting), now):
             case Admitted():
                 return ruling
-            case Folded(into):
+            case JoinsWaiting(into):
                 return replace(ruling, same_as=into)
-            case TooMuch(reason):
+            case OverLimit(reason):
                 return replace(refuse(reason), rules=("limits",))
 
     def needs_passkey(self, waiting: Waiting) -> bool:
@@ -48,7 +48,7 @@ class PolicyGate:
         return bool(self.policy.judge(self._facts(waiting, waiting.asked_at)).passkey)
 
     def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:
-        """Take note of a decision: a decline makes the server be quiet, and blocking it makes a rule."""
+        """Record a decision: a decline starts quiet time for the server, and a block makes a rule."""
         action = decision.answer.action if decision.by == "human" else None
         self.limits.settle(self._ask(waiting), action, now)
         if decision.block is not None:
@@ -65,11 +65,12 @@ class PolicyGate:
             guard=waiting.guard,
             shared=self.shared,
         )
-        return replace(facts, link=_worse(waiting.link, facts.link))
+        secrets = tuple(dict.fromkeys((*facts.secrets, *waiting.secrets)))
+        return replace(facts, secrets=secrets, link=_worse(waiting.link, facts.link))
 
-    def _ask(self, waiting: Waiting) -> Ask:
+    def _ask(self, waiting: Waiting) -> CountedQuestion:
         lasts = None if waiting.deadline is None else max(0.0, waiting.deadline - waiting.asked_at)
-        return Ask(
+        return CountedQuestion(
             waiting.id,
             waiting.origin.name,
             waiting.person.key,
@@ -81,7 +82,7 @@ class PolicyGate:
 
 
 def _call(cause: Cause | None) -> str | None:
-    """The name of the call that asks, when it is known which. Two equal calls stay two."""
+    """The id of the call that asks; None if it is not certain. Two equal calls have different ids."""
     return cause.call_id if cause is not None and cause.certain else None
 
 
@@ -90,7 +91,7 @@ def _tool(cause: Cause | None) -> str | None:
 
 
 def _worse(seen: Inspection | None, found: Inspection | None) -> Inspection | None:
-    """The host knows more about where the server is, the policy about which names to protect."""
+    """The worse of two inspections. The host knows where the server is, the policy knows which names to protect."""
     severities = ("ok", "warn", "danger")
     both = [link for link in (seen, found) if link is not None]
     return max(both, key=lambda link: severities.index(link.verdict), default=None)

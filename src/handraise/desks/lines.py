@@ -1,40 +1,45 @@
 """The plain line mode: for screen readers, dumb terminals and pipes. The same rules as every desk.
 
-One question at a time, one field at a time, one line at a time. Nothing is sent but by a word written out for
-it, after a review.
+No control codes, no drawing, every line of somebody else's words behind a bar. One question at a time, one field at a
+time, one line at a time. Nothing is decided but by a word written out for it.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
-from handraise.desks.clerk import Block, Clerk
 from handraise.desks.counter import Code
-from handraise.desks.drafts import draft_of, take_draft
-from handraise.desks.fill import Entries, edited, fill, suggest
-from handraise.desks.line_reader import Gone, InputClosed, LineReader
-from handraise.desks.line_words import (
-    COMMANDS,
-    HELP,
-    announce,
-    describe_field,
-    describe_link,
-    entry_in_words,
-    read_entry,
-    review_lines,
+from handraise.desks.fill import (
+    NO,
+    YES,
+    Entries,
+    Entry,
+    Filled,
+    draft_of,
+    edited,
+    fill,
+    may_be_none,
+    read_field,
+    spoken,
+    suggest,
+    take_draft,
 )
+from handraise.desks.language import ENGLISH, Language
+from handraise.desks.present import Presentation, ShownField, in_words, present, wrong_with
 from handraise.desks.queue import Queue
-from handraise.desks.review import may_leave, review, wrong_with
-from handraise.desks.sheet import Sheet, lay_out
+from handraise.desks.turns import Block, Gone, InputClosed, Turns, TypedLines
 from handraise.desks.waiting import DeskAnswer, Waiting
-from handraise.display import for_line
-from handraise.forms import Form
+from handraise.display import UntrustedText, for_line, for_terminal
+from handraise.forms import Field, Form
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion
 from handraise.urls import Inspection, open_url
 
-TOO_SOON = "That came before you can have read this. Nothing was sent; write it again."
+LONGEST = 100_000
+COMMANDS = "?, !decline, !cancel, !block"
+_MOST_OPTIONS = 40
+"""More options than this are listed only when somebody searches for them."""
 
 
 class _Over(Exception):
@@ -53,10 +58,12 @@ class LineDesk:
         clock: Callable[[], float] = time.monotonic,
         opener: Callable[..., object] = open_url,
         code: Code | None = None,
+        language: Language = ENGLISH,
     ) -> None:
         self._queue = queue
-        self._clerk = Clerk(queue, clock=clock, opener=opener, code=code)
-        self._reader = LineReader(queue, input)
+        self._language = language
+        self._turns = Turns(queue, clock=clock, opener=opener, code=code, language=language)
+        self._reader = TypedLines(queue, input)
         self._output = output
 
     async def run(self) -> None:
@@ -66,142 +73,208 @@ class LineDesk:
         """
         async for _ in self._queue.changes():
             try:
-                while (waiting := self._clerk.next_after()) is not None:
+                while (waiting := self._turns.next_after()) is not None:
                     await self._question(waiting)
             except InputClosed:
                 if self._queue.elsewhere:
                     return
                 for waiting in self._queue.waiting():
-                    self._clerk.decide(waiting, Cancelled())
-                self._say("The input is closed. What waits is cancelled.")
+                    self._turns.decide(waiting, Cancelled())
+                self._say(self._language("input_closed"))
                 return
 
     async def _question(self, waiting: Waiting) -> None:
-        sheet = lay_out(waiting)
+        shown = present(waiting, self._language)
         self._reader.flush()
-        self._say("", *announce(sheet, self._clerk.place(waiting)), *self._clerk.elsewhere(waiting))
+        self._say("", *_announce(shown, self._turns.place(waiting), self._language))
+        self._say(*self._turns.elsewhere(waiting))
         self._queue.show(waiting.id)
         try:
-            if not isinstance(waiting.question, FormQuestion):
-                await self._link(waiting, sheet, waiting.question.url)
-            elif waiting.question.form.fields:
-                await self._form(waiting, sheet, waiting.question.form)
-            else:
-                self._say("There is nothing to fill in.")
-                await self._consent(waiting, "accept", Accepted({}))
+            match shown.kind:
+                case "confirm":
+                    await self._confirm(waiting, shown)
+                case "plain":
+                    await self._consent(waiting, shown, self._language("yes"), Accepted({}))
+                case "form":
+                    await self._form(waiting, shown)
+                case "link" | "browsing":
+                    await self._link(waiting, shown)
         except _Over:
             pass
         except Gone:
-            self._say("", self._clerk.ended(waiting))
+            self._say("", self._turns.ended(waiting))
             return
         finally:
-            self._clerk.take_lines()  # said already
-        self._say(self._clerk.farewell)
+            self._turns.take_lines()  # said already
+        self._say(self._turns.farewell)
 
-    async def _form(self, waiting: Waiting, sheet: Sheet, form: Form[Any]) -> None:
-        entries = take_draft(form, self._queue.draft(waiting.id))
-        count = "1 field" if len(form.fields) == 1 else f"{len(form.fields)} fields"
-        self._say(f"{count}. Commands: {COMMANDS}, !back, !clear.")
+    async def _confirm(self, waiting: Waiting, shown: Presentation) -> None:
+        assert isinstance(waiting.question, FormQuestion)
+        confirms = waiting.question.confirms
+        assert confirms is not None
+        for button in shown.buttons:
+            if button.words is not None:
+                self._say(str(button))
+        while True:
+            answer = self._yes_or_no(
+                await self._ask(waiting, shown, self._language("write_yes_or_no"), consent=True)
+            )
+            if answer is None:
+                self._say(self._language("nothing_was_decided"))
+            else:
+                self._decide(waiting, Accepted({confirms: answer == YES}))
+
+    async def _form(self, waiting: Waiting, shown: Presentation) -> None:
+        assert isinstance(waiting.question, FormQuestion)
+        form: Form[Any] = waiting.question.form
+        entries = take_draft(form, self._queue.draft(waiting.id), waiting.question.hints.last_answer)
+        self._say(self._language("count_fields", count=len(form.fields), commands=COMMANDS))
         at, only = 0, False
         while True:
             while at < len(form.fields):
-                step = await self._field(waiting, sheet, form, entries, at)
+                step = await self._field(waiting, shown, form, entries, at)
                 at = len(form.fields) if only else max(0, at + step)
-            filled = fill(form, entries)
-            if not may_leave(filled):  # a draft may hold what does not fit
-                at = next(n for n, field in enumerate(form.fields) if wrong_with(filled, field.name))
+            filled = fill(form, entries, waiting.doubts)
+            if not filled.sendable:  # a draft may hold what does not fit
+                at = next(n for n, each in enumerate(form.fields) if wrong_with(filled, each, self._language))
                 continue
-            lines = review(form, sheet, filled)
-            self._say("", *review_lines(lines, filled, sheet))
-            self._say("To change a field, write its number.")
-            word = "send anyway" if filled.secrets else "send"
-            changed = edited(form, filled.content)
-            at = await self._send(waiting, word, Accepted(filled.content), changed, len(lines))
+            self._say("", *_summary(shown, filled, self._language))
+            word = self._language("word_send_so" if filled.odd else "word_send")
+            at = await self._send(waiting, shown, word, filled, form)
             only = True
 
     async def _send(
-        self, waiting: Waiting, word: str, accepted: DeskAnswer, changed: tuple[str, ...], fields: int
+        self, waiting: Waiting, shown: Presentation, word: str, filled: Filled, form: Form[Any]
     ) -> int:
         """Have the word written that sends it; or the number of a field to go back to."""
         while True:
-            written = await self._ask(waiting, f"Write {word}, or {COMMANDS}", consent=True)
+            prompt = self._language("write_send", word=word, commands=COMMANDS)
+            written = await self._ask(waiting, shown, prompt, consent=True)
             if written == "!back":
-                return fields - 1
-            if written.isascii() and written.isdigit() and 1 <= int(written[:6]) <= fields:
+                return len(form.fields) - 1
+            if written.isascii() and written.isdigit() and 1 <= int(written[:6]) <= len(form.fields):
                 return int(written[:6]) - 1
             if written.strip().casefold() == word:
-                self._decide(waiting, accepted, edited=changed)
+                self._decide(waiting, Accepted(filled.content), edited=edited(form, filled.content))
             else:
-                self._say("Nothing was sent.")
+                self._say(self._language("nothing_was_decided"))
 
-    async def _field(self, waiting: Waiting, sheet: Sheet, form: Form[Any], entries: Entries, at: int) -> int:
+    async def _field(
+        self, waiting: Waiting, shown: Presentation, form: Form[Any], entries: Entries, at: int
+    ) -> int:
         """Ask for one field until what stands in it fits. How far to go from here: 1, or -1 for back."""
-        field, shown = form.fields[at], sheet.fields[at]
-        stands = entry_in_words(shown, entries.get(field.name))
-        if stands and entries[field.name] == suggest(form).get(field.name):
-            stands += ", suggested by the server"
-        self._say("", *describe_field(field, shown, at, len(form.fields), stands))
+        field, each, language = form.fields[at], shown.fields[at], self._language
+        stands = _stands(field, each, entries.get(field.name), language)
+        first = suggest(form, waiting.question.hints.last_answer).get(field.name)
+        if stands and entries[field.name] == first:
+            stands += f", {language('last_answer' if each.answered else 'suggested')}"
+        self._say("", *_describe(field, each, at, len(form.fields), stands, language))
         while True:
-            written = await self._ask(waiting, "Answer")
+            written = await self._ask(waiting, shown, language("answer"))
             if written == "!back":
                 return -1
             if written == "!clear":
                 entries.pop(field.name, None)
             elif written:
                 try:
-                    entries[field.name] = read_entry(field, shown, written.removeprefix("!"))
+                    entries[field.name] = self._read(field, each, written.removeprefix("!"))
                 except ValueError as error:
-                    self._say(f"PROBLEM: {error}")
+                    self._say(f"{language('problem')}: {error}")
                     continue
             self._queue.keep_draft(waiting.id, draft_of(form, entries))
-            if problem := wrong_with(fill(form, entries), field.name):
-                self._say(f"PROBLEM: {for_line(problem)}")
+            if problem := wrong_with(fill(form, entries), field, language):
+                self._say(f"{language('problem')}: {for_line(problem)}")
             else:
                 return 1
 
-    async def _link(self, waiting: Waiting, sheet: Sheet, url: str) -> None:
-        self._say(*describe_link(sheet.link, url), *sheet.notes)
-        if waiting.browsing:
-            await self._finish(waiting, sheet.link)
-        if sheet.link is None or sheet.link.verdict == "danger" or sheet.link.href is None:
-            self._say("DANGER: this link is dangerous. It cannot be opened from here.")
-            while True:
-                await self._ask(waiting, f"Write one of {COMMANDS}")
-        while waiting.passkey:  # not even opened: that would be consent
-            self._say(self._queue.needs_passkey)
-            await self._ask(waiting, f"Write one of {COMMANDS}")
-        await self._word(waiting, "open")
-        hindered = await self._clerk.open(sheet.link)
-        if hindered is not None:
-            self._say(hindered.sentence, for_line(sheet.link.href, limit=100_000))
-            await self._consent(waiting, "opened", Accepted(None))
-        self._decide(waiting, Accepted(None))
-        await self._consent(waiting, "opened", Accepted(None))  # it came too soon, and is open already
+    def _read(self, field: Field, shown: ShownField, written: str) -> Entry:
+        """Turn a written line into an entry. The ValueError says what to write instead."""
+        if shown.kind == "flag":
+            answer = self._yes_or_no(written)
+            if answer is None:
+                raise ValueError(self._language("write_yes_or_no"))
+            return answer
+        if shown.kind == "choice":
+            value = self._option(shown, written)
+            return [value] if value == "" else value
+        if shown.kind == "choices":
+            none = (self._language("word_none"), "none")
+            if written.strip().casefold() in none and may_be_none(field):
+                return []
+            return [self._option(shown, part) for part in written.split(",") if part.strip()]
+        entry, read_as = read_field(field, written, self._language)
+        if words := read_as or spoken(field, entry, self._language):
+            self._say(f"{self._language('read_as')} {words}.")
+        return entry
 
-    async def _finish(self, waiting: Waiting, link: Inspection | None) -> None:
+    def _yes_or_no(self, written: str) -> str | None:
+        word = written.strip().casefold()
+        yes, no = self._language("yes").casefold(), self._language("no").casefold()
+        return YES if word in (yes, yes[0], "y", "yes") else NO if word in (no, no[0], "n", "no") else None
+
+    def _option(self, shown: ShownField, written: str) -> str:
+        """An option by its number, or by its title; where a word fits several, they are listed."""
+        word = written.strip()
+        if word.isascii() and word.isdigit() and len(word) < 6:
+            if 1 <= int(word) <= len(shown.options):
+                return shown.options[int(word) - 1].value
+        else:
+            exact = [option for option in shown.options if word in (option.value, option.label.raw)]
+            found = exact or [o for o in shown.options if word.casefold() in o.label.raw.casefold()]
+            if len(found) == 1:
+                return found[0].value
+            if found:
+                self._say(*_listed(shown, {option.value for option in found[:_MOST_OPTIONS]}))
+                raise ValueError(self._language("several_fit", count=len(found)))
+        raise ValueError(self._language("write_number", count=len(shown.options)))
+
+    async def _link(self, waiting: Waiting, shown: Presentation) -> None:
+        assert not isinstance(waiting.question, FormQuestion)
+        link, language = shown.link, self._language
+        self._say(*describe_link(link, waiting.question.url, language))
+        if waiting.browsing:
+            await self._finish(waiting, shown)
+        while link is None or not link.may_be_opened or link.href is None:
+            self._say(language("cannot_be_opened"))
+            await self._ask(waiting, shown, COMMANDS)
+        while waiting.passkey:  # not even opened: that would be consent
+            self._say(self._language("passkey_at_web_desk", command=self._queue.web_desk))
+            await self._ask(waiting, shown, COMMANDS)
+        await self._word(waiting, shown, language("word_open"))
+        hindered = await self._turns.open(link)
+        if hindered is not None:
+            self._say(hindered.sentence, for_line(link.href, limit=LONGEST))
+            await self._consent(waiting, shown, language("word_opened"), Accepted(None))
+        self._decide(waiting, Accepted(None))
+        # it came too soon, and is open already
+        await self._consent(waiting, shown, language("word_opened"), Accepted(None))
+
+    async def _finish(self, waiting: Waiting, shown: Presentation) -> None:
         """Have it said that the browser is done with; the link can be opened again meanwhile."""
         ways = COMMANDS if waiting.asked_again else "?, !cancel"
+        done, again = self._language("done").casefold(), self._language("word_open")
         while True:
-            word = await self._ask(waiting, f"Write done, open to open it again, or {ways}", consent=True)
-            match word.casefold():
-                case "done":
-                    self._decide(waiting, Accepted(None))
-                case "open" if link is not None:
-                    hindered = await self._clerk.open(link)
-                    self._say("Opened again." if hindered is None else hindered.sentence)
-                case _:
-                    self._say("Nothing was decided.")
+            prompt = self._language("write_done", done=done, again=again, commands=ways)
+            word = (await self._ask(waiting, shown, prompt, consent=True)).casefold()
+            if word == done:
+                self._decide(waiting, Accepted(None))
+            elif word == again and shown.link is not None:
+                hindered = await self._turns.open(shown.link)
+                self._say(self._language("opened_again") if hindered is None else hindered.sentence)
+            else:
+                self._say(self._language("nothing_was_decided"))
 
-    async def _consent(self, waiting: Waiting, word: str, answer: DeskAnswer) -> None:
+    async def _consent(self, waiting: Waiting, shown: Presentation, word: str, answer: DeskAnswer) -> None:
         while True:
-            await self._word(waiting, word)
+            await self._word(waiting, shown, word.casefold())
             self._decide(waiting, answer)
 
-    async def _word(self, waiting: Waiting, word: str) -> None:
-        while (await self._ask(waiting, f"Write {word}, or {COMMANDS}", consent=True)).casefold() != word:
-            self._say("Nothing was decided.")
+    async def _word(self, waiting: Waiting, shown: Presentation, word: str) -> None:
+        prompt = self._language("write_send", word=word, commands=COMMANDS)
+        while (await self._ask(waiting, shown, prompt, consent=True)).casefold() != word:
+            self._say(self._language("nothing_was_decided"))
 
-    async def _ask(self, waiting: Waiting, prompt: str, *, consent: bool = False) -> str:
+    async def _ask(self, waiting: Waiting, shown: Presentation, prompt: str, *, consent: bool = False) -> str:
         """The next line that is no command. What was typed before a word of consent is asked for does not count."""
         while True:
             if consent:
@@ -209,7 +282,7 @@ class LineDesk:
             written = await self._line(waiting, prompt)
             match written.casefold():
                 case "?":
-                    self._say(*HELP)
+                    self._say(*_details(shown), self._language("line_help"))
                 case "!decline" if waiting.can_be_declined:
                     self._decide(waiting, Declined())
                 case "!cancel":
@@ -219,16 +292,15 @@ class LineDesk:
                 case "!back" | "!clear":
                     return written.casefold()
                 case word if word.startswith("!") and not word.startswith("!!"):
-                    self._say("There is no such command. ? lists them.")
+                    self._say(self._language("no_command"))
                 case _:
                     return written
 
     async def _block(self, waiting: Waiting) -> None:
         lengths: dict[str, Block] = {"session": "session", "always": "always"}
-        self._say(
-            f"Block {for_line(waiting.origin.name)}? This question is declined, and no other one reaches you."
-        )
-        length = lengths.get((await self._line(waiting, "Write session, always or back")).casefold())
+        name = for_line(waiting.origin.name)
+        self._say(self._language("block_title", name=name), self._language("block_means"))
+        length = lengths.get((await self._line(waiting, self._language("write_block"))).casefold())
         if length is not None:
             self._decide(waiting, Declined(), block=length)
 
@@ -240,15 +312,15 @@ class LineDesk:
         block: Block | None = None,
         edited: tuple[str, ...] = (),
     ) -> None:
-        match self._clerk.decide(waiting, answer, block=block, edited=edited):
+        match self._turns.decide(waiting, answer, block=block, edited=edited):
             case "taken":
                 raise _Over
             case "too late":
                 raise Gone
             case "too soon":
-                self._say(TOO_SOON)
+                self._say(self._language("too_soon"))
             case "needs passkey":
-                self._say(f"{self._queue.needs_passkey} Or decline it here.")
+                self._say(self._language("passkey_at_web_desk", command=self._queue.web_desk))
 
     async def _line(self, waiting: Waiting, prompt: str) -> str:
         self._output.write(f"{prompt}: ")
@@ -258,3 +330,88 @@ class LineDesk:
     def _say(self, *lines: str) -> None:
         self._output.writelines(f"{line}\n" for line in lines)
         self._output.flush()
+
+
+def describe_link(link: Inspection | None, written: str, language: Language = ENGLISH) -> Iterator[str]:
+    """The link in full, and where it leads."""
+    if link is None or link.href is None:
+        yield language("no_address")
+        yield from _quoted(UntrustedText(written))
+        return
+    yield f"{language('leads_to')} {link.registrable_domain or link.host}:"
+    yield for_line(link.href, limit=LONGEST)
+    if link.host_display != link.host:
+        yield language("encoded_form", name=for_line(link.host_display or ""))
+
+
+def _announce(shown: Presentation, place: str, language: Language) -> Iterator[str]:
+    """The question, then who asks, then what is odd about it."""
+    yield f"{language('question')}{f', {place}' if place else ''}:"
+    if shown.speaker != "server":
+        yield f"{language('own_words' if shown.speaker == 'handraise' else 'guard_words')}:"
+    if shown.speaker == "handraise":
+        yield for_line(shown.message.raw, limit=LONGEST)
+    else:
+        yield from _quoted(shown.message)
+    yield f"{for_line(shown.who)}. {language('question_mark_tells_more')}"
+    yield from (f"{language('warning')}: {for_line(sentence)}" for sentence in shown.warnings)
+    yield from shown.notes
+
+
+def _quoted(text: UntrustedText) -> Iterator[str]:
+    """Somebody else's words, every line behind a bar."""
+    return (f"| {line}" for line in for_terminal(text.raw, columns=76, limit=LONGEST))
+
+
+def _details(shown: Presentation) -> Iterator[str]:
+    for heading, lines in shown.details:
+        for line in lines:
+            yield f"{heading}: {for_line(line if isinstance(line, str) else line.raw, limit=LONGEST)}"
+
+
+def _describe(
+    field: Field, shown: ShownField, at: int, total: int, stands: str, language: Language
+) -> Iterator[str]:
+    """A field, its hint, its options, and what stands in it."""
+    required = language("required" if shown.required else "optional")
+    said = "; ".join(filter(None, (required, shown.hint)))
+    yield f"{language('field_of', number=at + 1, count=total)}: {shown.label}. {said}."
+    if shown.objection is not None:
+        yield f"{language('server_objects')} “{shown.objection}”"
+    if shown.description is not None:
+        yield from _quoted(shown.description)
+    if len(shown.options) <= _MOST_OPTIONS:
+        yield from _listed(shown, None)
+    else:
+        yield language("many_options", count=len(shown.options))
+    if shown.kind == "choices":
+        yield language("write_numbers" if not may_be_none(field) else "write_numbers_or_none")
+    if shown.kind == "flag":
+        yield language("write_yes_or_no")
+    if stands:
+        yield language("stands_now", what=stands)
+
+
+def _listed(shown: ShownField, wanted: set[str] | None) -> Iterator[str]:
+    for number, option in enumerate(shown.options, 1):
+        if wanted is None or option.value in wanted:
+            yield f"  {number}. {option.label}"
+
+
+def _stands(field: Field, shown: ShownField, entry: Entry | None, language: Language) -> str:
+    if entry is None:
+        return ""
+    if shown.kind == "flag":
+        return language("yes" if entry == YES else "no")
+    return spoken(field, entry, language) or in_words(shown, entry, language)
+
+
+def _summary(shown: Presentation, filled: Filled, language: Language) -> Iterator[str]:
+    """What will be sent."""
+    yield language("will_be_sent")
+    for number, each in enumerate(shown.fields, 1):
+        there = each.name in filled.content
+        value = in_words(each, filled.content[each.name], language) if there else language("nothing")
+        yield f"  {number}. {each.label}: {value}"
+    yield from (f"{language('warning')}: {for_line(language.sentence(found.reason))}" for found in filled.odd)
+    yield language("change_by_number")

@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 from typing import Final, TextIO
 
 from handraise.desks.counter import Code
-from handraise.desks.describe import describe
+from handraise.desks.language import ENGLISH
 from handraise.desks.queue import Queue
 from handraise.desks.telling import tell
-from handraise.desks.waiting import Waiting
+from handraise.desks.waiting import Waiting, describe
 from handraise.display import for_line
 
 TERMINAL: Final = "CONOUT$" if sys.platform == "win32" else "/dev/tty"
@@ -77,7 +77,7 @@ class ParkedDesk:
         asker = for_line(waiting.origin.name)
         self._say(f"handraise: question {waiting.id} waits, asked by {asker}", described)
         if waiting.passkey:
-            self._say(f"handraise: {self._queue.needs_passkey}")
+            self._say(f"handraise: {ENGLISH('passkey_at_web_desk', command=self._queue.web_desk)}")
         if self._answerable:
             content = "{…}" if waiting.question.mode == "form" else "{}"
             self._say(f"  handraise answer {waiting.id} --accept '{content}' | --decline | --cancel")
@@ -89,7 +89,8 @@ class ParkedDesk:
     def _tell_ending(self, waiting: Waiting) -> None:
         outcome = self._queue.outcome(waiting.id)
         if outcome is not None and not self._as_json:
-            self._say(f"handraise: {waiting.id}: {for_line(tell(outcome[1]).sentence)}")
+            told = tell(*outcome)
+            self._say(f"handraise: {waiting.id}: {told.heading}. {for_line(told.sentence)}")
 
     def _say(self, *lines: str) -> None:
         self._output.writelines(f"{line}\n" for line in lines)

@@ -61,7 +61,7 @@ class Passkey:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What a passkey is asked for. A challenge for one use is good for no other."""
+    """The purpose of a passkey's use. A challenge for one purpose is refused for any other."""
 
     purpose: Purpose
     session: str
@@ -89,7 +89,7 @@ class PasskeyFile:
     """Passkeys in a file that only this user can read. It is read anew each time: a command may have changed it."""
 
     def __init__(self, path: Path | None = None) -> None:
-        self.path = path or data_directory(os.environ) / FILE_NAME
+        self.path: Path = path or data_directory(os.environ) / FILE_NAME
 
     def all(self) -> tuple[Passkey, ...]:
         try:
@@ -145,7 +145,7 @@ class Passkeys:
         return tuple(each for each in self.store.all() if (each.owner, each.rp_id) == (owner, self.rp_id))
 
     def begin_registration(self, use: Use) -> str:
-        """What the browser makes a new passkey from, as JSON for `navigator.credentials.create`."""
+        """Options for a new passkey, as JSON for `navigator.credentials.create`."""
         require_library()
         from webauthn import generate_registration_options, options_to_json
         from webauthn.helpers.structs import (
@@ -202,7 +202,7 @@ class Passkeys:
         return passkey
 
     def begin_assertion(self, use: Use) -> str:
-        """What the browser asks the person's passkey for, as JSON for `navigator.credentials.get`."""
+        """Options for using the person's passkey, as JSON for `navigator.credentials.get`."""
         require_library()
         from webauthn import generate_authentication_options, options_to_json
         from webauthn.helpers.structs import UserVerificationRequirement
@@ -285,7 +285,7 @@ class Passkeys:
 
 
 def owner_of(person: Person) -> str:
-    """Whose a passkey is. This computer's user is known without the computer's name, which may change."""
+    """The owner of a passkey. For this computer's user it leaves out the computer's name, which may change."""
     return f"system:{person.subject}" if person.how == "system" else person.key
 
 
@@ -312,7 +312,7 @@ def _challenge_in(response: str) -> bytes:
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """Whatever the library finds wrong, or stumbles over, is a refusal."""
+    """Turn every error of the library into a refusal."""
     try:
         yield
     except Exception as error:  # noqa: BLE001 - hostile input, and a parser that is not ours

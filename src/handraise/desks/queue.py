@@ -6,16 +6,25 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
+from pathlib import Path
+from typing import ClassVar, Literal, Protocol
 
 from handraise.desks.fill import Entries
-from handraise.desks.waiting import Decision, Waiting, lacks_passkey
+from handraise.desks.waiting import Decision, Waiting, lacks_passkey, noting_no
 from handraise.questions import Accepted, Cancelled
 
 ARMED_AFTER = 0.5
 """Seconds for which a question cannot be accepted after it was first shown: typing ahead is no consent."""
 
 Verdict = Literal["taken", "too late", "too soon", "needs passkey"]
+
+
+class Desk(Protocol):
+    """A place where a person answers. Every desk serves a queue in the same way."""
+
+    async def run(self) -> None:
+        """Show what waits in the queue, until cancelled."""
+        ...
 
 
 @dataclass(slots=True)
@@ -36,8 +45,9 @@ class Queue:
         self, clock: Callable[[], float] = time.monotonic, *, web_desk: str = "handraise inbox"
     ) -> None:
         """`web_desk` is the command that opens the web desk of these questions."""
-        self.needs_passkey = f"This needs your passkey: answer at the web desk (`{web_desk}`)."
-        """What a desk says that was to accept a question without one."""
+        self.web_desk = web_desk
+        self.unattended: set[str] = set()
+        """The calls, as `Cause.call_id` names them, whose clients do not wait for an answer any more."""
         self._places: dict[str, _Place] = {}
         self._past: dict[str, tuple[Waiting, Decision]] = {}
         self._changed = asyncio.Event()
@@ -52,7 +62,10 @@ class Queue:
             async with asyncio.timeout(self._left(waiting)):
                 decision = await asyncio.shield(place.decided)  # cancelling the wait decides nothing
         except TimeoutError:
-            self._leave(place, Decision(Cancelled(), by="timeout", reason="nobody answered in time"))
+            self._leave(
+                place,
+                Decision(Cancelled(), by="timeout", reason="nobody answered in time", refusal="expired"),
+            )
             decision = place.decided.result()  # an answer that was taken in the same moment stands
         except asyncio.CancelledError:
             self._leave(place, Decision(Cancelled(), by="agent", reason="the asker went away"))
@@ -69,10 +82,10 @@ class Queue:
         self._remember(waiting, replace(decision, at=time.time()))
 
     def note(self, call_id: str, sentence: str) -> None:
-        """Have the desks tell one thing more of what was answered because of a call."""
+        """Have the desks say how answers because of a call ended after all, instead of who has to be told."""
         for waiting, decision in list(self._past.values()):
             if waiting.cause is not None and waiting.cause.call_id == call_id and decision.by == "human":
-                self._remember(waiting, replace(decision, reason=sentence))
+                self._remember(waiting, replace(decision, reason=sentence, unattended=False))
 
     def waiting(self) -> tuple[Waiting, ...]:
         """What waits now."""
@@ -98,6 +111,13 @@ class Queue:
             place.shown_at = self._clock()
             if place.waiting.on_shown is not None:
                 place.waiting.on_shown()
+
+    def own_desk(self, question_id: str) -> Path | None:
+        """A private file that leads a browser to this question at the desk of the process that asks.
+
+        None: there is no other desk than those of this queue.
+        """
+        return None
 
     def draft(self, question_id: str) -> Entries:
         """What was typed so far, on whichever desk."""
@@ -142,7 +162,9 @@ class Queue:
         """Settle a question, once: whoever comes first wins, and every desk sees it at once."""
         if place.decided.done():
             return
-        decision = replace(decision, at=time.time())
+        cause = place.waiting.cause
+        unattended = decision.unattended or (cause is not None and cause.call_id in self.unattended)
+        decision = replace(noting_no(place.waiting, decision), at=time.time(), unattended=unattended)
         place.decided.set_result(decision)
         del self._places[place.waiting.id]
         self._remember(place.waiting, decision)

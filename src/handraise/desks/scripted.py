@@ -58,7 +58,7 @@ class ScriptedDesk:
         self._script = list(script)
         self.seen: list[Waiting] = []
 
-    async def serve(self) -> None:
+    async def run(self) -> None:
         """Answer what waits, until cancelled. Raises `UnexpectedQuestion` when the script has no line for it."""
         answered: set[str] = set()
         async for waiting in self._queue.changes():

@@ -1,28 +1,18 @@
-"""How a question ended, and how much time one has, in words for a person at any desk."""
+"""How questions ended, in words for a person at any desk: those of this run, and earlier ones from a record."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
-from handraise.desks.waiting import Decision
-from handraise.questions import Action
+from handraise.desks.language import ENGLISH, Language
+from handraise.desks.present import kind_of
+from handraise.desks.waiting import Decision, Waiting
+from handraise.questions import Person
 
-Mark = Literal["accept", "decline", "cancel", "expired", "withdrawn", "rule"]
-
-_PLACES = {
-    "web": "in the browser",
-    "terminal": "at the terminal",
-    "command": "with handraise answer",
-    "script": "by a script",
-}
-VERBS: dict[Action, str] = {"accept": "accepted", "decline": "declined", "cancel": "cancelled"}
-"""What became of a question, by its action."""
-_RULES = {
-    None: "",
-    "session": " The server is blocked for this session.",
-    "always": " The server is blocked.",
-}
+Mark = Literal["accept", "said_no", "decline", "cancel", "expired", "withdrawn", "rule"]
+_PLACES = ("web", "terminal", "command", "script", "client")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,51 +24,54 @@ class Ending:
     mark: Mark
 
 
-def tell(decision: Decision, now: float | None = None, *, browsing: bool = False) -> Ending:
-    """How a question ended: by whom, where and what; with `now`, also when. `browsing`: it waited for a browser."""
-    when = "" if now is None else f" {ago(now - decision.at)}"
-    action = decision.answer.action
+def outcome_of(decision: Decision) -> Mark:
+    """The decision in one word: the action, or `said_no` for a confirmation that was answered with no."""
+    return "said_no" if decision.said_no else decision.answer.action
+
+
+def tell(
+    waiting: Waiting, decision: Decision, now: float | None = None, *, language: Language = ENGLISH
+) -> Ending:
+    """How a question ended: by whom, where and what; with `now`, also when."""
+    when = "" if now is None else f" {language.ago(now - decision.at)}"
+    outcome = outcome_of(decision)
     match decision.by:
         case "timeout":
-            ended = f" It ended{when}." if when else ""
-            return Ending("Expired", f"Nobody answered in time. Nothing was sent.{ended}", "expired")
+            ended = f" {language('it_ended', when=when.strip())}" if when else ""
+            return Ending(language("expired"), f"{language('nobody_in_time')}{ended}", "expired")
         case "policy":
-            why = f": {decision.reason.removesuffix('.')}" if decision.reason else ""
-            return Ending("Decided by a rule", f"One of your rules {VERBS[action]} it{when}{why}.", "rule")
-        case "agent" if not decision.desk and browsing:
-            return Ending("Went on", f"The call went on{when}. There is nothing left to say.", "withdrawn")
+            why = f" {language.sentences(decision.reason)}" if decision.reason else ""
+            return Ending(language("by_rule"), f"{language('rule_decided', when=when)}{why}", "rule")
         case "agent" if not decision.desk:
-            return Ending(
-                "Withdrawn", f"The asker went away{when}. There is nothing left to answer.", "withdrawn"
+            key = "went_on" if waiting.browsing else "withdrawn"
+            return Ending(language(key), language(f"{key}_sentence", when=when), "withdrawn")
+        case "agent" | "human" | "client":
+            place = decision.desk if decision.desk in _PLACES else "elsewhere"
+            with_passkey = language("with_passkey") if decision.passkey is not None else ""
+            said = [language("answered_at", where=f"{language(f'at_{place}')}{with_passkey}", when=when)]
+            if decision.block is not None:
+                said.append(language(f"blocked_{decision.block}"))
+            if decision.by == "human" and decision.reason:
+                said.append(language.sentences(decision.reason))
+            if decision.unattended:
+                said.append(language("tell_client"))
+            accepted = {"confirm": "said_yes", "plain": "said_yes", "link": "agreed"}.get(
+                kind_of(waiting), outcome
             )
-        case "agent" | "human":
-            where = _PLACES.get(decision.desk, "at another desk")
-            where += " with a passkey" if decision.passkey is not None else ""
-            more = f" {decision.reason}" if decision.by == "human" and decision.reason else ""
-            sentence = f"It was answered {where}{when}: {VERBS[action]}.{_RULES[decision.block]}{more}"
-            return Ending(VERBS[action].capitalize(), sentence, action)
+            heading = language(f"you_{accepted if outcome == 'accept' else outcome}")
+            return Ending(heading, " ".join(said), outcome)
 
 
-def ago(seconds: float) -> str:
-    """How long ago, roughly."""
-    return "just now" if seconds < 2 else f"{_roughly(seconds)} ago"
+@dataclass(frozen=True, slots=True)
+class Past:
+    """One decision, without the question's text and the answer."""
+
+    server: str
+    tool: str | None
+    sentence: str
+    at: float
+    """Seconds since 1970."""
 
 
-def left(seconds: float) -> str:
-    """How much time is left, roughly and never too much."""
-    return "less than a minute" if seconds < 60 else f"about {_roughly(seconds)}"
-
-
-def short_left(seconds: float) -> str:
-    """The same for a place with little room."""
-    if seconds < 60:
-        return f"{max(0, int(seconds))} s left"
-    size, unit = next(each for each in ((86400, "days"), (3600, "h"), (60, "min")) if seconds >= each[0])
-    return f"{int(seconds // size)} {unit} left"
-
-
-def _roughly(seconds: float) -> str:
-    sizes = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
-    size, unit = next(each for each in sizes if seconds >= each[0])
-    number = int(seconds // size)
-    return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
+Earlier: TypeAlias = Callable[[Person | None, float], Awaitable[Sequence[Past]]]
+"""The latest decisions about one person's questions, or about all, before a moment; newest first."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from handraise.display.inert_text import inert
-from handraise.display.places import for_html, for_line, for_markdown, for_terminal
-from handraise.display.untrusted import UntrustedText
+from handraise.display.places import UntrustedText, for_html, for_line, for_markdown, for_terminal
 
 __all__ = ["UntrustedText", "for_html", "for_line", "for_markdown", "for_terminal", "inert"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from html import escape
 from unicodedata import category, east_asian_width
 
-from handraise.display.characters import CLOSING, OPENING
-from handraise.display.inert_text import DEFAULT_LIMIT, inert
+from handraise.display.inert_text import CLOSING, DEFAULT_LIMIT, OPENING, inert
 
 _LINE_LIMIT = 300
 _WRITTEN_OUT = re.compile(f"{OPENING}[^{CLOSING}]*{CLOSING}")
@@ -34,7 +34,7 @@ def for_terminal(text: str, *, columns: int | None = None, limit: int = DEFAULT_
 def for_html(text: str, *, limit: int = DEFAULT_LIMIT) -> str:
     """Markup that shows the text as it is: escaped, set apart from the direction of its surroundings.
 
-    What was written out is in `<mark>`, so that a page can set it off.
+    Written-out characters are in `<mark>`, so that a page can set them off.
     """
     markup = _WRITTEN_OUT.sub(r"<mark>\g<0></mark>", escape(inert(text, limit=limit)))
     return f"<bdi>{markup.replace(chr(10), '<br>')}</bdi>"
@@ -70,3 +70,26 @@ def _cells(character: str) -> int:
     if category(character) in ("Mn", "Me", "Cf") and character != "\ufe0f":
         return 0
     return 2 if east_asian_width(character) in "WF" else 1
+
+
+@dataclass(frozen=True, slots=True)
+class UntrustedText:
+    """Text that somebody else wrote. However it is printed, it comes out inert.
+
+    `str()`, f-strings and `repr()` give one inert line; templates that escape by
+    `__html__` get safe markup. The text itself is `.raw`, for checking and hashing.
+    """
+
+    raw: str = field(repr=False)
+
+    def __str__(self) -> str:
+        return for_line(self.raw)
+
+    def __format__(self, format_spec: str) -> str:
+        return format(str(self), format_spec)
+
+    def __repr__(self) -> str:
+        return f"UntrustedText({str(self)!r})"
+
+    def __html__(self) -> str:
+        return for_html(self.raw)

@@ -1,8 +1,8 @@
 """Forms: fields, made from Python types or by hand, to and from the wire, and checking an answer."""
 
-from handraise.forms.check import check_answer, read_answer
-from handraise.forms.dump import dump_form
+from handraise.forms.check import check_answer, exclusive_bound, read_answer
 from handraise.forms.fields import (
+    ANSWER,
     UNSET,
     Choice,
     Choices,
@@ -13,14 +13,28 @@ from handraise.forms.fields import (
     Option,
     Text,
     Value,
+    label_of,
 )
-from handraise.forms.form import Form
-from handraise.forms.limits import DEFAULT_LIMITS, Limits, load_json, measure, require_bounded, write_json
+from handraise.forms.form import Form, dump_form
 from handraise.forms.parse import check_form, parse_form
-from handraise.forms.problem import Problem
+from handraise.forms.values import (
+    DEFAULT_LIMITS,
+    SIZE_RULES,
+    UNLIMITED,
+    Limits,
+    Problem,
+    load_json,
+    measure,
+    require_bounded,
+    require_message,
+    write_json,
+)
 
 __all__ = [
+    "ANSWER",
     "DEFAULT_LIMITS",
+    "SIZE_RULES",
+    "UNLIMITED",
     "UNSET",
     "Choice",
     "Choices",
@@ -37,10 +51,13 @@ __all__ = [
     "check_answer",
     "check_form",
     "dump_form",
+    "exclusive_bound",
+    "label_of",
     "load_json",
     "measure",
     "parse_form",
     "read_answer",
     "require_bounded",
+    "require_message",
     "write_json",
 ]

@@ -9,10 +9,13 @@ author's own type refuses.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from math import isfinite
+from math import inf, isfinite, nextafter
 from typing import Any, Final, TypeVar
 
-from handraise.forms.fits import (
+from handraise.forms.form import Form
+from handraise.forms.formats import FORMATS
+from handraise.forms.values import (
+    Problem,
     Rule,
     fits_choice,
     fits_choices,
@@ -21,13 +24,12 @@ from handraise.forms.fits import (
     fits_number,
     fits_text,
     is_unicode,
+    kind_of,
 )
-from handraise.forms.form import Form
-from handraise.forms.problem import Problem, kind_of
 
 T = TypeVar("T")
 
-Finding = tuple[str, str]
+FormFinding = tuple[str, str]
 """A rule, and a sentence for the person."""
 
 
@@ -76,7 +78,7 @@ def _explain(form: Form[Any], content: Mapping[Any, object]) -> Iterator[Problem
             yield Problem(str(name), "unknown_field", "The form has no such field.", kind_of(value))
 
 
-def _text(value: object, rule: Rule) -> Iterator[Finding]:
+def _text(value: object, rule: Rule) -> Iterator[FormFinding]:
     _, schema, low, high, is_format, matches = rule
     if not isinstance(value, str):
         yield "type", "Enter text."
@@ -86,47 +88,62 @@ def _text(value: object, rule: Rule) -> Iterator[Finding]:
     if len(value) > high:
         yield "max_length", f"Enter at most {_count(high, 'character')}."
     if is_format is not None and not is_format(value):
-        yield "format", f"Enter {_FORMATS[schema['format']]}."
+        yield "format", f"Enter {FORMATS[schema['format']].wanted}."
     if not is_unicode(value):
         yield "unicode", "The text contains half a surrogate pair, which is no character."
     elif matches is not None and not matches(value):
         yield "pattern", "The text does not match the pattern that is asked for."
 
 
-def _number(value: object, rule: Rule) -> Iterator[Finding]:
+def _number(value: object, rule: Rule) -> Iterator[FormFinding]:
     if type(value) is not int and (type(value) is not float or not isfinite(value)):
         yield "type", "Enter a number."
         return
     yield from _bounds(value, rule)
 
 
-def _integer(value: object, rule: Rule) -> Iterator[Finding]:
+def _integer(value: object, rule: Rule) -> Iterator[FormFinding]:
     if type(value) is not int and (type(value) is not float or not value.is_integer()):
         yield "type", "Enter a whole number."
         return
     yield from _bounds(value, rule)
 
 
-def _bounds(value: float, rule: Rule) -> Iterator[Finding]:
+def _bounds(value: float, rule: Rule) -> Iterator[FormFinding]:
     _, _, low, high = rule
     if value < low:
-        yield "minimum", f"Enter {low} or more."
+        above = exclusive_bound(low, -inf)
+        yield "minimum", f"Enter {low} or more." if above is None else f"Enter more than {above}."
     if value > high:
-        yield "maximum", f"Enter {high} or less."
+        below = exclusive_bound(high, inf)
+        yield "maximum", f"Enter {high} or less." if below is None else f"Enter less than {below}."
 
 
-def _flag(_value: object, _rule: Rule) -> Iterator[Finding]:
+def exclusive_bound(bound: float | None, towards: float) -> float | None:
+    """The round number that a bound excludes: 0 for the smallest number above 0. None for an ordinary bound.
+
+    The wire has no exclusive bounds, so `gt=0` goes out as the neighbour of 0. Nobody would write that number.
+    """
+    if not isinstance(bound, float) or bound.is_integer() or not isfinite(bound):
+        return None
+    neighbour = nextafter(bound, towards)
+    if neighbour and len(repr(bound)) - len(repr(neighbour)) <= 6:
+        return None
+    return int(neighbour) if neighbour.is_integer() else neighbour
+
+
+def _flag(_value: object, _rule: Rule) -> Iterator[FormFinding]:
     yield "type", "Answer yes or no."
 
 
-def _choice(value: object, _rule: Rule) -> Iterator[Finding]:
+def _choice(value: object, _rule: Rule) -> Iterator[FormFinding]:
     if isinstance(value, str):
         yield "option", "Choose one of the options."
     else:
         yield "type", "Choose one of the options."
 
 
-def _choices(value: object, rule: Rule) -> Iterator[Finding]:
+def _choices(value: object, rule: Rule) -> Iterator[FormFinding]:
     _, _, options, low, high = rule
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         yield "type", "Choose from the options."
@@ -145,13 +162,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-_FORMATS: Final = {
-    "email": "an e-mail address, like ada@example.org",
-    "uri": "a full address, like https://example.org/",
-    "date": "a date, like 2026-07-28",
-    "date-time": "a date and time with its offset, like 2026-07-28T14:30:00Z",
-}
-_FINDINGS: Final[Mapping[Callable[[object, Rule], bool], Callable[[object, Rule], Iterator[Finding]]]] = {
+_FINDINGS: Final[Mapping[Callable[[object, Rule], bool], Callable[[object, Rule], Iterator[FormFinding]]]] = {
     fits_text: _text,
     fits_number: _number,
     fits_integer: _integer,

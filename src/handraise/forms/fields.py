@@ -14,11 +14,10 @@ from enum import Enum
 from typing import Final, Literal, TypeAlias
 
 from handraise.errors import FormError
+from handraise.forms.formats import Format
 
 Value: TypeAlias = str | int | float | bool | list[str]
-"""What a field's answer may be on the wire."""
-
-Format = Literal["email", "uri", "date", "date-time"]
+"""The values that a field's answer can have on the wire."""
 
 
 class _Unset(Enum):
@@ -42,17 +41,17 @@ class Option:
 
     @property
     def label(self) -> str:
-        """What the person reads: the title, or the value where there is none."""
+        """The text for the person: the title, or the value if there is no title."""
         return self.value if self.title is None else self.title
 
 
-Options: TypeAlias = Iterable[str | Option] | Mapping[str, str] | type[Enum]
+FieldOptions: TypeAlias = Iterable[str | Option] | Mapping[str, str] | type[Enum]
 """Where options come from: values, a mapping from value to title, an Enum, or `Option`s."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What every field has."""
+    """The attributes that every field has."""
 
     name: str
     title: str | None = field(default=None, kw_only=True)
@@ -107,7 +106,7 @@ class Choice(_Asked):
     def __init__(
         self,
         name: str,
-        options: Options,
+        options: FieldOptions,
         *,
         title: str | None = None,
         description: str | None = None,
@@ -132,7 +131,7 @@ class Choices(_Asked):
     def __init__(
         self,
         name: str,
-        options: Options,
+        options: FieldOptions,
         *,
         title: str | None = None,
         description: str | None = None,
@@ -150,7 +149,22 @@ Field: TypeAlias = Text | Number | Integer | Flag | Choice | Choices
 """Any field of a form."""
 
 
-def options_of(source: Options) -> tuple[Option, ...]:
+ANSWER: Final = "answer"
+"""The name of a form's only field, where the author chose none: every shortcut of `ask`, and `Form.of` of one type."""
+
+
+def label_of(field: Field) -> str:
+    """A label that a person reads: the title, or the name with its words apart ("Team size" for team_size)."""
+    if field.title and field.title.strip():
+        return field.title
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", field.name).replace("_", " ").replace("-", " ").strip()
+    if not words or words != words.encode("ascii", "ignore").decode():
+        return words or field.name
+    lower = " ".join(word if word.isupper() and len(word) > 1 else word.lower() for word in words.split())
+    return lower[:1].upper() + lower[1:]
+
+
+def options_of(source: FieldOptions) -> tuple[Option, ...]:
     """The options that an author's mapping, list or Enum stands for."""
     if isinstance(source, Mapping):
         return tuple(Option(value, title) for value, title in source.items())

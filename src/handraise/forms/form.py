@@ -6,14 +6,23 @@ from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from typing import Any, Generic, TypeVar, overload
 
-from handraise.errors import FormError, WireError
-from handraise.forms.fields import Field, Value
-from handraise.forms.fits import NO_UNICODE, Rule, fits_integer
-from handraise.forms.limits import UNLIMITED, measure
-from handraise.forms.problem import Problem, Refused
-from handraise.forms.properties import field_of, property_of
-from handraise.forms.rules import Reader
+from handraise.errors import FormError, NotSupported, WireError
+from handraise.forms.fields import ANSWER, Field, Value
+from handraise.forms.properties import field_of, listing_of, property_of
+from handraise.forms.rules import PropertyReader
 from handraise.forms.sources import source_of, source_of_keywords, source_of_parameters
+from handraise.forms.values import (
+    NO_UNICODE,
+    UNLIMITED,
+    Problem,
+    Refused,
+    Rule,
+    fits_choice,
+    fits_choices,
+    fits_flag,
+    fits_integer,
+    measure,
+)
 from handraise.revisions import Revision
 
 T = TypeVar("T")
@@ -57,7 +66,7 @@ class Form(Generic[T_co]):
     @staticmethod
     def of(source: object, *, name: str = ...) -> Form[Any]: ...
     @staticmethod
-    def of(source: object, *, name: str = "value") -> Form[Any]:
+    def of(source: object, *, name: str = ANSWER) -> Form[Any]:
         """The form for a type; made once, the same object each time.
 
         A pydantic model, a dataclass or a TypedDict gives one field for each of its own, and itself as
@@ -77,8 +86,8 @@ class Form(Generic[T_co]):
     def from_fields(**fields: object) -> Form[dict[str, Any]]:
         """A form from keyword arguments; the result is a dict with a key for each.
 
-        Each is a type as for `Form.of`, `(type, default)`, options (a list of values, or a mapping from
-        value to title), or a field made by hand, whose name is replaced.
+        Each is a type as for `Form.of`, `(type, default)`, options (a list of values, or a mapping from value to
+        title), or a field made by hand. Its name is replaced.
         """
         return _make(*source_of_keywords(fields))
 
@@ -148,7 +157,7 @@ def _make(fields: tuple[Field, ...], read: Callable[[Mapping[str, Value]], T]) -
         top["required"] = required
     try:
         measure(top)
-        rules = Reader(Revision.NOVEMBER_2025, UNLIMITED).read(properties)
+        rules = PropertyReader(Revision.NOVEMBER_2025, UNLIMITED).read(properties)
     except WireError as error:
         message = NO_UNICODE if error.rule == "unicode" else error.message
         raise FormError(message, field=error.field or _unwritable(properties)) from None
@@ -168,3 +177,64 @@ def _unwritable(properties: Mapping[str, object]) -> str | None:
 @lru_cache(maxsize=1024)
 def _remembered(source: object, name: str) -> Form[Any]:
     return _make(*source_of(source, name))
+
+
+def dump_form(form: Form[Any], revision: Revision) -> dict[str, Any]:
+    """The requested schema of a form. The same object each time; do not change it.
+
+    NotSupported when the form has a multiple choice and the revision has none.
+    """
+    if form.dumps is None:
+        form.dumps = {}
+    dumped = form.dumps.get(revision)
+    if dumped is None:
+        dumped = form.dumps[revision] = _dump(form, revision)
+    return dumped
+
+
+def _dump(form: Form[Any], revision: Revision) -> dict[str, Any]:
+    properties = {name: _property(name, rule, revision) for name, rule in form.rules.items()}
+    dumped = {**form.top, "properties": properties}
+    if "required" in dumped:
+        dumped["required"] = list(form.required)
+    if revision is Revision.JUNE_2025:
+        dumped.pop("$schema", None)
+    return dumped
+
+
+def _property(name: str, rule: Rule, revision: Revision) -> dict[str, Any]:
+    fits, schema = rule[0], rule[1]
+    if fits is fits_choice:
+        schema = _choice(schema, rule[2], revision)
+    elif fits is fits_choices:
+        schema = _choices(name, schema, rule[2], revision)
+    left_out = set()
+    if revision is not Revision.NOVEMBER_2025:
+        left_out.add("pattern")
+    if revision is Revision.JUNE_2025 and fits is not fits_flag:
+        left_out.add("default")
+    return {key: value for key, value in schema.items() if key not in left_out}
+
+
+def _choice(schema: dict[str, Any], options: dict[str, str | None], revision: Revision) -> dict[str, Any]:
+    if "oneOf" in schema and revision is not Revision.JUNE_2025:
+        return {**schema, "oneOf": listing_of(options)}
+    listed = {key: value for key, value in schema.items() if key not in {"oneOf", "enumNames"}}
+    listed["enum"] = list(options)
+    if "enum" not in schema or "enumNames" in schema:
+        listed["enumNames"] = list(options.values())
+    return listed
+
+
+def _choices(
+    name: str, schema: dict[str, Any], options: dict[str, str | None], revision: Revision
+) -> dict[str, Any]:
+    if revision is Revision.JUNE_2025:
+        why = f"{name}: a multiple choice cannot be asked on 2025-06-18"
+        raise NotSupported("form", why, missing="show a choice of several options")
+    dumped = {**schema}
+    if "anyOf" in schema["items"]:
+        dumped["items"] = {**schema["items"], "anyOf": listing_of(options)}
+    else:
+        dumped["items"] = {**schema["items"], "enum": list(options)}
+    return dumped

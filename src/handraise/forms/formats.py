@@ -1,4 +1,6 @@
-"""The four formats that a text field may have, as their RFCs define them, in linear time.
+"""The formats that a text field may have, as their RFCs define them, in linear time.
+
+A new format is a name in `Format`, a line in `FORMATS`, and its `problem_` and `hint_` sentences in `desks/words.toml`.
 
 email is an RFC 5321 mailbox, uri an RFC 3986 URI (so with its scheme), date and date-time are
 RFC 3339. All are ASCII by definition. Repetition in the expressions is possessive: no backtracking.
@@ -8,7 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple
+
+Format = Literal["email", "uri", "date", "date-time"]
+AskedFormat = Literal["email", "uri"]
+"""The formats of `ask.text`; the others have a Python type of their own."""
 
 _ATOM: Final = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]++"
 _LABEL: Final = r"[A-Za-z0-9]++(?:-++[A-Za-z0-9]++)*+"
@@ -84,11 +91,28 @@ def is_date_time(text: str) -> bool:
     return second == 60 and _ends_a_month(date, hour * 60 + minute - offset)
 
 
-FORMATS: Final[dict[str, Callable[[str], bool]]] = {
-    "email": is_email,
-    "uri": is_uri,
-    "date": is_date,
-    "date-time": is_date_time,
+class TextFormat(NamedTuple):
+    """One text format: its check and the words that explain it."""
+
+    matches: Callable[[str], bool]
+    wanted: str
+    """The end of a sentence that says how to enter such a text, with an example."""
+    may_hold_secret: bool = True
+    """Whether a secret fits into such a text."""
+    needs_hint: bool = True
+    """Whether desks show the hint; False if they have an input of their own for it."""
+
+
+FORMATS: Final[dict[Format, TextFormat]] = {
+    "email": TextFormat(is_email, "an e-mail address, like ada@example.org"),
+    "uri": TextFormat(is_uri, "a full address, like https://example.org/"),
+    "date": TextFormat(is_date, "a date, like 2026-07-28", may_hold_secret=False, needs_hint=False),
+    "date-time": TextFormat(
+        is_date_time,
+        "a date and time with its offset, like 2026-07-28T14:30:00Z",
+        may_hold_secret=False,
+        needs_hint=False,
+    ),
 }
 
 
@@ -125,3 +149,46 @@ def _is_ipv6(text: str) -> bool:
     except AddressValueError:
         return False
     return True
+
+
+_TOKEN: Final = re.compile(
+    r"""\[\^?+\]?+(?:\\.|[^\]\\])*+\]|\\.|\{([0-9]{1,9})(?:,([0-9]{0,9}))?\}|.""", re.DOTALL
+)
+_WIDE: Final = re.compile(r"\\[pPwWsSdD]")
+_WIDE_WEIGHT: Final = 4
+"""The cost of a class of thousands of characters, relative to a single character."""
+
+
+@lru_cache(maxsize=256)
+def compile_pattern(pattern: str) -> Callable[[object], bool]:
+    """A function that tells whether the pattern is found in a text; ValueError if it cannot be compiled."""
+    from pydantic_core import SchemaError, SchemaValidator, core_schema
+
+    try:
+        schema = core_schema.str_schema(pattern=pattern, regex_engine="rust-regex", strict=True)
+        return SchemaValidator(schema).isinstance_python
+    except SchemaError:
+        raise ValueError(
+            "it cannot be compiled (lookaround, back-references and very large repeats are not supported)"
+        ) from None
+
+
+def weigh_pattern(pattern: str) -> int:
+    """How many characters the pattern has when its counted repeats are written out."""
+    groups, last = [0], 0
+    for token in _TOKEN.finditer(pattern):
+        text = token[0]
+        if text == "(":
+            groups.append(0)
+            continue
+        if text == ")" and len(groups) > 1:
+            last = groups.pop() + 1
+        elif token[1] is not None:
+            times = max(int(token[1]), int(token[2] or 0), 1)
+            groups[-1] += last * (times - 1)
+            last *= times
+            continue
+        else:
+            last = _WIDE_WEIGHT if _WIDE.search(text) else 1
+        groups[-1] += last
+    return sum(groups)

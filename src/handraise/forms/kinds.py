@@ -19,13 +19,13 @@ from handraise.forms.fields import (
     Choices,
     Field,
     Flag,
-    Format,
     Integer,
     Number,
     Option,
     Text,
     option_of,
 )
+from handraise.forms.formats import Format
 from handraise.forms.notes import Notes, take_apart
 
 Convert: TypeAlias = Callable[[Any], object]
@@ -37,7 +37,7 @@ _LISTS: Final[Mapping[object, Convert]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TypedField:
     """A field of a type, and how an answer to it becomes the type's value."""
 
     field: Field
@@ -46,13 +46,15 @@ class Part:
     """The value when nothing was answered."""
 
 
-def part_of(name: str, annotation: object, default: object = UNSET, metadata: Iterable[object] = ()) -> Part:
+def typed_field(
+    name: str, annotation: object, default: object = UNSET, metadata: Iterable[object] = ()
+) -> TypedField:
     """The part that one annotated name stands for; FormError if no form can ask for it."""
     notes = take_apart(name, annotation, metadata)
     if default is not UNSET:
         notes.default = default
     field, convert = _kind(name, notes)
-    return Part(field, convert, None if notes.default is UNSET else notes.default)
+    return TypedField(field, convert, None if notes.default is UNSET else notes.default)
 
 
 def _kind(name: str, notes: Notes) -> tuple[Field, Convert]:
@@ -124,10 +126,15 @@ def _integer(name: str, notes: Notes) -> tuple[Field, Convert]:
 
 
 def _number(name: str, notes: Notes) -> tuple[Field, Convert]:
-    """The wire has no exclusive bounds: they go out as inclusive ones and are checked when read."""
+    """The wire has no exclusive bounds: the neighbouring number is the same bound, and every client can check it."""
     told = notes.constraints
-    low, high = told.get("ge", told.get("gt")), told.get("le", told.get("lt"))
+    low = told["ge"] if "ge" in told else _neighbour(told.get("gt"), math.inf)
+    high = told["le"] if "le" in told else _neighbour(told.get("lt"), -math.inf)
     return Number(name, minimum=low, maximum=high, **_common(notes)), _held_to(notes, to_float)
+
+
+def _neighbour(bound: Any, towards: float) -> Any:
+    return None if bound is None else math.nextafter(float(bound), towards)
 
 
 def _text(
@@ -239,7 +246,7 @@ def _option_for(name: str, values: list[tuple[Option, object]], wanted: object) 
 
 
 def _advice(base: Any) -> str:
-    """What to do instead of asking for this type."""
+    """The advice for an author who asks for this type."""
     if getattr(base, "__name__", "") in {"SecretStr", "SecretBytes", "Secret"}:
         return "a secret does not belong in a form; ask for it on a page, with ask.secret"
     if get_origin(base) in _LISTS or (isinstance(base, type) and base in _LISTS):

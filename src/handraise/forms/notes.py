@@ -1,4 +1,4 @@
-"""What an annotation says beside its type: `Optional`, constraints, title and description.
+"""Read the annotation beside a type: `Optional`, constraints, title and description.
 
 Constraints are read by their attributes (`ge`, `min_length`, `pattern`, …), so those of annotated-types
 and of pydantic both work, and neither has to be imported.
@@ -10,13 +10,15 @@ import re
 import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, NotRequired, Required, Union, get_args, get_origin
+
+from typing_extensions import ReadOnly
 
 from handraise.errors import FormError
 from handraise.forms.fields import UNSET
 
 _CONSTRAINTS: Final = ("ge", "gt", "le", "lt", "min_length", "max_length", "multiple_of", "pattern")
-_WRAPPERS: Final = frozenset({"Required", "NotRequired", "ReadOnly", "Final"})
+_WRAPPERS: Final = frozenset({Required, NotRequired, ReadOnly, Final})
 
 
 @dataclass(slots=True)
@@ -55,7 +57,7 @@ def _unwrap(name: str, notes: Notes) -> bool:
     elif origin is Literal and None in get_args(base):
         notes.base = Literal[tuple(value for value in get_args(base) if value is not None)]
         notes.optional = True
-    elif getattr(origin, "_name", None) in _WRAPPERS:
+    elif origin in _WRAPPERS:
         (notes.base,) = get_args(base)
     elif hasattr(base, "__supertype__"):
         notes.base = base.__supertype__

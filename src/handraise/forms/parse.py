@@ -10,10 +10,8 @@ from typing import Any, NoReturn
 from handraise.errors import WireError
 from handraise.forms.fields import Value
 from handraise.forms.form import Form
-from handraise.forms.keywords import FORM, read_keywords
-from handraise.forms.limits import DEFAULT_LIMITS, Limits
-from handraise.forms.problem import Problem, kind_of
-from handraise.forms.rules import Reader
+from handraise.forms.rules import FORM, PropertyReader, read_keywords
+from handraise.forms.values import DEFAULT_LIMITS, Limits, Problem, kind_of
 from handraise.revisions import Revision
 
 
@@ -28,7 +26,7 @@ def parse_form(schema: object, revision: Revision, limits: Limits = DEFAULT_LIMI
     properties = schema["properties"]
     if len(properties) > limits.fields:
         raise WireError("fields", f"The form has {len(properties)} fields; {limits.fields} are allowed.")
-    rules = Reader(revision, limits).read(properties)
+    rules = PropertyReader(revision, limits).read(properties)
     form: Form[dict[str, Value]] = Form(rules, _top(schema))
     for name in form.required:
         if type(name) is not str or name not in rules:
@@ -67,7 +65,7 @@ def _each(schema: object, revision: Revision, limits: Limits) -> list[Problem]:
     problems = []
     for name, described in properties.items():
         try:
-            Reader(revision, limits).read({name: described})
+            PropertyReader(revision, limits).read({name: described})
         except WireError as error:
             problems.append(_problem(error, described))
     return problems

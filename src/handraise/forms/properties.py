@@ -11,7 +11,7 @@ from typing import Any, assert_never
 
 from handraise.errors import FormError
 from handraise.forms.fields import UNSET, Choice, Choices, Field, Flag, Integer, Number, Option, Text
-from handraise.forms.fits import Rule, fits_choice, fits_choices, fits_flag, fits_integer, fits_number
+from handraise.forms.values import Rule, fits_choice, fits_choices, fits_flag, fits_integer, fits_number
 
 
 def property_of(field: Field) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What each property of a requested schema means: a rule to check answers with, made in one pass.
+"""Turn each property of a requested schema into a rule that checks answers, in one pass.
 
 Most schemas are seen once, checked once and forgotten, so this is the hot path. A rule is a plain
 tuple, not an object; nothing is looked at twice; explaining and field objects happen elsewhere, on
@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from math import inf
+from math import inf, isfinite
 from typing import Any, Final, NoReturn, TypeAlias
 
 from handraise.errors import WireError
-from handraise.forms.fits import (
+from handraise.forms.formats import FORMATS, compile_pattern, weigh_pattern
+from handraise.forms.values import (
+    Limits,
     Rule,
     fits_choice,
     fits_choices,
@@ -25,29 +27,101 @@ from handraise.forms.fits import (
     fits_number,
     fits_text,
 )
-from handraise.forms.formats import FORMATS
-from handraise.forms.keywords import (
-    CHOICE,
-    CHOICES,
-    FLAG,
-    ITEMS,
-    NUMBER,
-    OPTION,
-    TEXT,
-    read_keywords,
-    refuse_kind,
-)
-from handraise.forms.limits import Limits
-from handraise.forms.pattern import compile_pattern, weigh_pattern
 from handraise.revisions import Revision
 
-Schema: TypeAlias = dict[str, Any]
+_COMMON: Final[dict[str, type]] = {"type": str, "title": str, "description": str}
+
+TEXT: Final = _COMMON | {"minLength": int, "maxLength": int, "pattern": str, "format": str, "default": str}
+NUMBER: Final = _COMMON | {"minimum": int, "maximum": int, "default": int}
+"""Whole bounds are the common case; `_meant` lets the others in."""
+FLAG: Final = _COMMON | {"default": bool}
+CHOICE: Final = _COMMON | {"enum": list, "enumNames": list, "oneOf": list, "default": str}
+CHOICES: Final = _COMMON | {
+    "items": dict, "minItems": int, "maxItems": int, "uniqueItems": bool, "default": list,
+}  # fmt: skip
+ITEMS: Final[dict[str, type]] = {"type": str, "enum": list, "anyOf": list}
+OPTION: Final[dict[str, type]] = {"const": str, "title": str}
+
+FORM: Final[dict[str, type]] = {
+    "$schema": str, "type": str, "properties": dict, "required": list, "additionalProperties": bool,
+}  # fmt: skip
+
+_RESTRICTING: Final = frozenset(
+    {
+        "$ref", "$dynamicRef", "$recursiveRef", "$defs", "definitions", "allOf", "anyOf", "oneOf", "not",
+        "if", "then", "else", "const", "enum", "enumNames", "type", "format", "pattern", "minLength",
+        "maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "items",
+        "additionalItems", "prefixItems", "unevaluatedItems", "contains", "minContains", "maxContains",
+        "minItems", "maxItems", "uniqueItems", "properties", "patternProperties", "additionalProperties",
+        "unevaluatedProperties", "propertyNames", "minProperties", "maxProperties", "required",
+        "dependencies", "dependentRequired", "dependentSchemas",
+    }
+)  # fmt: skip
+_JSON_NAMES: Final = {
+    str: "a string",
+    int: "a number",
+    bool: "true or false",
+    list: "an array",
+    dict: "an object",
+}
+_MAY_BE_FRACTIONS: Final = frozenset({"minimum", "maximum", "default"})
+
+
+def refuse_kind(name: str, schema: object) -> NoReturn:
+    """Say why a property is of no kind that a form may have."""
+    if not isinstance(schema, dict):
+        raise WireError("type", "A field is described by a JSON object.", field=name)
+    if "$ref" in schema:
+        raise WireError("ref", "$ref is not allowed; a form describes each field in place.", field=name)
+    if schema.get("type") == "object" or "properties" in schema:
+        raise WireError("nested", "A form is flat; a field cannot be an object.", field=name)
+    raise WireError("type", "The type is string, number, integer, boolean or array.", field=name)
+
+
+def read_keywords(name: str | None, schema: dict[str, Any], known: Mapping[str, type]) -> dict[str, Any]:
+    """A copy of the object, with nothing in it but known keywords of the right type."""
+    try:
+        for key, value in schema.items():
+            if type(value) is not known[key]:
+                break
+        else:
+            return schema.copy()
+    except KeyError:
+        pass
+    return _sort_out(name, schema, known)
+
+
+def _sort_out(name: str | None, schema: Mapping[str, Any], known: Mapping[str, type]) -> dict[str, Any]:
+    """The slow way for a property that is not plainly right: read it as it is meant, or refuse it."""
+    result = {}
+    for key, value in schema.items():
+        expected = known.get(key)
+        if expected is not None:
+            result[key] = _meant(name, key, value, expected)
+        elif key in _RESTRICTING:
+            rule = "ref" if key in {"$ref", "$defs", "definitions"} else "keyword"
+            raise WireError(rule, f"{key} is not allowed here.", field=name)
+    return result
+
+
+def _meant(name: str | None, key: str, value: object, expected: type) -> object:
+    if type(value) is expected:
+        return value
+    if expected is int and isinstance(value, float):
+        if value.is_integer():
+            return int(value)
+        if key in _MAY_BE_FRACTIONS and isfinite(value):
+            return value
+    raise WireError("keyword_value", f"{key} must be {_JSON_NAMES[expected]}.", field=name)
+
+
+JsonSchema: TypeAlias = dict[str, Any]
 """One property, as it stands on the wire."""
 
-_NO_ITEMS: Final[Schema] = {}
+_NO_ITEMS: Final[JsonSchema] = {}
 
 
-class Reader:
+class PropertyReader:
     """One pass over the properties of one schema."""
 
     __slots__ = ("limits", "patterns", "revision")
@@ -56,7 +130,7 @@ class Reader:
         self.revision: Revision = revision
         self.limits: Limits = limits
         self.patterns: int = 0
-        """What the patterns weigh that were met so far."""
+        """The total cost of the patterns read so far."""
 
     def read(self, properties: Mapping[str, Any]) -> dict[str, Rule]:
         """The rules for all properties, in order; WireError if the protocol has no such field."""
@@ -78,7 +152,7 @@ class Reader:
             rules[name] = rule
         return rules
 
-    def string(self, name: str, schema: Schema) -> Rule:
+    def string(self, name: str, schema: JsonSchema) -> Rule:
         if "enum" in schema or "oneOf" in schema:
             return self.choice(name, schema)
         schema = read_keywords(name, schema, TEXT)
@@ -87,9 +161,10 @@ class Reader:
             raise WireError("bounds", "minLength and maxLength leave no possible answer.", field=name)
         is_format, matches = schema.get("format"), None
         if is_format is not None:
-            is_format = FORMATS.get(is_format)
-            if is_format is None:
-                raise WireError("format", "The format is email, uri, date or date-time.", field=name)
+            if is_format not in FORMATS:
+                *others, last = FORMATS
+                raise WireError("format", f"The format is {', '.join(others)} or {last}.", field=name)
+            is_format = FORMATS[is_format].matches
         if "pattern" in schema:
             if self.revision is Revision.NOVEMBER_2025:
                 matches = self.pattern(name, schema["pattern"])
@@ -109,7 +184,7 @@ class Reader:
         except ValueError as error:
             raise WireError("pattern", f"This pattern is not supported: {error}.", field=name) from None
 
-    def number(self, name: str, schema: Schema) -> Rule:
+    def number(self, name: str, schema: JsonSchema) -> Rule:
         schema = read_keywords(name, schema, NUMBER)
         low, high = schema.get("minimum", -inf), schema.get("maximum", inf)
         if not low <= high:
@@ -117,10 +192,10 @@ class Reader:
         fits = fits_integer if schema["type"] == "integer" else fits_number
         return (fits, schema, low, high)
 
-    def boolean(self, name: str, schema: Schema) -> Rule:
+    def boolean(self, name: str, schema: JsonSchema) -> Rule:
         return (fits_flag, read_keywords(name, schema, FLAG))
 
-    def choice(self, name: str, schema: Schema) -> Rule:
+    def choice(self, name: str, schema: JsonSchema) -> Rule:
         schema = read_keywords(name, schema, CHOICE)
         if "enum" not in schema:
             if self.revision is Revision.JUNE_2025:
@@ -134,7 +209,7 @@ class Reader:
                 options = self.with_names(name, options, schema["enumNames"])
         return (fits_choice, schema, options)
 
-    def array(self, name: str, schema: Schema) -> Rule:
+    def array(self, name: str, schema: JsonSchema) -> Rule:
         if self.revision is Revision.JUNE_2025:
             raise WireError("array", "2025-06-18 has no multiple choice.", field=name)
         schema = read_keywords(name, schema, CHOICES)
@@ -146,7 +221,7 @@ class Reader:
             raise WireError("bounds", "minItems asks for more options than there are.", field=name)
         return (fits_choices, schema, options, low, high)
 
-    def items(self, name: str, items: Schema) -> dict[str, str | None]:
+    def items(self, name: str, items: JsonSchema) -> dict[str, str | None]:
         if "anyOf" in items and "enum" not in items:
             if len(items) != 1 or type(items["anyOf"]) is not list:
                 items = read_keywords(name, items, ITEMS)

@@ -13,14 +13,14 @@ from typing import Any, NotRequired, Required, TypeAlias, get_origin, get_type_h
 
 from handraise.errors import FormError
 from handraise.forms.fields import UNSET, Choice, Field, Value
-from handraise.forms.kinds import Part, part_of, to_float
-from handraise.forms.problem import Problem, Refused, kind_of
+from handraise.forms.kinds import TypedField, to_float, typed_field
+from handraise.forms.values import Problem, Refused, kind_of
 
-Content: TypeAlias = Mapping[str, Value]
-Source: TypeAlias = tuple[tuple[Field, ...], Callable[[Content], Any]]
+FormContent: TypeAlias = Mapping[str, Value]
+FormSource: TypeAlias = tuple[tuple[Field, ...], Callable[[FormContent], Any]]
 
 
-def source_of(source: object, name: str) -> Source:
+def source_of(source: object, name: str) -> FormSource:
     """The fields of a type, and how to read an answer back into it."""
     if isinstance(source, type) and hasattr(source, "model_fields") and hasattr(source, "model_validate"):
         return _from_root_model(source, name) if _is_root_model(source) else _from_pydantic(source)
@@ -28,11 +28,11 @@ def source_of(source: object, name: str) -> Source:
         return _from_dataclass(source)
     if is_typeddict(source):
         return _from_typed_dict(source)
-    part = part_of(name, source)
+    part = typed_field(name, source)
     return (part.field,), lambda content: _values([part], content)[name]
 
 
-def source_of_parameters(function: Callable[..., object], skip: Collection[str]) -> Source:
+def source_of_parameters(function: Callable[..., object], skip: Collection[str]) -> FormSource:
     """A function's parameters as fields; an answer becomes the keyword arguments."""
     hints, parts = _hints(function), []
     for name, parameter in inspect.signature(function).parameters.items():
@@ -43,35 +43,35 @@ def source_of_parameters(function: Callable[..., object], skip: Collection[str])
         if name not in hints:
             raise FormError("this parameter has no annotation", field=name)
         default = UNSET if parameter.default is parameter.empty else parameter.default
-        parts.append(part_of(name, hints[name], default))
+        parts.append(typed_field(name, hints[name], default))
     return _fields(parts), lambda content: _values(parts, content)
 
 
-def source_of_keywords(fields: Mapping[str, object]) -> Source:
+def source_of_keywords(fields: Mapping[str, object]) -> FormSource:
     """Keyword arguments as fields: a type, `(type, default)`, options, or a field made by hand."""
     parts = [_keyword(name, given) for name, given in fields.items()]
     return _fields(parts), lambda content: _values(parts, content)
 
 
-def _keyword(name: str, given: object) -> Part:
+def _keyword(name: str, given: object) -> TypedField:
     if isinstance(given, Field):
-        return Part(dataclasses.replace(given, name=name), _unchanged)
+        return TypedField(dataclasses.replace(given, name=name), _unchanged)
     if isinstance(given, Mapping | list):
-        return Part(Choice(name, given), _unchanged)
+        return TypedField(Choice(name, given), _unchanged)
     if isinstance(given, tuple):
-        return part_of(name, *given)
-    return part_of(name, given)
+        return typed_field(name, *given)
+    return typed_field(name, given)
 
 
-def _from_pydantic(model: Any) -> Source:
+def _from_pydantic(model: Any) -> FormSource:
     """An answer goes through the model itself, so the author's own validators count."""
-    parts: list[Part] = []
+    parts: list[TypedField] = []
     optional = set()
     for attribute, info in model.model_fields.items():
         alias = info.validation_alias
         if alias is not None and not isinstance(alias, str):
             raise FormError("a field with alias paths or choices cannot be asked for", field=attribute)
-        parts.append(part_of(alias or attribute, info.annotation, metadata=(info,)))
+        parts.append(typed_field(alias or attribute, info.annotation, metadata=(info,)))
         if not info.is_required():
             optional.add(alias or attribute)
     if all(_is_the_models(part, optional) for part in parts):
@@ -83,25 +83,25 @@ def _is_root_model(model: Any) -> bool:
     return bool(getattr(model, "__pydantic_root_model__", False))
 
 
-def _from_root_model(model: Any, name: str) -> Source:
+def _from_root_model(model: Any, name: str) -> FormSource:
     """A model of one value that has no name of its own: one field, and the model around its answer."""
     info = model.model_fields["root"]
-    part = part_of(name, info.annotation, metadata=(info,))
+    part = typed_field(name, info.annotation, metadata=(info,))
     optional = () if info.is_required() else (name,)
     return (part.field,), _construct([part], optional, lambda values: model(*values.values()))
 
 
-def _is_the_models(part: Part, optional: Collection[str]) -> bool:
-    """Whether a model makes of a value in JSON, or of none, what we would."""
+def _is_the_models(part: TypedField, optional: Collection[str]) -> bool:
+    """Whether the model reads a JSON value, or a missing one, as we do."""
     return part.convert in _JSON_TYPES and (part.field.required or part.field.name in optional)
 
 
 _JSON_TYPES = (str, int, to_float, bool)
 
 
-def _from_dataclass(cls: type) -> Source:
+def _from_dataclass(cls: type) -> FormSource:
     hints = _hints(cls)
-    parts: list[Part] = []
+    parts: list[TypedField] = []
     optional = set()
     for field in dataclasses.fields(cls):
         if not field.init:
@@ -111,15 +111,15 @@ def _from_dataclass(cls: type) -> Source:
         if has_default or has_factory:
             optional.add(field.name)
         default = field.default if has_default else None if has_factory else UNSET
-        parts.append(part_of(field.name, hints[field.name], default))
+        parts.append(typed_field(field.name, hints[field.name], default))
 
     return _fields(parts), _construct(parts, optional, lambda values: cls(**values))
 
 
-def _from_typed_dict(cls: Any) -> Source:
+def _from_typed_dict(cls: Any) -> FormSource:
     hints = _hints(cls)
     optional = {name for name, hint in hints.items() if _not_required(cls, name, hint)}
-    parts = [part_of(name, hint, None if name in optional else UNSET) for name, hint in hints.items()]
+    parts = [typed_field(name, hint, None if name in optional else UNSET) for name, hint in hints.items()]
     return _fields(parts), _construct(parts, optional, dict)
 
 
@@ -130,17 +130,17 @@ def _not_required(cls: Any, name: str, hint: object) -> bool:
 
 
 def _construct(
-    parts: Iterable[Part], optional: Collection[str], make: Callable[[dict[str, object]], object]
-) -> Callable[[Content], object]:
+    parts: Iterable[TypedField], optional: Collection[str], make: Callable[[dict[str, object]], object]
+) -> Callable[[FormContent], object]:
     """How to read an answer into a type that has its own defaults for the optional names."""
 
     return _guarded(lambda content: make(_values(parts, content, optional)))
 
 
-def _guarded(make: Callable[[dict[str, Any]], object]) -> Callable[[Content], object]:
+def _guarded(make: Callable[[dict[str, Any]], object]) -> Callable[[FormContent], object]:
     """The same, from a copy that the author's code may change, and with what it has against it told as problems."""
 
-    def read(content: Content) -> object:
+    def read(content: FormContent) -> object:
         try:
             return make(dict(content))
         except ValueError as error:
@@ -149,7 +149,7 @@ def _guarded(make: Callable[[dict[str, Any]], object]) -> Callable[[Content], ob
     return read
 
 
-def _fields(parts: Iterable[Part]) -> tuple[Field, ...]:
+def _fields(parts: Iterable[TypedField]) -> tuple[Field, ...]:
     return tuple(part.field for part in parts)
 
 
@@ -160,7 +160,9 @@ def _hints(source: Any) -> dict[str, Any]:
         raise FormError(f"{source.__name__} has an annotation that cannot be resolved: {error}") from None
 
 
-def _values(parts: Iterable[Part], content: Content, optional: Collection[str] = ()) -> dict[str, object]:
+def _values(
+    parts: Iterable[TypedField], content: FormContent, optional: Collection[str] = ()
+) -> dict[str, object]:
     """The answers as the author's own values, all problems at once; an optional name without one is left out."""
     values: dict[str, object] = {}
     problems: list[Problem] = []
@@ -179,8 +181,8 @@ def _values(parts: Iterable[Part], content: Content, optional: Collection[str] =
     return values
 
 
-def _refused(error: ValueError, content: Content, name: str | None = None) -> Refused:
-    """What the author's type found wrong, without the value: pydantic's list, or one sentence."""
+def _refused(error: ValueError, content: FormContent, name: str | None = None) -> Refused:
+    """The errors that the author's type found, without the value: pydantic's list, or one sentence."""
     errors = getattr(error, "errors", None)
     if errors is None:
         return Refused(

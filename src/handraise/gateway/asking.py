@@ -1,40 +1,36 @@
-"""Have a server's question decided: by the policy, by the client's own person dialog, or at our desks.
-
-Loaded when the first question comes; until then a gateway needs none of it.
-"""
+"""The one judge of questions: by the policy, then by the person in the client's dialog or at our desks."""
 
 from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from handraise.client.calls import CALL
-from handraise.client.calls import Call as Told
 from handraise.client.consent import Consent
 from handraise.client.gate import Desks, Gate
-from handraise.client.recording import Recorder
+from handraise.client.recording import HostRecorder
 from handraise.desks import Decision, Queue, Waiting
 from handraise.errors import WireError
-from handraise.gateway.calls import Call
-from handraise.gateway.errands import Errands
+from handraise.forms import DEFAULT_LIMITS, Limits
+from handraise.gateway.call import RelayedCall
 from handraise.gateway.json_text import plain
-from handraise.gateway.messages import Message, input_requests
-from handraise.gateway.methods import ELICIT
+from handraise.gateway.messages import ELICIT, Message, input_requests
 from handraise.gateway.peers import MODERN, Peer
+from handraise.gateway.tasks import TaskSet
 from handraise.gateway.upstreams import Source, Upstream
-from handraise.ledger.earlier import earlier
-from handraise.ledger.events import Client
+from handraise.ledger.events import ClientRecord
+from handraise.ledger.history import desk_history
 from handraise.questions import Origin, Person, Question
 from handraise.revisions import Revision
-from handraise.wire import dump_question, parse_question, parse_trace, parse_url_required
+from handraise.wire import dump_question, parse_question, parse_url_required
 
 if TYPE_CHECKING:
-    from handraise.desks.past import Earlier
-    from handraise.gateway.parking.taking_over import Keeper
+    from handraise.desks.telling import Earlier
+    from handraise.gateway.tickets import TicketRepository
     from handraise.ledger import Ledger
 
 logger = logging.getLogger(__name__)
@@ -58,12 +54,12 @@ class Asker:
         return self.source.upstream
 
     @property
-    def client(self) -> Client | None:
+    def client(self) -> ClientRecord | None:
         """The client's program, as it calls itself."""
         if self.peer is None or not isinstance(name := self.peer.info.get("name"), str):
             return None
         version = self.peer.info.get("version")
-        return Client(name, version if isinstance(version, str) else None)
+        return ClientRecord(name, version if isinstance(version, str) else None)
 
     @property
     def origin(self) -> Origin:
@@ -77,7 +73,7 @@ class Asker:
         )
 
 
-class Asking:
+class QuestionHandler:
     """One queue and one policy for all questions that come through the gateway."""
 
     def __init__(
@@ -88,28 +84,31 @@ class Asking:
         timeout: float,
         ledger: Ledger | None = None,
         policy_version: str | None = None,
-        keeper: Keeper | None = None,
+        tickets: TicketRepository | None = None,
         opened: AsyncExitStack | None = None,
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         """`opened` is closed with us."""
-        self.keeper = keeper
+        self.tickets = tickets
         """Keeps parked calls beyond this process."""
         self.queue = queue
         self.call_person: Callable[[str], Coroutine[Any, Any, None]] | None = None
         """Told which server asks at our desk, where somebody is to hear of it."""
+        self.limits = limits
+        """How large a question may be."""
         self._gate = gate
         self._timeout = timeout
         self._ledger = ledger
-        self._recorder = Recorder(ledger)
+        self._recorder = HostRecorder(ledger)
         self._policy_version = policy_version
         self._name = f"handraise@{socket.gethostname()}"
         self._opened = opened or AsyncExitStack()
-        self._calling = Errands()
+        self._calling = TaskSet()
 
     @property
     def earlier(self) -> Earlier | None:
         """Tells a desk what was decided before this run, where that is recorded."""
-        return None if self._ledger is None else earlier(self._ledger)
+        return None if self._ledger is None else desk_history(self._ledger)
 
     async def open(self, part: AbstractAsyncContextManager[T]) -> T:
         """Open something that is closed with us, as a desk is."""
@@ -118,8 +117,8 @@ class Asking:
     async def aclose(self) -> None:
         """Close the desks, the store and the ledger."""
         await self._calling.aclose()
-        if self.keeper is not None:
-            await self.keeper.aclose()
+        if self.tickets is not None:
+            await self.tickets.aclose()
         await self._recorder.aclose()
         await self._opened.aclose()
 
@@ -128,46 +127,55 @@ class Asking:
         question: Question,
         revision: Revision,
         asker: Asker,
-        calls: Sequence[Call],
+        calls: Sequence[RelayedCall],
         desk: Desks | None = None,
-        read: Callable[[Decision], Decision] | None = None,
         guard: bool = False,
     ) -> Decision:
-        """The decision about a question, at `desk` or else at ours; there `read` says how an answer counts.
+        """The decision about a question, at `desk` or else at ours.
 
         `guard`: a guard of the user's asks, and not the server.
         """
-        if desk is None:
-            desk = OurDesk(self.queue, lambda: self._call(asker.upstream.name), read)
-        consent = self._consent(asker, calls, desk)
+        consent = self._consent(asker, calls, desk or self.our_desk(asker))
         with _because_of(calls):
-            return await consent.ask(question, revision, ours=asker.upstream.itself, guard=guard)
+            return await consent.ask(question, revision, ours=guard or asker.upstream.itself, guard=guard)
 
-    def needs_passkey(self, question: Question, asker: Asker, calls: Sequence[Call]) -> bool:
+    def our_desk(self, asker: Asker) -> OurDesk:
+        """Our desk, for questions of this asker."""
+        return OurDesk(self, asker.upstream.name)
+
+    def needs_passkey(self, question: Question, asker: Asker, calls: Sequence[RelayedCall]) -> bool:
         """Whether a question has to come to our desk, because accepting it needs the person's passkey."""
         return self._gate.needs_passkey(self._consent(asker, calls, self.queue).waiting_for(question))
 
-    async def refuse(self, error: WireError, revision: str, asker: Asker, calls: Sequence[Call]) -> None:
+    async def refuse(
+        self, error: WireError, revision: str, asker: Asker, calls: Sequence[RelayedCall]
+    ) -> None:
         """Record a question that breaks the rules of its revision. Nobody is shown it."""
         logger.warning("%s asked against the rule %r: %s", asker.upstream.name, error.rule, error)
         consent = self._consent(asker, calls, self.queue)
         await consent.unreadable(_known(revision), f"it breaks the rule {error.rule}")
 
+    async def note_unasked(self, asker: Asker, call: RelayedCall, *, passes: bool) -> None:
+        """Record an answer of the client's to a question that was not asked through this process."""
+        logger.warning("the client answered a question of %s that was not asked here", asker.upstream.name)
+        await self._consent(asker, [call], self.queue).unasked(_known(MODERN), passes=passes)
+
     async def judge(
-        self, message: Message, asker: Asker, calls: Sequence[Call], is_for_desk: Callable[[str], bool]
+        self, message: Message, asker: Asker, calls: Sequence[RelayedCall], modes: Collection[str]
     ) -> str | None:
         """Judge and record the questions in a message that the client takes further itself: a -32042, a task.
 
-        Their answers are not heard here. Why the message may not pass to the client; None when it may.
+        Their answers are not heard here. `modes` is what the client asks its person itself. Why the message may not
+        pass to the client; None when it may.
         """
         try:
-            questions = _questions_in(message)
+            questions = self._questions_in(message)
         except WireError as error:
             await self.refuse(error, asker.source.revision, asker, calls)
             return f"it breaks the rule {error.rule}"
         for question, revision in questions:
             consent = self._consent(asker, calls, self.queue)
-            if is_for_desk(question.mode):
+            if question.mode not in modes:
                 why = "the client cannot ask its person, and its answer would not come from our desk"
                 await consent.unreadable(revision, why)
                 return why
@@ -177,20 +185,35 @@ class Asking:
                 return "; ".join(reasons)
         return None
 
-    def tell_in_vain(self, call: Call) -> None:
+    def parse(self, params: object, revision: str) -> tuple[Question, Revision]:
+        """The question in a server's message; WireError when it breaks the rules, or is larger than our limits."""
+        known, given = _known(revision), params if isinstance(params, Mapping) else {}
+        asked = {name: plain(value) for name, value in given.items() if name != "task"}
+        return parse_question(asked, known, self.limits), known
+
+    def _questions_in(self, message: Message) -> list[tuple[Question, Revision]]:
+        """The questions that a message holds beside requests and rounds; WireError when one breaks the rules."""
+        if message.requires_links:
+            links = parse_url_required(plain(message.body["error"].get("data")), self.limits)
+            return [(link, Revision.NOVEMBER_2025) for link in links]
+        asked = [each for each in input_requests(message.body) if each.get("method") == ELICIT]
+        return [self.parse(each.get("params"), MODERN) for each in asked]
+
+    def tell_in_vain(self, call: RelayedCall) -> None:
         """Have the desks tell that what was answered because of a call reached nothing."""
         logger.warning("what was answered because of a call of %s reached nothing", call.name)
-        self.queue.note(_told(call).id, IN_VAIN)
+        self.queue.note(call.told.id, IN_VAIN)
 
-    def _call(self, server: str) -> None:
+    def tell_person(self, server: str) -> None:
+        """Tell the person, as far as they want to hear of it, that a server asks."""
         if self.call_person is not None:
             self._calling.run(self.call_person(server))
 
-    async def wait_in_browser(self, question: Any, asker: Asker, calls: Sequence[Call]) -> bool:
+    async def wait_in_browser(self, question: Any, asker: Asker, calls: Sequence[RelayedCall]) -> bool:
         """Offer "done" and "cancel" at our desk while a browser flow runs; True for "done"."""
         return await self._consent(asker, calls, self.queue).wait_in_browser(question)
 
-    def _consent(self, asker: Asker, calls: Sequence[Call], desk: Desks) -> Consent:
+    def _consent(self, asker: Asker, calls: Sequence[RelayedCall], desk: Desks) -> Consent:
         consent = Consent(
             desk,
             origin=asker.origin,
@@ -202,8 +225,9 @@ class Asking:
             gateway=self._name,
             transport=asker.upstream.transport,
             server_host=asker.upstream.host,
+            limits=self.limits,
         )
-        consent.calls = [_told(call) for call in calls]
+        consent.calls = [call.told for call in calls]
         consent.client = asker.client
         return consent
 
@@ -211,31 +235,24 @@ class Asking:
 class OurDesk:
     """The queue behind our own desks, and a word to the person that something waits in it."""
 
-    def __init__(
-        self,
-        queue: Queue,
-        call_person: Callable[[], None],
-        read: Callable[[Decision], Decision] | None = None,
-    ) -> None:
-        self._queue = queue
-        self._call_person = call_person
-        self._read = read
+    def __init__(self, asking: QuestionHandler, server: str) -> None:
+        self._asking = asking
+        self._server = server
 
     async def put(self, waiting: Waiting) -> Decision:
-        self._call_person()
-        decision = await self._queue.put(waiting)
-        return decision if self._read is None else self._read(decision)
+        self._asking.tell_person(self._server)
+        return await self._asking.queue.put(waiting)
 
     async def join(self, question_id: str) -> Decision | None:
-        return await self._queue.join(question_id)
+        return await self._asking.queue.join(question_id)
 
     def tell(self, waiting: Waiting, decision: Decision) -> None:
-        self._queue.tell(waiting, decision)
+        self._asking.queue.tell(waiting, decision)
 
 
-def begin_round(call: Call, questions: int) -> None:
+def begin_round(call: RelayedCall, questions: int) -> None:
     """Questions that come together are shown together."""
-    _told(call).begin_round(call.rounds, questions)
+    call.told.begin_round(call.rounds, questions)
 
 
 def redump(question: Question, revision: str) -> dict[str, Any]:
@@ -243,26 +260,10 @@ def redump(question: Question, revision: str) -> dict[str, Any]:
     return dump_question(question, Revision(revision))
 
 
-def parse(params: Mapping[str, Any], revision: str) -> tuple[Question, Revision]:
-    """The question in a server's message; WireError when it breaks the rules."""
-    known = _known(revision)
-    asked = {name: plain(value) for name, value in params.items() if name not in ("_meta", "task")}
-    return parse_question(asked, known), known
-
-
-def _questions_in(message: Message) -> list[tuple[Question, Revision]]:
-    """The questions that a message holds beside requests and rounds; WireError when one breaks the rules."""
-    if message.requires_links:
-        links = parse_url_required(plain(message.body["error"].get("data")))
-        return [(link, Revision.NOVEMBER_2025) for link in links]
-    asked = [each for each in input_requests(message.body) if each.get("method") == ELICIT]
-    return [parse(each["params"] if isinstance(each.get("params"), dict) else {}, MODERN) for each in asked]
-
-
 @contextmanager
-def _because_of(calls: Sequence[Call]) -> Iterator[None]:
+def _because_of(calls: Sequence[RelayedCall]) -> Iterator[None]:
     """Say which call asks, where that is known."""
-    before = CALL.set(_told(calls[0])) if len(calls) == 1 else None
+    before = CALL.set(calls[0].told) if len(calls) == 1 else None
     try:
         yield
     finally:
@@ -275,19 +276,16 @@ def _known(revision: str) -> Revision:
 
 
 def note_for_model(decision: Decision, server: str) -> str | None:
-    """A sentence for the model when a rule decided, and not the person."""
+    """A sentence for the model when the person did not decide: a rule did, or no answer came that could be used."""
+    why = f" ({decision.reason})" if decision.reason else ""
+    if decision.by == "agent" and decision.refusal == "answer":
+        return (
+            f"The answer to a question of the server {server!r} could not be used{why}. The server was told that "
+            "nobody answered; tell the user if it matters."
+        )
     if decision.by != "policy":
         return None
-    why = f" ({decision.reason})" if decision.reason else ""
     return (
         f"A question of the server {server!r} was answered by the user's Handraise rules and not by the user{why}. "
         "The user decided nothing; tell them if it matters."
     )
-
-
-def _told(call: Call) -> Told:
-    if call.cause is None:
-        trace = parse_trace(call.message.params.get("_meta"))
-        call.cause = Told(call.name, call.arguments, call.message.method or "tools/call", trace)
-    told: Told = call.cause
-    return told

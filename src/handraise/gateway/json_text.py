@@ -20,17 +20,26 @@ DEEPEST: Final = 200
 MOST_DIGITS: Final = 1000
 """Digits of a number."""
 
+MOST_VALUES: Final = 1_000_000
+"""Values and names. 16 MiB of short numbers would take a hundred times the memory."""
+
+_STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _LONE: Final = re.compile("[\ud800-\udfff]")
 
 
-class Integer(int):
-    """An integer with the text that it had, where Python writes another one: `-0`."""
+class WrittenInteger(int):
+    """An integer with the text that it had, where Python writes another one. There is only one: `-0`."""
 
-    text: str
+    text = "-0"
+
+
+_MINUS_ZERO: Final = WrittenInteger(0)
 
 
 class Fraction(float):
     """A number with the text that it had, where Python writes another one: `1e2`, `0.10`."""
+
+    __slots__ = ("text",)  # a text has up to a million of them
 
     text: str
 
@@ -50,6 +59,9 @@ def parse_json(raw: bytes) -> Any:
     """
     if len(raw) > LONGEST:
         raise JsonError(f"it is longer than {LONGEST // 2**20} MiB")
+    texts = (raw.count(b'"') - raw.count(b'\\"')) // 2
+    if texts > MOST_VALUES or (_may_have_too_many(raw) and _may_have_too_many(_STRING.sub(b"", raw))):
+        raise JsonError(f"it has more than {MOST_VALUES:,} values")
     reading = _Reading()
     try:
         value = json.loads(
@@ -72,6 +84,11 @@ def parse_json(raw: bytes) -> Any:
     return value
 
 
+def _may_have_too_many(raw: bytes) -> bool:
+    """Whether there may be more values than one text may have: each but the first stands behind one of these."""
+    return sum(raw.count(sign) for sign in (b",", b"[", b"{", b":")) > MOST_VALUES
+
+
 class _Reading:
     """The hooks of one reading. They note a problem and go on, so that the id of a refused message is known."""
 
@@ -82,11 +99,7 @@ class _Reading:
         if len(text) > MOST_DIGITS and len(text.removeprefix("-")) > MOST_DIGITS:
             self._note(f"it has a number of more than {MOST_DIGITS} digits")
             return 0
-        if text != "-0":
-            return int(text)
-        kept = Integer(0)
-        kept.text = text
-        return kept
+        return _MINUS_ZERO if text == "-0" else int(text)
 
     def fraction(self, text: str) -> float:
         if len(text) > MOST_DIGITS and sum(map(str.isdigit, text)) > MOST_DIGITS:
@@ -138,7 +151,7 @@ def dump_json(value: Any) -> str:
         return "{" + ",".join([f"{json.dumps(name)}:{dump_json(each)}" for name, each in value.items()]) + "}"
     if isinstance(value, list | tuple):
         return "[" + ",".join([dump_json(each) for each in value]) + "]"
-    if isinstance(value, Integer | Fraction):
+    if isinstance(value, WrittenInteger | Fraction):
         return value.text
     return json.dumps(value, allow_nan=False)
 
@@ -149,6 +162,6 @@ def plain(value: Any) -> Any:
         return {name: plain(each) for name, each in value.items()}
     if isinstance(value, list):
         return [plain(each) for each in value]
-    if isinstance(value, Integer):
+    if isinstance(value, WrittenInteger):
         return int(value)
     return float(value) if isinstance(value, Fraction) else value

@@ -3,28 +3,43 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
 
-from handraise.gateway.calls import Call
-from handraise.gateway.home import CANNOT_ASK
+from handraise.client.answers import dump_as_answer, dump_unasked, dump_unshown
+from handraise.client.recording import ASKER_ENDED
+from handraise.errors import HandraiseError, NotSupported, WireError
+from handraise.forms import SIZE_RULES
+from handraise.gateway.asking import Asker, QuestionHandler, note_for_model, redump
+from handraise.gateway.call import RelayedCall
+from handraise.gateway.client_desk import ClientDesk
 from handraise.gateway.links import Port
-from handraise.gateway.links_first import MOST_TIMES, LinksFirst
-from handraise.gateway.messages import Id, Message, fault, known, response
-from handraise.gateway.methods import CANCELLED, COMPLETE, ELICIT
+from handraise.gateway.messages import (
+    CANCELLED,
+    COMPLETE,
+    ELICIT,
+    INVALID_REQUEST,
+    Id,
+    Message,
+    fault,
+    known,
+    notice,
+    response,
+)
 from handraise.gateway.peers import JUNE, LEGACY, NOVEMBER, Peer, claimed_in, peer_of_initialize, union
-from handraise.gateway.relay import ASKER_ENDED, Relay
-from handraise.gateway.sentences import NOT_OPENED, told
+from handraise.gateway.relay import Relay
+from handraise.gateway.sentences import CANNOT_ASK, NOT_OPENED, told
 from handraise.gateway.upstreams import Source
+from handraise.questions import Accepted, Question, UrlQuestion
+from handraise.revisions import Revision
+from handraise.wire import parse_url_required
 
-if TYPE_CHECKING:
-    from handraise.desks import Decision
-    from handraise.gateway.asking import Asker, Asking
-    from handraise.gateway.at_client import AtClient
-    from handraise.questions import Question
-    from handraise.revisions import Revision
-
+logger = logging.getLogger(__name__)
 
 _MOST_PASSED: Final = 4096
+MOST_TIMES: Final = 3
+"""How often one call may be told that something is required first."""
 
 
 class LegacyRelay(Relay):
@@ -35,15 +50,15 @@ class LegacyRelay(Relay):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._asked: dict[Id, AtClient] = {}
+        self._asked: dict[Id, ClientDesk] = {}
         self._questions: dict[Id, tuple[Message, asyncio.Task[None]]] = {}
         self._beside: dict[Id, Message] = {}
         """What a round wants from the client itself, beside questions."""
-        self._passed: dict[Id, None] = {}
+        self._passed: dict[Id, Message] = {}
         """Requests of the server's that the client was sent and has not answered, the oldest first."""
-        self._links_first = LinksFirst()
+        self._links = RequiredLinks()
 
-    def from_client(self, message: Message, port: Port | None = None) -> Call | None:
+    def from_client(self, message: Message, port: Port | None = None) -> RelayedCall | None:
         call = super().from_client(message, port)
         if message.method == "notifications/initialized":
             self.revive()
@@ -54,23 +69,24 @@ class LegacyRelay(Relay):
             self.peer = peer_of_initialize(message.params)
         return self.peer
 
-    def _prepared(self, call: Call) -> Message:
+    def _prepared(self, call: RelayedCall) -> Message:
         message = self._offered(call)
         if message.method != "initialize":  # before it has its answer, a client need not take requests
-            message.opens_links = not self.home.asks_here(self.peer, "url")
+            message.opens_links = not self.state.asks_here(self.peer, "url")
         return message
 
-    def _offered(self, call: Call) -> Message:
+    def _offered(self, call: RelayedCall) -> Message:
         """An `initialize` tells the server what our desk can do beside what the client can."""
         message = call.message
         if message.method != "initialize" or self.peer is None:
             return message
         call.amend = self._initialized
-        if not self.home.serves(self.peer):
+        message = message.with_(params=_without_asking_tasks(message.params))
+        if not self.state.serves(self.peer):
             return message
         offered = {
             "protocolVersion": NOVEMBER if self.peer.revision in LEGACY else self.peer.revision,
-            "capabilities": union(self.peer.capabilities, self.home.modes),
+            "capabilities": union(message.params.get("capabilities", {}), self.state.modes),
         }
         return message.with_(params={**message.params, **offered})
 
@@ -85,6 +101,14 @@ class LegacyRelay(Relay):
         return message
 
     def _take_server_request(self, message: Message) -> None:
+        if message.source.asks_in_rounds and message.round is None:
+            self.run(self._refuse(message))
+            return
+        if known(message.id) in self._questions or known(message.id) in self._passed:
+            # Otherwise the answer to one question could be recorded as consent to the other.
+            why = "A request of this id is not answered yet."
+            self._link.send(fault(message.id, INVALID_REQUEST, why))
+            return
         if message.method == ELICIT and message.id is not None:
             calls = self._concerned(message)
             task = self.run(self._ask(message, calls), calls[0] if len(calls) == 1 else None)
@@ -93,51 +117,32 @@ class LegacyRelay(Relay):
         if message.round is not None and message.id is not None:
             self._beside = {id: each for id, each in self._beside.items() if each.about in self.calls}
             self._beside[message.id] = message
-        self._passed[known(message.id)] = None
+        self._passed[known(message.id)] = message
         while len(self._passed) > _MOST_PASSED:
             del self._passed[next(iter(self._passed))]
         self._port_of(self._concerned(message)).send(message)
 
     def _take_server_notice(self, message: Message) -> None:
-        asked = (
-            self._questions.get(message.params.get("requestId", "")) if message.method == CANCELLED else None
-        )
-        if asked is not None:
-            asked[1].cancel()
-        if message.method != COMPLETE or not self._links_first.noticed(message):
+        if message.method == CANCELLED and not self._take_back(message):
+            return
+        if message.method != COMPLETE or not self._links.noticed(message):
             super()._take_server_notice(message)
 
-    def _finish(self, call: Call, message: Message) -> None:
-        at_desk = self.home.options.desk != "none" and self.home.asks_here(self.peer, "url")
-        if call.rounds < MOST_TIMES and message.requires_links and at_desk:
-            self.run(self._open_links(call, message), call)
-        else:
-            super()._finish(call, message)
-
-    async def _open_links(self, call: Call, message: Message) -> None:
-        """Something has to be done in a browser first, and the client cannot open it: our desk can."""
-        from handraise.errors import HandraiseError
-
-        try:
-            asking = await self.home.asking()
-        except HandraiseError:
-            self.end(call, told(call, CANNOT_ASK, failed=True))
-            return
-        from handraise.gateway.asking import Asker
-
-        asker = Asker(message.source, self.person, self.peer)
-        with self.holding.holding([call]):
-            done = await self._links_first.meet(asking, asker, call, message)
-        if not done:  # the links themselves stay here: the policy may have refused them
-            self.end(call, told(call, NOT_OPENED, failed=True))
-            return
-        call.rounds += 1
-        call.key = self._new_key()
-        self.forward(call)
+    def _take_back(self, message: Message) -> bool:
+        """A server cancels a request of its own; False when the request is another server's."""
+        id = message.params.get("requestId", "")
+        question, task = self._questions.get(id, (None, None))
+        if (question or self._passed.get(id, message)).source is not message.source:
+            logger.warning("a server cancelled a request of another one; nothing was passed on")
+            return False
+        self._passed.pop(id, None)
+        if task is not None:
+            task.cancel()
+        return True
 
     def _lost(self, source: Source, last: bool) -> None:
         for question, task in list(self._questions.values()):
-            if question.source is source and not self.home.ending:
+            if question.source is source and not self.state.ending:
                 task.cancel(ASKER_ENDED)
         super()._lost(source, last)
 
@@ -149,27 +154,31 @@ class LegacyRelay(Relay):
         elif (wanted := self._beside.pop(known(message.id), None)) is not None:
             self._passed.pop(known(message.id), None)
             self.run(self._send_on(wanted, message, self._concerned(wanted)))
-        elif known(message.id) in self._passed:
-            del self._passed[known(message.id)]
+        elif (passed := self._passed.pop(known(message.id), None)) is not None:
+            if passed.method == "tasks/result" and "action" in (message.result or {}):
+                # No client was offered to answer questions so: the answer was not judged.
+                logger.warning("the client answered a question as a task; it was not passed on")
+                message = fault(message.id, -32602, "Questions are not answered as tasks here.")
             self._link.send(message)
         else:  # otherwise a client answers a question that waits at our desk, past policy and ledger
             super()._take_reply(message)
 
-    def _concerned(self, message: Message) -> list[Call]:
+    def _concerned(self, message: Message) -> list[RelayedCall]:
         """The calls because of which a server may be asking: one, where the transport tells, or is the only one."""
         if message.about is not None and (call := self.calls.get(message.about)) is not None:
             return [call]
-        return [call for call in self.calls.values() if call.may_ask]
+        return [call for call in self.calls.values() if call.may_ask and call.state != "new"]
 
-    async def _ask(self, message: Message, calls: list[Call]) -> None:
+    async def _ask(self, message: Message, calls: list[RelayedCall]) -> None:
         """Have a server's question answered, and tell the server."""
         try:
             await self._send_on(message, await self._answer(message, calls), calls)
         finally:
             self._questions.pop(known(message.id), None)
-            self._asked.pop(known(message.id), None)
+            if self._asked.pop(known(message.id), None) is not None:  # the client's dialog is still open
+                self._port_of(calls).send(notice(CANCELLED, {"requestId": message.id}))
 
-    async def _send_on(self, message: Message, answer: Message, calls: list[Call]) -> None:
+    async def _send_on(self, message: Message, answer: Message, calls: list[RelayedCall]) -> None:
         """Send an answer to the server, unless another process took its call over meanwhile."""
         if self._has_others(message) or all([await self.holding.release(call) for call in calls]):
             self._link.send(answer)
@@ -181,83 +190,160 @@ class LegacyRelay(Relay):
         waiting = [*(each for each, _ in self._questions.values()), *self._beside.values()]
         return any(each.round is message.round for each in waiting if each is not message)
 
-    async def _answer(self, message: Message, calls: list[Call]) -> Message:
-        from handraise.errors import HandraiseError, WireError
-
+    async def _answer(self, message: Message, calls: list[RelayedCall]) -> Message:
         try:
-            asking = await self.home.asking()
+            asking = await self.state.asking()
         except HandraiseError:
             for call in calls:
                 call.notes.append(CANNOT_ASK)
-            return response(message.id, {"action": "cancel"})
-        from handraise.client.answers import dump_as_answer
-        from handraise.gateway.asking import Asker, note_for_model, parse
-
-        asker = Asker(message.source, self.person, self.peer)
+            return response(message.id, dump_unasked())
+        asker = self._asker(message.source, self.peer)
         try:
-            question, revision = parse(message.params, message.source.revision)
+            question, revision = asking.parse(message.params, message.source.revision)
         except WireError as error:
             await asking.refuse(error, message.source.revision, asker, calls)
+            if error.rule in SIZE_RULES:
+                return response(message.id, dump_unshown(error))
             return fault(message.id, -32602, f"{error.public} Rule: {error.rule}.")
-        here = self.home.asks_here(self.peer, question.mode)
-        if here or self.home.asks_for_passkey(asking, question, asker, calls):
+        here = self.state.asks_here(self.peer, question.mode) or not self._can_show(question)
+        if here and self.state.options.desk == "none":
+            return fault(message.id, -32602, "The client cannot show this question.")
+        if here or self.state.asks_for_passkey(asking, question, asker, calls):
             await self._keep(calls, message)
-            with self.holding.holding(calls):
+            with self.holding.hold(calls):
                 decision = await asking.decide(question, revision, asker, calls)
         else:
-            decision, reply = await self._answer_at_client(asking, question, revision, asker, calls, message)
-            if reply is not None:
-                return reply
+            at_client = ClientDesk(self.state, self.peer, asking.our_desk(asker), self.holding, calls)
+            deciding = asyncio.ensure_future(asking.decide(question, revision, asker, calls, at_client))
+            try:
+                if await at_client.is_shown(deciding):
+                    self._show(message, question, at_client, calls)
+                decision = await deciding
+            finally:
+                deciding.cancel()
+            if at_client.reply is not None and at_client.is_as_sent(decision):
+                return at_client.reply
+        if isinstance(question, UrlQuestion) and isinstance(decision.answer, Accepted):
+            self.holding.hold_for_page(calls)
         if (note := note_for_model(decision, asker.upstream.name)) is not None:
             for call in calls:
                 call.notes.append(note)
         return response(message.id, dump_as_answer(decision))
 
-    async def _keep(self, calls: list[Call], message: Message) -> None:
+    async def _keep(self, calls: list[RelayedCall], message: Message) -> None:
         """Remember what was asked, where it came from a round that another process could go on with."""
         if len(calls) != 1:
             return
-        calls[0].round = message.round
-        if calls[0].parked is not None and (keeper := self.home.keeper) is not None:
-            await keeper.ask(calls[0].parked, message.round)
+        calls[0].round = message.round if message.source.can_go_on else None
+        if calls[0].parked is not None and (tickets := self.state.tickets) is not None:
+            await tickets.ask(calls[0].parked, calls[0].round)
 
-    async def _answer_at_client(
-        self,
-        asking: Asking,
-        question: Question,
-        revision: Revision,
-        asker: Asker,
-        calls: list[Call],
-        message: Message,
-    ) -> tuple[Decision, Message | None]:
-        """The decision of the client's person, and the client's own reply where it is good to go on as it is."""
-        from handraise.gateway.at_client import AtClient
-
-        at_client = AtClient()
-        deciding = asyncio.ensure_future(asking.decide(question, revision, asker, calls, at_client))
+    def _can_show(self, question: Question) -> bool:
+        """Whether the client's revision has such questions: 2025-06-18 has no choice of several options."""
         try:
-            if await at_client.is_shown(deciding):
-                self._show(message, question, at_client, calls)
-            decision = await deciding
-        finally:
-            deciding.cancel()
-        reply = at_client.reply
-        as_sent = reply is not None and (
-            reply.result is None or reply.result.get("action") == decision.answer.action
-        )
-        return decision, reply if as_sent else None
+            return self.peer is None or self.peer.revision != JUNE or bool(redump(question, JUNE))
+        except NotSupported:
+            return False
 
-    def _show(self, message: Message, question: Question, at_client: AtClient, calls: list[Call]) -> None:
+    def _show(
+        self, message: Message, question: Question, at_client: ClientDesk, calls: list[RelayedCall]
+    ) -> None:
         """Send a question to the client, in words of its own revision."""
-        from handraise.gateway.asking import redump
-
-        assert message.id is not None
         assert self.peer is not None
-        self._asked[message.id] = at_client
+        self._asked[known(message.id)] = at_client
         if self.peer.revision != message.source.revision and self.peer.revision == JUNE:
             message = message.with_(params=redump(question, JUNE))
+        # A client that makes a task of it would hand the answer to the server later, past policy and ledger.
+        params = {name: value for name, value in message.params.items() if name != "task"}
+        if params != message.params:
+            message = message.with_(params=params)
         self._port_of(calls).send(message)
 
-    def _port_of(self, calls: list[Call]) -> Port:
+    def _port_of(self, calls: list[RelayedCall]) -> Port:
         """Where a request of the server's goes: with a call because of which it may come, if there is one."""
         return next((call.port for call in reversed(calls) if call.port is not None), self.port)
+
+    def _finish(self, call: RelayedCall, message: Message) -> None:
+        at_desk = self.state.options.desk != "none" and self.state.asks_here(self.peer, "url")
+        if call.rounds < MOST_TIMES and message.requires_links and at_desk:
+            self.run(self._open_links(call, message), call)
+        else:
+            super()._finish(call, message)
+
+    async def _open_links(self, call: RelayedCall, message: Message) -> None:
+        """Something has to be done in a browser first, and the client cannot open it: our desk can."""
+        try:
+            asking = await self.state.asking()
+        except HandraiseError:
+            self.end(call, told(call, CANNOT_ASK, failed=True))
+            return
+        asker = self._asker(message.source, self.peer)
+        with self.holding.hold([call]):
+            done = await self._links.meet(asking, asker, call, message)
+        if not done:  # the links themselves stay here: the policy may have refused them
+            self.end(call, told(call, NOT_OPENED, failed=True))
+            return
+        call.rounds += 1
+        self.calls.pop(call.key, None)
+        call.key = self._new_key()
+        self.forward(call)
+
+
+def _without_asking_tasks(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The params of `initialize` without the offer to answer questions as tasks: a task's answer is not judged."""
+    capabilities = params.get("capabilities")
+    match capabilities:
+        case {"tasks": {"requests": {"elicitation": _, **kept}, **tasks}, **others}:
+            return {**params, "capabilities": {**others, "tasks": {**tasks, "requests": kept}}}
+        case _:
+            return dict(params)
+
+
+class RequiredLinks:
+    """A -32042 for a client that cannot open links: its person opens them from our desk."""
+
+    def __init__(self) -> None:
+        self._finished: dict[str, asyncio.Event] = {}
+
+    def noticed(self, message: Message) -> bool:
+        """Hear a completion notice; whether somebody here waited for it."""
+        finished = self._finished.get(str(message.params.get("elicitationId")))
+        if finished is not None:
+            finished.set()
+        return finished is not None
+
+    async def meet(self, asking: QuestionHandler, asker: Asker, call: RelayedCall, message: Message) -> bool:
+        """Have the person open what is required; True when all of it is done."""
+        try:
+            questions = parse_url_required(message.body["error"].get("data"), asking.limits)
+        except WireError as error:
+            await asking.refuse(error, Revision.NOVEMBER_2025, asker, [call])
+            return False
+        for question in questions:
+            finished = self._finished.setdefault(str(question.elicitation_id), asyncio.Event())
+            decision = await asking.decide(question, Revision.NOVEMBER_2025, asker, [call])
+            if not isinstance(decision.answer, Accepted):
+                return False
+            if not await self._done(asking, asker, call, question, finished):
+                return False
+        return True
+
+    async def _done(
+        self,
+        asking: QuestionHandler,
+        asker: Asker,
+        call: RelayedCall,
+        question: UrlQuestion,
+        finished: asyncio.Event,
+    ) -> bool:
+        """Wait for the server's notice or the person's own "done", whichever comes first."""
+        noticed = asyncio.ensure_future(finished.wait())
+        said = asyncio.ensure_future(asking.wait_in_browser(question, asker, [call]))
+        both: set[asyncio.Future[Any]] = {noticed, said}
+        try:
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            return noticed.done() or said.result()
+        finally:
+            noticed.cancel()
+            said.cancel()
+            self._finished.pop(str(question.elicitation_id), None)

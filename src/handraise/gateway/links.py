@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-from handraise.gateway.messages import Message, Unreadable
+from handraise.gateway.messages import SERVER_FAULT, Message, Unreadable, fault
 from handraise.gateway.upstreams import Source
 
+logger = logging.getLogger(__name__)
 
-class Place(NamedTuple):
+
+class Destination(NamedTuple):
     """Where a message of the client's goes: the server, and the message in the server's own names."""
 
     source: Source
@@ -27,7 +30,7 @@ class Link(Protocol):
         """The server to which a message of the client's goes, as far as it is known yet."""
         ...
 
-    async def locate(self, message: Message) -> Place | None:
+    async def locate(self, message: Message) -> Destination | None:
         """Find out where a message goes, and ask the servers if need be; None when none of them has this."""
         ...
 
@@ -52,17 +55,29 @@ class DirectLink:
         self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
         self.source = source
 
+    def send(self, message: Message) -> None:
+        """Send a message, now or when there is room."""
+        raise NotImplementedError
+
+    def deliver(self, message: Message) -> None:
+        """Hand a message of the server's on. A failure of ours ends this message only, and no other one."""
+        message.source = self.source
+        try:
+            self.on_message(message)
+        except Exception:
+            logger.exception("a message of %s could not be handled", self.source.upstream.name)
+            if message.is_request:
+                self.send(fault(message.id, SERVER_FAULT, "The gateway could not handle this request."))
+
     def take_unread(self, error: Unreadable) -> None:
         """The server answered, and nobody can read it: the request ends with an error instead."""
-        message = error.stand_in()
-        message.source = self.source
-        self.on_message(message)
+        self.deliver(error.stand_in())
 
     def source_of(self, message: Message) -> Source:
         return self.source
 
-    async def locate(self, message: Message) -> Place | None:
-        return Place(self.source, message)
+    async def locate(self, message: Message) -> Destination | None:
+        return Destination(self.source, message)
 
     def reissue(self, message: Message, round: dict[str, Any]) -> bool:
         return False
@@ -74,3 +89,19 @@ class Port(Protocol):
     def send(self, message: Message) -> None:
         """Send a message, now or when there is room."""
         ...
+
+
+class Bridge:
+    """What every link over another has; how it sends, and what it makes of what comes, is its own."""
+
+    def __init__(self, link: Link) -> None:
+        self.on_message: Callable[[Message], None] = lambda message: None
+        self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
+        self._link = link
+        link.on_closed = lambda source, last: self.on_closed(source, last)
+
+    def source_of(self, message: Message) -> Source:
+        return self._link.source_of(message)
+
+    async def locate(self, message: Message) -> Destination | None:
+        return await self._link.locate(message)

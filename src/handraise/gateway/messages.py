@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 from handraise.gateway.json_text import LONGEST, JsonError, dump_json, parse_json
-from handraise.gateway.methods import ELICIT, NAMED
+
+ELICIT: Final = "elicitation/create"
+COMPLETE: Final = "notifications/elicitation/complete"
+CANCELLED: Final = "notifications/cancelled"
+PROGRESS: Final = "notifications/progress"
+SUBSCRIPTION_KEY: Final = "io.modelcontextprotocol/subscriptionId"
+
+NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+"""The methods that may ask, and the member of their params that says what is called."""
+
 
 Id: TypeAlias = int | str
 
@@ -16,6 +26,12 @@ URL_REQUIRED: Final = -32042
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
 SERVER_FAULT: Final = -32000
+ACCOUNT_NEEDED: Final = -32090
+"""The code of an error that says nothing about the server but that it wants an account."""
+
+
+_LARGE: Final = 256 * 1024
+"""Bytes of a message that takes noticeable time to read."""
 
 
 class Unreadable(Exception):
@@ -128,6 +144,12 @@ class Message:
         return changed
 
 
+def readdressed(cancel: Message, key: Id) -> Message:
+    """A notice that a request is cancelled, about the request of this id."""
+    params = cancel.params
+    return cancel if params.get("requestId") == key else cancel.with_(params={**params, "requestId": key})
+
+
 def known(id: Id | None) -> Id:
     """An id to look something up by; there is nothing for none. 0 is an id like any other."""
     return "" if id is None else id
@@ -177,6 +199,11 @@ def parse_message(raw: bytes) -> Message:
     if (why := _problem(body) or _misspelled(body)) is not None:
         raise _refused(why, body)
     return Message(body)
+
+
+async def parse_aside(raw: bytes) -> Message:
+    """The same, without holding others up while a large message is read."""
+    return await asyncio.to_thread(parse_message, raw) if len(raw) > _LARGE else parse_message(raw)
 
 
 _ID: Final = rb'(-?\d{1,15}|"[\w.:-]{1,64}")'
@@ -235,7 +262,11 @@ def _problem(body: Any) -> str | None:
         return "it is a batch, which no revision that asks has; send each message by itself"
     if not isinstance(body, dict):
         return "it is no object"
+    if body.get("jsonrpc") != "2.0":
+        return "its member jsonrpc is not 2.0"
     method, error = body.get("method"), body.get("error")
+    if (why := _problem_of_shape(body)) is not None:
+        return why
     answers = [name for name in ("result", "error") if body.get(name) is not None]
     if method is not None:
         return "it is a request and a response at once" if answers else _problem_of_request(body, method)
@@ -256,12 +287,42 @@ def _problem_of_request(body: dict[str, Any], method: object) -> str | None:
         return "its method is no text"
     if params is not None and not isinstance(params, dict):
         return "its params are no object"
+    if (why := _problem_of_call(method, params or {})) is not None:
+        return why
     if "id" not in body:
         first = method.partition("/")[0]
         return f"a request of the method {method} needs an id" if first in _REQUESTS else None
     if not _is_id(body["id"]):
         return "its id is neither a text nor an integer"
     return "it is a notification, which has no id" if method.startswith("notifications/") else None
+
+
+def _problem_of_call(method: str, params: Mapping[str, Any]) -> str | None:
+    """Why a guard could not tell what a call is about. A server may read `["pay"]` as the name `pay`."""
+    if method in NAMED and not isinstance(params.get(NAMED[method]), str):
+        return f"its {NAMED[method]} is no text"
+    if method in NAMED and not isinstance(params.get("arguments"), dict | None):
+        return "its arguments are no object"
+    if method == CANCELLED and not (params.get("requestId") is None or _is_id(params["requestId"])):
+        return "its requestId is neither a text nor an integer"
+    return None
+
+
+def _problem_of_shape(body: Mapping[str, Any]) -> str | None:
+    """Why the members that decide about questions cannot be read, if they cannot."""
+    for part in (_object(body, "params"), _object(body, "result")):
+        meta = part.get("_meta")
+        if not isinstance(meta, dict | None):
+            return "its _meta is no object"
+        for name in ("progressToken", SUBSCRIPTION_KEY):
+            if not isinstance((meta or {}).get(name), int | float | str | None):
+                return f"its {name} is neither a text nor a number"
+        wanted = part.get("inputRequests")
+        if wanted is not None and not (
+            isinstance(wanted, dict) and all(isinstance(each, dict) for each in wanted.values())
+        ):
+            return "its inputRequests are no object of objects"
+    return None
 
 
 def _names(text: str) -> Mapping[str, str]:
@@ -272,6 +333,7 @@ _ENVELOPE: Final = _names("jsonrpc id method params result error")
 _CALL: Final = _names("_meta name uri arguments task taskId inputResponses requestState")
 _QUESTION: Final = _names("_meta mode message url elicitationId requestedSchema task")
 _ROUND: Final = _names("resultType inputRequests requestState")
+_NOTICE: Final = _names("inputRequests")
 _INPUT: Final = _names("method params")
 _ERROR: Final = _names("code message data")
 _LINKS: Final = _names("elicitations")
@@ -297,6 +359,8 @@ def _decisive(body: dict[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping
         yield params, _CALL
     elif method == ELICIT:
         yield params, _QUESTION
+    else:
+        yield params, _NOTICE
     yield result, _ROUND
     for asked in input_requests(body):
         yield asked, _INPUT

@@ -2,32 +2,110 @@
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
+import json
+import secrets
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Final
 
+from handraise.client.answers import dump_as_answer, dump_unasked, dump_unshown
+from handraise.client.calls import HostCall
+from handraise.client.recording import ASKER_ENDED
+from handraise.desks import Decision
 from handraise.errors import HandraiseError, WireError
-from handraise.gateway.calls import Call
-from handraise.gateway.home import CANNOT_ASK
+from handraise.gateway.asking import Asker, QuestionHandler, begin_round, note_for_model
+from handraise.gateway.call import RelayedCall
+from handraise.gateway.client_desk import ClientDesk
 from handraise.gateway.links import Port
-from handraise.gateway.messages import Message, fault, response
-from handraise.gateway.passing_round import Round, questions_in, round_key
+from handraise.gateway.messages import (
+    ELICIT,
+    NAMED,
+    SERVER_FAULT,
+    Message,
+    fault,
+    nowhere,
+    response,
+)
 from handraise.gateway.peers import (
     CAPABILITIES_KEY,
     MODERN,
+    ROUND,
     Peer,
     claimed_in,
     envelope_of,
+    likeness,
+    params_at_first,
     peer_of_envelope,
     union,
 )
-from handraise.gateway.relay import ASKER_ENDED, Relay
-from handraise.gateway.requests import params_at_first
+from handraise.gateway.relay import Relay
+from handraise.gateway.sentences import CANNOT_ASK, told
 from handraise.gateway.upstreams import Source
+from handraise.questions import Accepted, UrlQuestion
 
 _MOST_ROUNDS: Final = 256
 _ROUNDS_A_CALL: Final = 20
+_KEPT: Final = 30.0
+"""Seconds for which the outcome of a retry is kept, for a client that sends the retry again."""
+_INVALID: Final = "Invalid or expired requestState."
+
+
+class RelayedRound:
+    """A round on its way: what went on to the client, and what was decided without it."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.at_client: dict[str, tuple[ClientDesk, asyncio.Future[Decision]]] = {}
+        self.decided: dict[str, dict[str, Any]] = {}
+        self.later: dict[str, Mapping[str, Any]] = {}
+        """Questions for our desk, asked once the client did its own part: until then it has to wait for nobody."""
+        self.asked: frozenset[str] = frozenset()
+        """What the client was asked. Its answers to anything else are not passed on."""
+        self.notes: list[str] = []
+        self.opened = False
+        """Whether the person opened a link of it at our desk."""
+        self.cause: HostCall | None = None
+        """What a desk was told of the call, of which the retry is the next part."""
+        self.sent: str | None = None
+        """The canonical answers with which the client used it up."""
+        self.given: dict[str, Any] | None = None
+        """The answers that went to the server."""
+        self.retry: RelayedCall | None = None
+        """The call that used it up, while it runs and shortly after."""
+
+    def use(self, retry: RelayedCall, sent: str) -> None:
+        """Have one retry go on with it. The same retry again gets the same outcome."""
+        self.sent, self.retry = sent, retry
+        retry.outcome = asyncio.get_running_loop().create_future()
+        retry.outcome.add_done_callback(self._keep_a_while)
+
+    def _keep_a_while(self, outcome: asyncio.Future[Message]) -> None:
+        asyncio.get_running_loop().call_later(0 if outcome.cancelled() else _KEPT, self._forget)
+
+    def _forget(self) -> None:
+        self.retry = None
+
+    def end(self, why: str | None = None) -> None:
+        """Nobody will answer it any more."""
+        for _, deciding in self.at_client.values():
+            deciding.cancel(why)
+        if self.cause is not None:
+            self.cause.end(None)
+
+    async def answers(self, sent: Mapping[str, Any]) -> dict[str, Any]:
+        """The answers for the server: the client's as it sent them, unless they may not leave; ours beside them."""
+        for key, (at_client, _) in self.at_client.items():
+            at_client.answer(sent.get(key))
+        answers = {**sent, **self.decided}
+        for key, (_, deciding) in self.at_client.items():
+            decision, raw = await deciding, sent.get(key)
+            as_sent = isinstance(raw, dict) and raw.get("action") == decision.answer.action
+            if not (as_sent and decision.desk == "client"):
+                answers[key] = dump_as_answer(decision)
+            if (note := note_for_model(decision, self.source.upstream.name)) is not None:
+                self.notes.append(note)
+        return answers
 
 
 class ModernRelay(Relay):
@@ -35,7 +113,7 @@ class ModernRelay(Relay):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._rounds: OrderedDict[tuple[str, ...], Round] = OrderedDict()
+        self._rounds: OrderedDict[tuple[str | None, ...], RelayedRound] = OrderedDict()
         self._begun_with: dict[str, Any] = {}
         """The envelope of the client's first request, for calls that a client of the revisions before made."""
 
@@ -52,149 +130,227 @@ class ModernRelay(Relay):
     def _peer_of(self, message: Message) -> Peer | None:
         return peer_of_envelope(message.params)
 
-    def _prepared(self, call: Call) -> Message:
+    def _prepared(self, call: RelayedCall) -> Message:
         """Every request tells the server what our desk can do beside what the client can."""
         message, peer = call.message, call.peer
-        if peer is None or not self.home.serves(peer):
+        if peer is None or not self.state.serves(peer):
             return message
-        declared = union(peer.capabilities, self.home.modes)
+        declared = union(peer.capabilities, self.state.modes)
         meta = {**message.params["_meta"], CAPABILITIES_KEY: declared}
         return message.with_(params={**message.params, "_meta": meta})
 
-    def _take_request(self, message: Message, port: Port) -> Call:
+    def _take_request(self, message: Message, port: Port) -> RelayedCall:
         if not self._begun_with:
             self._begun_with = envelope_of(message.params)
             self.revive()
-        state = message.params.get("requestState") if self._rounds else None
-        round_ = self._rounds.get(round_key(state, message)) if isinstance(state, str) else None
-        if round_ is None:
+        if message.method not in NAMED or all(message.params.get(name) is None for name in ROUND):
             return super()._take_request(message, port)
         call = self._made(message, port)
-        self.run(self._retry(call, round_), call)
+        state = message.params.get("requestState")
+        round_ = self._rounds.get(_round_key(state, message)) if isinstance(state, str | None) else None
+        self.run(self._take_unasked(call) if round_ is None else self._go_on(call, round_), call)
         return call
 
-    async def _retry(self, call: Call, round_: Round) -> None:
-        """The client answers a round: its answers go on as they came, unless they may not leave."""
+    async def _take_unasked(self, call: RelayedCall) -> None:
+        """An answer to a round that this process did not pass on, as after a restart of the gateway.
+
+        It is recorded. It reaches a server that can go on with calls of another process, and no other one.
+        """
+        if (place := await self._link.locate(call.message)) is None:
+            self.end(call, nowhere(call.message.id))
+            return
+        if not place.source.revision:  # the server did not say yet whether it goes on
+            probe = self._begun("server/discover", {})
+            probe.outcome = asyncio.get_running_loop().create_future()
+            self.forward(probe)
+            await asyncio.wait({probe.outcome})
+        passes = place.source.can_go_on
+        try:
+            asking = await self.state.asking()
+            await asking.note_unasked(self._asker(place.source, call.peer), call, passes=passes)
+        except HandraiseError:
+            self.end(call, told(call, CANNOT_ASK, failed=True))
+            return
+        if passes:
+            self._begin(call)
+        else:
+            self.end(call, fault(call.message.id, -32602, _INVALID))
+
+    async def _go_on(self, call: RelayedCall, round_: RelayedRound) -> None:
+        """The client answers a round: once. A yes of a guard is good for one retry."""
+        given = call.message.params.get("inputResponses")
+        given = given if isinstance(given, dict) else {}
+        sent = {key: each for key, each in given.items() if key in round_.asked}
+        canonical = json.dumps(sent, sort_keys=True)
+        if round_.sent is None:
+            round_.use(call, canonical)
+            await self._retry(call, round_, sent)
+        elif round_.sent != canonical:
+            self.end(call, fault(call.message.id, -32602, _INVALID))
+        elif round_.retry is not None and round_.retry.outcome is not None:
+            outcome = round_.retry.outcome
+            await asyncio.wait({outcome})
+            text = "The call was cancelled."
+            self.end(call, fault(None, SERVER_FAULT, text) if outcome.cancelled() else outcome.result())
+        elif round_.given is not None:
+            params = {**call.message.params, "inputResponses": round_.given}
+            call.message = call.message.with_(params=params)
+            self._begin(call)
+        elif (found := await self.holding.find_same(call)) is not None:
+            await self._wait_for(call, found)
+        else:
+            self.end(call, fault(call.message.id, -32602, _INVALID))
+
+    async def _retry(self, call: RelayedCall, round_: RelayedRound, sent: Mapping[str, Any]) -> None:
+        """Its answers go on as they came, unless they may not leave."""
         call.cause = round_.cause
-        sent = call.message.params.get("inputResponses")
-        sent = sent if isinstance(sent, dict) else {}
-        answers = await round_.answers(sent)
+        with self.holding.hold([call] if round_.at_client else []):
+            answers = await round_.answers(sent)
         call.notes.extend(round_.notes)
         if round_.later:
             await self._ask_later(call, round_, answers)
-            return
-        prepared = self._prepared(call)
-        if answers != sent:
-            prepared = prepared.with_(params={**prepared.params, "inputResponses": answers})
-        self.forward(call, prepared)
+        elif await self.holding.release(call):
+            round_.given = answers
+            prepared = self._prepared(call)
+            if answers != prepared.params.get("inputResponses", {}):
+                prepared = prepared.with_(params={**prepared.params, "inputResponses": answers})
+            self.forward(call, prepared)
 
-    async def _ask_later(self, call: Call, round_: Round, answers: dict[str, Any]) -> None:
+    async def _ask_later(self, call: RelayedCall, round_: RelayedRound, answers: dict[str, Any]) -> None:
         """The client did its part of a round; what is left is for our desk, where the call may wait as any other."""
-        if await self.holding.join(call):
+        if (found := await self.holding.find_same(call)) is not None:
+            await self._wait_for(call, found)
             return
-        self.calls[call.key] = call
         state = call.message.params["requestState"]
         rest = {"inputRequests": round_.later, "requestState": state, "inputResponses": answers}
-        self._again(call, rest, round_.source)
+        self._ask_again(call, rest, round_.source)
 
     def _take_server_request(self, message: Message) -> None:
         """There are none on this revision: a question comes in a round. Nobody is shown what comes nevertheless."""
         self.run(self._refuse(message))
 
-    async def _refuse(self, message: Message) -> None:
-        """Record a server's request, then tell the server."""
-        with contextlib.suppress(HandraiseError):  # it is logged, and nothing was passed on
-            asking = await self.home.asking()
-            from handraise.gateway.asking import Asker
-
-            why = WireError(str(message.method), "On 2026-07-28 a server asks in a round, not by a request.")
-            await asking.refuse(why, MODERN, Asker(message.source, self.person, None), [])
-        self._link.send(fault(message.id, -32601, "2026-07-28 has no requests from a server to a client."))
-
-    def _finish(self, call: Call, message: Message) -> None:
+    def _finish(self, call: RelayedCall, message: Message) -> None:
         if message.source is not None and not message.source.revision:
             message.source.revision = MODERN
             message.source.claimed = claimed_in(message.result or {})
         if message.asks and call.may_ask:
-            self.calls[call.key] = call  # it is not over: it may be cancelled, and its server may be gone
             self.run(self._ask(call, message), call)
         else:
             super()._finish(call, message)
 
-    async def _ask(self, call: Call, message: Message) -> None:
+    async def _ask(self, call: RelayedCall, message: Message) -> None:
         """A round asks for input: what is for our desk is asked there, the rest goes on to the client."""
         result = message.result or {}
         requests = result.get("inputRequests")
         requests = requests if isinstance(requests, dict) else {}
-        state, asked = result.get("requestState"), questions_in(requests)
+        state, asked = result.get("requestState"), _questions_in(requests)
         mixed = len(asked) < len(requests)
         if not asked or (mixed and call.parked is not None):
-            self._remember(call, state, Round(message.source))
+            self._remember(call, state, RelayedRound(message.source), requests)
             self._pass(call, message)
             return
         later = {key: each for key, each in asked.items() if mixed and self._is_for_desk(call, each)}
         await self._keep(call, message, {"inputRequests": requests, "requestState": state})
         now = {key: each for key, each in asked.items() if key not in later}
-        round_ = await self._decide(call, message, now) if now else Round(message.source)
+        round_ = await self._decide(call, message, now) if now else RelayedRound(message.source)
         round_.later = later
-        left = {key: each for key, each in requests.items() if key not in {**round_.decided, **later}}
+        done = {**round_.decided, **later}
+        left = {key: _with_link_id(each) for key, each in requests.items() if key not in done}
         if left:
-            self._remember(call, state, round_)
-            unchanged = len(left) == len(requests)
-            self._pass(
-                call, message if unchanged else message.with_(result={**result, "inputRequests": left})
-            )
+            self._remember(call, state, round_, left)
+            changed = left != requests
+            self._pass(call, message.with_(result={**result, "inputRequests": left}) if changed else message)
         else:
             call.notes.extend(round_.notes)
+            if round_.opened:
+                self.holding.hold_for_page([call])
             await self._answer(call, state, round_.decided)
 
-    def _is_for_desk(self, call: Call, request: Mapping[str, Any]) -> bool:
-        return self.home.asks_here(call.peer, str(request["params"].get("mode", "form")))
+    def _is_for_desk(self, call: RelayedCall, request: Mapping[str, Any]) -> bool:
+        return self.state.asks_here(call.peer, str(request["params"].get("mode", "form")))
 
-    async def _decide(self, call: Call, message: Message, asked: Mapping[str, Any]) -> Round:
-        """Have every question admitted or decided."""
-        round_ = Round(message.source)
+    async def _decide(self, call: RelayedCall, message: Message, asked: Mapping[str, Any]) -> RelayedRound:
+        """Have every question of a round admitted to the client, or decided without it."""
+        round_ = RelayedRound(message.source)
         try:
-            asking = await self.home.asking()
+            asking = await self.state.asking()
         except HandraiseError:
-            round_.decided = {key: {"action": "cancel"} for key in asked}
+            round_.decided = {key: dump_unasked() for key in asked}
             round_.notes.append(CANNOT_ASK)
             return round_
-        from handraise.gateway.asking import Asker
-        from handraise.gateway.deciding import Deciding
-
-        asker = Asker(message.source, self.person, call.peer)
+        asker = self._asker(message.source, call.peer)
         among = [self.calls[id] for id in message.among if id in self.calls] or [call]
-        await Deciding(self.home, self.holding, asking, asker, call, among, round_).decide(asked)
+        begin_round(call, len(asked))
+        await asyncio.gather(
+            *(self._decide_one(asking, asker, call, among, round_, *each) for each in asked.items())
+        )
         return round_
 
-    async def _keep(self, call: Call, message: Message, round: dict[str, Any]) -> None:
-        """Remember what was asked, so that another process could go on with it."""
-        given = {"inputResponses": call.given} if call.given else {}
-        call.round = None if message.bridged else {**round, **given}
-        if call.parked is not None and (keeper := self.home.keeper) is not None:
-            await keeper.ask(call.parked, call.round)
+    async def _decide_one(
+        self,
+        asking: QuestionHandler,
+        asker: Asker,
+        call: RelayedCall,
+        among: list[RelayedCall],
+        round_: RelayedRound,
+        key: str,
+        request: Mapping[str, Any],
+    ) -> None:
+        """Decide one question. `among` are the calls because of one of which its server asks."""
+        try:
+            question, revision = asking.parse(request["params"], MODERN)
+        except WireError as error:
+            await asking.refuse(error, MODERN, asker, [call])
+            round_.decided[key] = dump_unshown(error)
+            round_.notes.append(
+                f"A question of the server was not shown to the user: {error.public} ({error.rule})"
+            )
+            return
+        here = self.state.asks_here(call.peer, question.mode)
+        if here or self.state.asks_for_passkey(asking, question, asker, among):
+            with self.holding.hold([call]):
+                decision = await asking.decide(question, revision, asker, among)
+        else:
+            # Its calls are not held: the client's retry is, while our desk is asked because of it.
+            at_client = ClientDesk(self.state, call.peer, asking.our_desk(asker), self.holding, [])
+            deciding = asyncio.ensure_future(asking.decide(question, revision, asker, among, at_client))
+            if await at_client.is_shown(deciding):
+                round_.at_client[key] = (at_client, deciding)
+                return
+            decision = await deciding
+        round_.opened |= isinstance(question, UrlQuestion) and isinstance(decision.answer, Accepted)
+        round_.decided[key] = dump_as_answer(decision)
+        if (note := note_for_model(decision, asker.upstream.name)) is not None:
+            round_.notes.append(note)
 
-    def _begun(self, method: str, params: dict[str, Any]) -> Call:
+    async def _keep(self, call: RelayedCall, message: Message, round: dict[str, Any]) -> None:
+        """Remember what was asked, so that another process could go on with it, where the server can."""
+        given = {"inputResponses": call.given} if call.given else {}
+        call.round = {**round, **given} if message.source.can_go_on and not message.bridged else None
+        if call.parked is not None and (tickets := self.state.tickets) is not None:
+            await tickets.ask(call.parked, call.round)
+
+    def _begun(self, method: str, params: dict[str, Any]) -> RelayedCall:
         return super()._begun(method, {**params, "_meta": {**params.get("_meta", {}), **self._begun_with}})
 
-    def _reissue(self, call: Call, round: dict[str, Any]) -> bool:
-        self._again(call, round, self._link.source_of(call.message))
+    def _reissue(self, call: RelayedCall, round: dict[str, Any]) -> bool:
+        self._ask_again(call, round, self._link.source_of(call.message))
         return True
 
-    def _again(self, call: Call, round: Mapping[str, Any], source: Source) -> None:
+    def _ask_again(self, call: RelayedCall, round: Mapping[str, Any], source: Source) -> None:
         """Have a round asked here, with what its client answered of it already kept for the server."""
+        call.move("send")
+        call.move("answer")
         call.given = round.get("inputResponses", {})
         asks = {name: value for name, value in round.items() if name != "inputResponses"}
         asked = response(call.key, {"resultType": "input_required", **asks})
         asked.source = source
         self._finish(call, asked)
 
-    async def _answer(self, call: Call, state: object, answers: Mapping[str, Any]) -> None:
+    async def _answer(self, call: RelayedCall, state: object, answers: Mapping[str, Any]) -> None:
         """Repeat the request with the answers, and with the server's state exactly as it came."""
         call.rounds += 1
         if call.rounds > _ROUNDS_A_CALL:
-            self.calls.pop(call.key, None)
             self.end(call, fault(call.message.id, -32603, "The server asked too many questions in one call."))
             return
         if not await self.holding.release(call):
@@ -208,21 +364,45 @@ class ModernRelay(Relay):
         call.key, call.given = self._new_key(), {}
         self.forward(call, prepared.with_(params=params))
 
-    def _pass(self, call: Call, message: Message) -> None:
+    def _pass(self, call: RelayedCall, message: Message) -> None:
         """Send a round on to the client, which goes on by itself."""
-        self.calls.pop(call.key, None)
         if call.parked is not None:
             text = "The server wants something from the client itself, which does not wait for it any more."
             self.end(call, fault(call.message.id, -32603, text))
-        else:
-            call.answer(message)
-
-    def _remember(self, call: Call, state: object, round_: Round) -> None:
-        """Know the retry when it comes: for its answers, and so that a guard does not ask about it again."""
-        matters = round_.at_client or round_.decided or round_.later or self.home.may_guard
-        if not isinstance(state, str) or not matters:
             return
-        round_.cause = call.cause
-        self._rounds[round_key(state, call.message)] = round_
+        self.calls.pop(call.key, None)
+        self.holding.stop(call)
+        call.answer(message)
+
+    def _remember(
+        self, call: RelayedCall, state: object, round_: RelayedRound, asked: Mapping[str, Any]
+    ) -> None:
+        """Know the retry when it comes: for its answers, and so that a guard does not ask about it again."""
+        if not isinstance(state, str | None):
+            return
+        round_.cause, round_.asked = call.cause, frozenset(asked)
+        self._rounds[_round_key(state, call.message)] = round_
         while len(self._rounds) > _MOST_ROUNDS:
             self._rounds.popitem(last=False)[1].end()
+
+
+def _round_key(state: str | None, message: Message) -> tuple[str | None, ...]:
+    """What tells a retry: its state, and that it repeats the call. Otherwise a yes could be used for another call."""
+    return state, *likeness(message)
+
+
+def _with_link_id(request: Any) -> Any:
+    """A link with an `elicitationId`: 2026-07-28 needs none, but some clients cannot read a link without one."""
+    params = request.get("params") if isinstance(request, dict) else None
+    if not isinstance(params, dict) or params.get("mode") != "url" or "elicitationId" in params:
+        return request
+    return {**request, "params": {**params, "elicitationId": secrets.token_urlsafe(12)}}
+
+
+def _questions_in(requests: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """What of a round is for a person; the rest is for the client itself. One without params breaks the rules later."""
+    return {
+        key: each if isinstance(each.get("params"), dict) else {**each, "params": {}}
+        for key, each in requests.items()
+        if isinstance(each, dict) and each.get("method") == ELICIT
+    }

@@ -1,10 +1,14 @@
-"""What a client and a server said about themselves, and what the server behind the gateway is told instead."""
+"""What a client and a server said about themselves, and what a request says of itself."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
+
+from handraise.gateway.messages import NAMED, Message
+from handraise.wire import RESUMES
 
 Mode = Literal["form", "url"]
 
@@ -22,7 +26,6 @@ SERVER_KEY: Final = "io.modelcontextprotocol/serverInfo"
 CLIENT_KEY: Final = "io.modelcontextprotocol/clientInfo"
 CAPABILITIES_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
 LOG_LEVEL_KEY: Final = "io.modelcontextprotocol/logLevel"
-SUBSCRIPTION_KEY: Final = "io.modelcontextprotocol/subscriptionId"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,12 @@ def claimed_in(result: Mapping[str, Any]) -> Mapping[str, Any]:
     return _object(_object(result.get("_meta")).get(SERVER_KEY)) or _object(result.get("serverInfo"))
 
 
+def says_it_resumes(result: Mapping[str, Any]) -> bool:
+    """Whether a server says that it goes on with calls after it was started anew."""
+    experimental = _object(_object(result.get("capabilities")).get("experimental"))
+    return RESUMES in experimental
+
+
 def union(capabilities: Mapping[str, Any], modes: Collection[Mode]) -> dict[str, Any]:
     """What the client declared, and how its person can be asked at our desk."""
     known = capabilities.get("elicitation")
@@ -90,3 +99,35 @@ def union(capabilities: Mapping[str, Any], modes: Collection[Mode]) -> dict[str,
 
 def _object(raw: object) -> Mapping[str, Any]:
     return raw if isinstance(raw, Mapping) else {}
+
+
+ROUND: Final = ("inputResponses", "requestState")
+"""What the params of a retry have beside those of the request that it repeats."""
+
+
+def is_modern(message: Message) -> bool:
+    """Whether a message carries the envelope of 2026-07-28."""
+    meta = message.params.get("_meta")
+    return isinstance(meta, dict) and VERSION_KEY in meta
+
+
+def name_of(message: Message) -> str:
+    """Which tool, prompt or resource a request calls."""
+    return str(message.params.get(NAMED.get(message.method or "", ""), ""))
+
+
+def arguments_of(message: Message) -> Mapping[str, Any]:
+    """The arguments of the tool or prompt that a request calls."""
+    arguments = message.params.get("arguments")
+    return arguments if isinstance(arguments, dict) else {}
+
+
+def likeness(message: Message) -> tuple[str, str]:
+    """What a request and its retries have in common, and no other call has."""
+    called = [message.params.get(name) for name in ("name", "uri", "arguments")]
+    return message.method or "", json.dumps(called, sort_keys=True)
+
+
+def params_at_first(message: Message) -> dict[str, Any]:
+    """The params of a request without what its retries add."""
+    return {name: value for name, value in message.params.items() if name not in ROUND}

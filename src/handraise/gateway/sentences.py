@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from handraise.gateway.calls import Call
+from handraise.gateway.call import RelayedCall
 from handraise.gateway.messages import SERVER_FAULT, Message, fault, response
 
 RESUME: Final = "handraise_resume"
@@ -28,9 +28,17 @@ _RESUME_TOOL: Final[dict[str, Any]] = {
 WAITING: Final = (
     "This call waits for the user. The server {server!r} asks something that only the user may answer, at their "
     "Handraise desk; {where}. Nothing is decided yet. Tell the user that a question waits. When "
-    "they say that they answered, call the tool `handraise_resume` with the ticket {ticket!r} to get the result. "
-    "Do not answer for them, and do not make the call again."
+    "they say that they answered, call the tool `handraise_resume` with the ticket {ticket!r} to get the result, or "
+    "make the very same call again if you do not have that tool. Do not answer for them."
 )
+IN_BROWSER: Final = (
+    "This call waits for the user. They opened a page that the server {server!r} needs, and finish it in their "
+    "browser. When they say that they finished, call the tool `handraise_resume` with the ticket {ticket!r} to get "
+    "the result, or make the very same call again if you do not have that tool."
+)
+INBOX: Final = "Answer in your Handraise inbox: {inbox}"
+BROWSER: Final = "Finish the page in your browser."
+"""What a person reads who looks at the progress of a held call: while a question waits, and while a page is open."""
 NO_TICKET: Final = (
     "There is no call with this ticket: it ended long ago, belongs to somebody else, or never was. Nothing was done. "
     "If the user still wants it, make the original call again."
@@ -38,6 +46,10 @@ NO_TICKET: Final = (
 AMBIGUOUS: Final = (
     "The server {server!r} ended while the user was being asked. Whether it had done anything before is not known; "
     "the call was not made again. Check with the user before you repeat it."
+)
+VOID: Final = (
+    "An earlier question about the same call is void: the server {server!r} that asked it has ended. Whether that call "
+    "had done anything before is not known. This is a new call."
 )
 FORGOTTEN: Final = (
     "The user answered, but the server {server!r} does not know this call any more, as when it was started anew "
@@ -47,6 +59,17 @@ FORGOTTEN: Final = (
 REFUSED: Final = (
     "The server {server!r} asks the user for something first, and the user's Handraise rules refused that: {why}. "
     "Nothing was shown to the user. Tell them if it matters."
+)
+ANSWER_KEPT: Final = (
+    "An answer holds what looks like a secret. It was not sent to the server: no form may ask for one."
+)
+UNASKED: Final = (
+    "This answers a question that the user was not asked, and this client cannot ask them. It was not sent to the "
+    "server."
+)
+CANNOT_ASK: Final = (
+    "A question of the server could not be shown to the user, because their Handraise is not set up rightly; the "
+    "reason is in its log. The user decided nothing. Tell them so."
 )
 NOT_OPENED: Final = "The user did not open what is needed first. Nothing was done."
 LOST: Final = "The server {server!r} ended before it answered. The call was not made again."
@@ -70,7 +93,7 @@ def with_resume_tool(message: Message) -> Message:
     return message.with_(result={**result, "tools": [*kept, *ours]})
 
 
-def is_forgotten(call: Call, message: Message) -> bool:
+def is_forgotten(call: RelayedCall, message: Message) -> bool:
     """Whether a server refuses the state of a round that was answered here. Its client never had one to lose."""
     error = message.body.get("error")
     if not isinstance(error, dict) or "requestState" in call.message.params:
@@ -78,7 +101,7 @@ def is_forgotten(call: Call, message: Message) -> bool:
     return error.get("code") == -32602 and "requestState" in str(error.get("message"))
 
 
-def in_era_of(call: Call, message: Message) -> Message:
+def in_era_of(call: RelayedCall, message: Message) -> Message:
     """How a call ended, for a client that may be of another era than the one that made it."""
     if message.result is None:
         return message
@@ -86,12 +109,12 @@ def in_era_of(call: Call, message: Message) -> Message:
     return message.with_(result={**stamp(call), **plain})
 
 
-def stamp(call: Call) -> dict[str, str]:
+def stamp(call: RelayedCall) -> dict[str, str]:
     """What a result of our own has beside its content, on the revision of its client."""
     return {"resultType": "complete"} if call.peer is not None and call.peer.modern else {}
 
 
-def told(call: Call, text: str, *, failed: bool = False) -> Message:
+def told(call: RelayedCall, text: str, *, failed: bool = False) -> Message:
     """A sentence as the end of a call."""
     if call.message.method != "tools/call":
         return fault(call.message.id, SERVER_FAULT, text)

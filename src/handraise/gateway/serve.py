@@ -1,115 +1,112 @@
-"""Run a gateway: the client at our standard streams or over HTTP, the servers behind it."""
+"""Run a gateway: here its parts are wired together.
+
+A client (at our standard streams or over HTTP) ── `Front` or `HttpGateway` ── a `Relay` for its era ── a `Link` to its
+servers (`ServerSet`: a process or a URL, a bridge where the eras differ, a router where there are several).
+`GatewayState` is what all relays of a gateway share.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import subprocess
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeAlias
+import os
 
 from handraise.access import AccessCheck
-from handraise.errors import SetupError
-from handraise.gateway.bridges.eras import EraLink
-from handraise.gateway.ending import ending_on_signals
-from handraise.gateway.front import Front
-from handraise.gateway.home import Home
-from handraise.gateway.lines.process import ProcessLink
-from handraise.gateway.lines.stdio import StdioPort
-from handraise.gateway.links import Link
+from handraise.gateway.accounts.accounts import Accounts
+from handraise.gateway.client_desk import ClientHabits
+from handraise.gateway.legacy import LegacyRelay
+from handraise.gateway.links import Link, Port
+from handraise.gateway.messages import INVALID_REQUEST, Message, fault, input_requests
+from handraise.gateway.modern import ModernRelay
 from handraise.gateway.options import Options
-from handraise.gateway.upstreams import Source, Upstream
-
-if TYPE_CHECKING:
-    from handraise.gateway.accounts.accounts import Enter
-    from handraise.gateway.http.serving import Ready
-
-OpenLink: TypeAlias = "Callable[[Enter], Awaitable[Link]]"
-"""Connects to the servers, each with the account of one person there."""
-
-
-def run(upstream: Upstream, process: subprocess.Popen[bytes], options: Options) -> int:
-    """Serve a process to the client at our standard streams; the process's exit status."""
-    return asyncio.run(serve_process(upstream, process, options))
+from handraise.gateway.peers import is_modern
+from handraise.gateway.relay import Relay
+from handraise.gateway.servers import ServerSet
+from handraise.gateway.state import GatewayState, habits_file
+from handraise.gateway.stdio import ProcessLink, StdioPort
+from handraise.gateway.upstreams import Source
+from handraise.processes import keep_memory_private
 
 
-async def serve_process(upstream: Upstream, process: subprocess.Popen[bytes], options: Options) -> int:
-    """Stand between the client at our standard streams and a process."""
-    link = ProcessLink(Source(upstream), process)
-    port = StdioPort(lambda message: front.from_client(message))
-    home, stopped = Home(options, access=_access_beside_client()), asyncio.Event()
-    front = Front(EraLink(link), home, port)
+class Front:
+    """One client at one port. Its first message tells which era it speaks, and so which relay serves it."""
+
+    def __init__(self, link: Link, state: GatewayState, port: Port) -> None:
+        self._link = link
+        self._state = state
+        self._port = port
+        self._relay: Relay | None = None
+        self.lost = asyncio.Event()
+        """Set when the server is gone."""
+        link.on_closed = self._closed
+        link.on_message = self._too_early
+
+    def from_client(self, message: Message) -> None:
+        """Take a message of the client's."""
+        if self._relay is None:
+            relay_for_era = ModernRelay if is_modern(message) else LegacyRelay
+            self._relay = relay_for_era(self._link, self._state, self._port)
+            self._relay.on_lost = self._lost
+        self._relay.from_client(message)
+
+    def _too_early(self, message: Message) -> None:
+        """Before the client's first message there is nobody to ask, so that a question would pass unjudged."""
+        if message.is_request:
+            self._link.send(fault(message.id, INVALID_REQUEST, "There is no client yet."))
+        elif message.is_notice and not input_requests(message.body):
+            self._port.send(message)
+
+    def _closed(self, source: Source, last: bool) -> None:
+        self.lost.set()
+
+    def _lost(self, relay: Relay) -> None:
+        self.lost.set()
+
+    async def aclose(self) -> None:
+        """Withdraw what waits for a person, then let the server go."""
+        await (self._link if self._relay is None else self._relay).aclose()
+
+
+async def serve_stdio(servers: ServerSet, options: Options) -> int:
+    """Stand between the client at our standard streams and its servers; the exit status of the only process."""
+    keep_memory_private()  # or any program of this user writes an answer into /proc/PID/fd/0
+    access = AccessCheck()
+    access.add_parent()
+    state = GatewayState(options, access=access, habits=ClientHabits(habits_file(os.environ)))
+    accounts, port, stopped = Accounts(state), StdioPort(), asyncio.Event()
+    front = Front(await servers.connect(accounts), state, port)
+    port.on_message = front.from_client
+    _couple(port, servers.processes)
 
     def stop(number: int) -> None:
         stopped.set()
-        with contextlib.suppress(ProcessLookupError):
-            process.send_signal(number)
+        for each in servers.processes:
+            each.send_signal(number)
 
-    port.writer.on_full, port.writer.on_ready = link.reader.pause, link.reader.resume
-    link.writer.on_full, link.writer.on_ready = port.reader.pause, port.reader.resume
-    with ending_on_signals(home, stop):
-        await link.open()
-        await port.open()
-        await _first(port.ended, front.lost, stopped)
-        await front.aclose()
-        await home.aclose()
-        await port.aclose()
-        return await link.status()
-
-
-async def serve_stdio(open_link: OpenLink, options: Options) -> int:
-    """Stand between the client at our standard streams and a server that is no process of ours, or several."""
-    from handraise.gateway.accounts.accounts import Accounts
-
-    home, stopped = Home(options, access=_access_beside_client()), asyncio.Event()
-    accounts = Accounts(home)
-    port = StdioPort(lambda message: front.from_client(message))
-    front = Front(await open_link(accounts.of(None)), home, port)
-    with ending_on_signals(home, lambda number: stopped.set()):
+    with state.ending_on_signals(stop):
         await port.open()
         await _first(port.ended, front.lost, stopped)
         await front.aclose()
         await accounts.aclose()
-        await home.aclose()
+        await state.aclose()
         await port.aclose()
-    return 0
+    only = servers.processes[0] if len(servers.upstreams) == len(servers.processes) == 1 else None
+    return 0 if only is None else await only.status()
 
 
-async def serve_http(open_link: OpenLink, options: Options, host: str, port: int, ready: Ready) -> int:
-    """Serve clients over streamable HTTP until we are told to end."""
-    from handraise.gateway.accounts.accounts import Accounts
-    from handraise.gateway.http.server import HttpGateway
-    from handraise.gateway.http.serving import listen, serve_until_told
-    from handraise.gateway.shared.admission import Admission, OwnUserOnly, loopback_hosts, require_loopback
-    from handraise.processes import can_tell
+def _couple(port: StdioPort, processes: list[ProcessLink]) -> None:
+    """Whoever does not read slows the other side down, and not us."""
 
-    require_loopback(host)
-    if not can_tell():
-        raise SetupError(
-            "this system does not tell which user a connection comes from, so a gateway over HTTP needs people: "
-            "make a file with `handraise gateway people add` and give it with --people, or use --issuer"
-        )
-    listening = listen(host, port)
-    hosts = loopback_hosts(listening.port)
-    access = AccessCheck()
-    home = Home(options, access=access)
-    accounts = Accounts(home)
-    gateway = HttpGateway(home, lambda person: open_link(accounts.of(person)))
-    origins = {f"http://{name}" for name in hosts}
-    admission = Admission(OwnUserOnly(gateway, access), hosts=hosts, origins=origins)
-    try:
-        await serve_until_told(admission, listening, home, ready)
-    finally:
-        await gateway.aclose()
-        await accounts.aclose()
-        await home.aclose()
-    return 0
+    def pause() -> None:
+        for each in processes:
+            each.reader.pause()
 
+    def resume() -> None:
+        for each in processes:
+            each.reader.resume()
 
-def _access_beside_client() -> AccessCheck:
-    access = AccessCheck()
-    access.add_parent()
-    return access
+    port.writer.on_full, port.writer.on_ready = pause, resume
+    for each in processes:
+        each.writer.on_full, each.writer.on_ready = port.reader.pause, port.reader.resume
 
 
 async def _first(*events: asyncio.Event) -> None:

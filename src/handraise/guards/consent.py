@@ -7,23 +7,22 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
-from handraise.conversation.digest import digest
+from handraise.calls.rounds import digest
 from handraise.errors import HandraiseError, Stale, Stopped
-from handraise.guards.decide import MISTYPED, Guard
-from handraise.guards.quiet import Quiet
-from handraise.policy.secrets import require_no_secrets
+from handraise.guards.decide import MISTYPED, DeclinePause, Guard
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion
-from handraise.server.asking import Asking, Manner
-from handraise.server.calls import Call, current_call
-from handraise.server.inquiries import FormInquiry
+from handraise.secrets import require_no_secrets
+from handraise.server.asking import Asking, AskOptions
+from handraise.server.client_requests import FormRequest
+from handraise.server.served import current_call
 
 Count = Callable[[], Awaitable[int]]
 IfChanged = Literal["ask", "refuse"]
 
 
 @dataclass(frozen=True, slots=True)
-class Intent:
-    """A call that is about to run: the tool, what it says about itself, and its arguments as plain data."""
+class GuardedCall:
+    """A call that is about to run: the tool, its annotations, and its arguments as plain data."""
 
     tool: str
     annotations: Mapping[str, Any] | None
@@ -33,12 +32,12 @@ class Intent:
 
 async def require_consent(
     guard: Guard,
-    intent: Intent,
+    intent: GuardedCall,
     *,
     count: Count | None,
     still: Callable[[], Any] | None,
     if_changed: IfChanged,
-    quiet: Quiet,
+    quiet: DeclinePause,
 ) -> None:
     """Return when the call may run: no question was needed, or a person answered it with yes.
 
@@ -74,7 +73,7 @@ async def _ask(
     number: int | None,
     tool: str,
     still: Callable[[], Any] | None,
-    quiet: Quiet,
+    quiet: DeclinePause,
 ) -> None:
     call = current_call()
     try:
@@ -82,7 +81,7 @@ async def _ask(
     except HandraiseError as error:
         end_with(error)
     typing = guard.to_type(arguments, number) is not None
-    decision = await put(
+    decision = await ask_for_consent(
         question,
         check=(lambda content: guard.agreed(content, arguments, number) or MISTYPED) if typing else None,
         declined_when=lambda content: not guard.agreed(content, arguments, number),
@@ -93,7 +92,7 @@ async def _ask(
     require_accepted(decision, tool)
 
 
-async def put(
+async def ask_for_consent(
     question: FormQuestion[Any],
     *,
     check: Callable[[Any], Any] | None = None,
@@ -105,8 +104,8 @@ async def put(
         require_no_secrets(question.message, question.form)
     except HandraiseError as error:
         end_with(error)
-    inquiry: FormInquiry[Any] = FormInquiry(question, None, check, still, declined_when)
-    asking: Asking[Any] = Asking(inquiry, Manner())
+    request: FormRequest[Any] = FormRequest(question, None, check, still, declined_when)
+    asking: Asking[Any] = Asking(request, AskOptions())
     answer: Accepted[Any] | Declined | Cancelled = await asking
     return answer
 
@@ -136,10 +135,9 @@ def require_accepted(answer: Accepted[Any] | Declined | Cancelled, what: str) ->
 
 def end_with(error: HandraiseError) -> NoReturn:
     """End the running call with an error that the model can read."""
-    call: Call = current_call()
-    raise call.raisable(error) from None
+    current_call().end_with(error)
 
 
-async def settled(value: Any) -> Any:
-    """What a function of the author's gave, whether it was a plain or an async one."""
+async def awaited_value(value: Any) -> Any:
+    """The result of an author's function, plain or async."""
     return await value if inspect.isawaitable(value) else value

@@ -2,23 +2,133 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from string import Formatter
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Literal, assert_never
 
-from handraise.errors import DefinitionError
-from handraise.forms import Flag, Form, Text
-from handraise.guards.hints import MEANING, Hint, matches
-from handraise.guards.wording import compose, count_of, fill, names_in
+from handraise.display import for_line
+from handraise.errors import DefinitionError, GuardRefused
+from handraise.forms import ANSWER, Flag, Form, Text
 from handraise.questions import TYPED, FormQuestion
+
+_VALUE: Final = 160
+"""Characters for one argument, at least."""
+_IN_TEXT: Final = 80
+_NAME: Final = 60
+_LINES: Final = 12
+_COUNTED: Final = 40
+"""Characters that tell how many are left out."""
+_ARGUMENTS: Final = 1000
+"""Characters for all arguments together, so that what follows from the call is always seen."""
+
+
+def compose_message(
+    headline: str,
+    tool: str,
+    arguments: Mapping[str, Any],
+    consequence: str | None = None,
+    if_declined: str | None = None,
+) -> str:
+    """The whole message. A decline stands on the second line: some clients show the first lines only."""
+    top = f"{headline}\nIf you decline: {if_declined}" if if_declined else headline
+    parts = [top, "\n".join(_call(tool, arguments)), *([consequence] if consequence else [])]
+    return "\n\n".join(parts)
+
+
+def count_of(number: int) -> str:
+    """A count as it is shown: 2,000."""
+    return f"{number:,}"
+
+
+def fill_sentence(template: str, arguments: Mapping[str, Any], count: int | None) -> str:
+    """The author's sentence with the count and the arguments that it names."""
+    shown = masked(arguments)
+    values = {name: _text(shown.get(name), _IN_TEXT) for name in names_in(template)}
+    if count is not None:
+        values["count"] = count_of(count)
+    return template.format(**values)
+
+
+def names_in(template: str) -> frozenset[str]:
+    """The names that a sentence uses. Raises `DefinitionError` unless they are plain ones."""
+    try:
+        named = [(name, how) for _, name, *how in Formatter().parse(template) if name is not None]
+    except ValueError as error:
+        raise DefinitionError(f"the guard's sentence {template!r} cannot be filled in: {error}") from None
+    for name, how in named:
+        if not name.isidentifier() or any(how):
+            raise DefinitionError(
+                f"the guard's sentence names {name!r}; use the plain name of an argument, or count"
+            )
+    return frozenset(name for name, _ in named)
+
+
+def masked(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments without secrets."""
+    from handraise.trace.masks import Masks  # with it come all the rules about secrets
+
+    return Masks(longest=sys.maxsize).mask(arguments)  # we cut what is too long ourselves
+
+
+def _call(tool: str, arguments: Mapping[str, Any]) -> Iterator[str]:
+    yield f"Tool: {for_line(tool, limit=_NAME)}"
+    if not arguments:
+        yield "Arguments: none"
+        return
+    yield "Arguments:"
+    room, told = _ARGUMENTS, 0
+    share = max(_VALUE, _ARGUMENTS // len(arguments) - _NAME - _COUNTED)
+    for name, value in masked(arguments).items():
+        line = f"- {for_line(name, limit=_NAME)}: {_text(value, share)}"
+        if told == _LINES or len(line) > room:
+            break
+        yield line
+        room -= len(line)
+        told += 1
+    if left := len(arguments) - told:
+        yield f"- and {left} more that {'is' if left == 1 else 'are'} not shown"
+
+
+def _text(value: Any, limit: int) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    if len(whole := for_line(text, limit=limit)) <= limit:
+        return whole
+    half = limit // 2
+    return for_line(text[:-half], limit=half) + for_line(text[-half:], limit=half)
+
+
+Hint = Literal["destructive", "writes", "any"]
+"""Which tools a guard is for: those that may destroy, those that may change anything, or all of them."""
+
+MEANING: Final[Mapping[Hint, str]] = MappingProxyType(
+    {"destructive": "may destroy something", "writes": "may change something", "any": "do anything"}
+)
+
+
+def matches(hint: Hint, annotations: Mapping[str, Any] | None) -> bool:
+    """Whether a tool is one of these, by its annotations. Only a plain `true` or `false` counts as said."""
+    said = annotations or {}
+    read_only = said.get("readOnlyHint") is True
+    match hint:
+        case "any":
+            return True
+        case "writes":
+            return not read_only
+        case "destructive":
+            return not read_only and said.get("destructiveHint") is not False
+    assert_never(hint)
+
 
 IF_DECLINED: Final = "Nothing is done, and the model is told that you said no."
 MISTYPED: Final = "This is not what had to be typed."
-YES: Final = "confirm"
-_CONFIRM: Final[Form[Any]] = Form.by_hand(Flag(YES, title="Go ahead?"))
+_CONFIRM: Final[Form[Any]] = Form.by_hand(Flag(ANSWER, title="Go ahead?"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +207,7 @@ class Guard:
         return FormQuestion(self._message(tool, arguments, count), self._form(arguments, count))
 
     def to_type(self, arguments: Mapping[str, Any], count: int | None) -> str | None:
-        """What has to be typed for a yes; None when a yes is enough."""
+        """The text that the person types for a yes; None when a yes is enough."""
         if self.typed is None or (self.typed_above is not None and (count or 0) <= self.typed_above):
             return None
         if self.typed == "count":
@@ -111,21 +221,23 @@ class Guard:
     def agreed(self, content: Mapping[str, Any], arguments: Mapping[str, Any], count: int | None) -> bool:
         """Whether an accepted answer says yes."""
         wanted = self.to_type(arguments, count)
-        return content.get(YES) is True if wanted is None else same_text(content.get(TYPED), wanted)
+        return content.get(ANSWER) is True if wanted is None else same_text(content.get(TYPED), wanted)
 
     def _message(self, tool: str, arguments: Mapping[str, Any], count: int | None) -> str:
-        declined = None if self.if_declined is None else f"If you decline: {self.if_declined}"
-        return compose(fill(self.message, arguments, count), tool, arguments, self.consequence, declined)
+        headline = fill_sentence(self.message, arguments, count)
+        return compose_message(headline, tool, arguments, self.consequence, self.if_declined)
 
     def _form(self, arguments: Mapping[str, Any], count: int | None) -> Form[Any]:
         wanted = self.to_type(arguments, count)
         if wanted is None:
             return _CONFIRM
         what = f"the number {count_of(int(wanted))}" if self.typed == "count" else f"the {self.typed} above"
-        return Form.by_hand(Text(TYPED, title=f"Type {what} to go ahead", min_length=1, max_length=500))
+        return Form.by_hand(
+            Text(TYPED, title=f"Type {what} to go ahead", min_length=1, max_length=max(300, len(wanted)))
+        )
 
 
-def counted(arguments: Mapping[str, Any], name: str) -> int | None:
+def count_in(arguments: Mapping[str, Any], name: str) -> int | None:
     """How much an argument is about: the elements that it has, or the number that it is. None when it does not say."""
     match arguments.get(name):
         case list() | dict() as several:
@@ -136,7 +248,7 @@ def counted(arguments: Mapping[str, Any], name: str) -> int | None:
 
 
 def same_text(typed: object, wanted: str) -> bool:
-    """Whether somebody typed what was wanted; a number may be written with separators."""
+    """Whether the typed text is the wanted one. A number may be written with separators."""
     if not isinstance(typed, str):
         return False
     plain = typed.strip()
@@ -147,15 +259,49 @@ _SEPARATED: Final = re.compile(r"(?<=\d)[,. '\u00a0\u202f](?=\d{3})")
 
 
 def _fits(arguments: Mapping[str, Any], name: str, pattern: str) -> bool:
-    """Whether an argument matches; of a list one element is enough."""
+    """Whether an argument matches; of a list one element is enough.
+
+    A pattern says nothing about an object, so that one always matches: a server may find the path in `{"x": path}`.
+    """
     if name not in arguments:
         return False
     value = arguments[name]
     values = value if isinstance(value, list) else [value]
-    return any(fnmatchcase(_plain(each), pattern) for each in values)
+    return any(isinstance(each, dict | list) or fnmatchcase(_plain(each), pattern) for each in values)
 
 
 def _plain(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
+
+
+_MOST = 10_000
+
+
+class DeclinePause:
+    """Remembers who declined which tool, for `seconds`. With none, nothing is remembered."""
+
+    def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
+        self._seconds = seconds
+        self._clock = clock
+        self._until: dict[tuple[str, str], float] = {}
+
+    def begin(self, person: str, tool: str) -> None:
+        """Somebody declined just now."""
+        if self._seconds <= 0:
+            return
+        self._until.pop((person, tool), None)  # to the end, behind those that are over sooner
+        self._until[person, tool] = self._clock() + self._seconds
+        while len(self._until) > _MOST:
+            del self._until[next(iter(self._until))]
+
+    def require_over(self, person: str, tool: str) -> None:
+        """Refuse a call that comes too soon after a decline."""
+        left = self._until.get((person, tool), 0.0) - self._clock()
+        if left > 0:
+            raise GuardRefused(
+                f"The person declined {tool} a moment ago and is not asked again for {math.ceil(left)} seconds. "
+                "Nothing was done. Talk to them first.",
+                category="cooling_down",
+            )

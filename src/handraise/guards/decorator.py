@@ -13,12 +13,10 @@ from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 from handraise.errors import DefinitionError
-from handraise.guards.consent import IfChanged, Intent, require_consent, settled
-from handraise.guards.decide import IF_DECLINED, Guard
-from handraise.guards.hints import Hint
-from handraise.guards.quiet import Quiet
-from handraise.server.calls import current_call
-from handraise.server.registered import stand_in_for
+from handraise.guards.consent import GuardedCall, IfChanged, awaited_value, require_consent
+from handraise.guards.decide import IF_DECLINED, DeclinePause, Guard, Hint
+from handraise.sdk.stand_ins import stand_in_for
+from handraise.server.served import current_call
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,12 +42,12 @@ def guard(
 ) -> Callable[[Callable[P, Any]], Callable[P, Awaitable[Any]]]:
     """Have a person agree before a tool runs; it goes below `@server.tool()`, and works above it too.
 
-    - `message`: what will happen. `{count}` and the names of the tool's arguments are filled in.
-    - `count`, `when`, `still`: functions, plain or async, that get those of the tool's arguments that they name. What
-      is at stake is counted first, and again after the answer; `when` says whether to ask at all; `still` is looked at
-      after the answer, and False or a sentence says that the world has changed.
+    - `message`: the question. `{count}` and the names of the tool's arguments are filled in.
+    - `count`, `when`, `still`: plain or async functions of those tool arguments that they name. `count` gives the
+      number for the question; it runs before the question and again after the answer. `when` says whether to ask at
+      all. `still` runs after the answer; False or a sentence means that the situation has changed.
     - `above`, `typed`, `typed_above`, `arguments`, `hint`, `consequence`, `if_declined`: see `Guard`.
-    - `annotations`: what the tool says about itself, for `hint`; without it, what was said where it is registered.
+    - `annotations`: the tool's annotations, for `hint`; the default is the annotations of its registration.
     - `if_changed`: ask again when the count changed meanwhile, or refuse.
     - `cooldown`: seconds for which a person who declined this tool is not asked again.
 
@@ -67,7 +65,7 @@ def guard(
     )
     if rule.needs_count and count is None:
         raise DefinitionError("this guard speaks of a count; give it count=, a function that counts")
-    quiet = Quiet(cooldown, clock)
+    quiet = DeclinePause(cooldown, clock)
     said = to_jsonable_python(annotations, by_alias=True)
 
     def decorate(body: Callable[P, Any]) -> Callable[P, Awaitable[Any]]:
@@ -78,10 +76,10 @@ def guard(
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
             given, called = bound.arguments, _tool_name(body)
-            if when is None or await settled(_call(when, given)):
+            if when is None or await awaited_value(_call(when, given)):
                 await require_consent(
                     rule,
-                    Intent(
+                    GuardedCall(
                         called,
                         said or await _said_where_registered(hint, called),
                         lambda: _plain(signature, given),
@@ -102,18 +100,18 @@ def guard(
 
 
 async def _said_where_registered(hint: Hint, tool: str) -> Mapping[str, Any] | None:
-    return None if hint == "any" else await current_call().runtime.tools.annotations(tool)
+    return None if hint == "any" else await current_call().runtime.adapter.annotations(tool)
 
 
 def _tool_name(body: Callable[..., Any]) -> str:
     """The tool as the client called it."""
-    called = (current_call().ctx.params or {}).get("name")
+    called = current_call().params.get("name")
     return called if isinstance(called, str) else body.__name__
 
 
 def _plain(signature: inspect.Signature, given: Mapping[str, Any]) -> dict[str, Any]:
     """The tool's own arguments as plain data: those that were sent, and those that the author's defaults fill in."""
-    sent = (current_call().ctx.params or {}).get("arguments") or {}
+    sent = current_call().params.get("arguments") or {}
     return {
         name: to_jsonable_python(value, fallback=repr)
         for name, value in given.items()
@@ -133,7 +131,7 @@ _PLAIN = (str, int, float, list, dict, type(None))
 
 def _counter(count: Callable[..., Any], given: Mapping[str, Any]) -> Callable[[], Awaitable[int]]:
     async def counted() -> int:
-        number = await settled(_call(count, given))
+        number = await awaited_value(_call(count, given))
         if type(number) is not int or number < 0:
             raise DefinitionError(f"count= has to give a whole number from 0 up, not {number!r:.80}")
         return number

@@ -12,7 +12,7 @@ of a PostgreSQL store. Everything in the database hangs on the *head*, one row t
       │         └─ content   the key and the ciphertext of a message or an answer           in that digest
       └─ notes    checkpoints, cuts, erasures: each signed, with the hash of the one before it
 
-- A writer checks the head before it adds to it. Nobody without the key can make a head, and an honest writer never
+- A writer checks the head before it adds to it. Only the key's holder can make a head, and an honest writer never
   signs on top of a changed one.
 - An event that is gone is one that a signed `cut` note covers. A content that is gone is one that a signed `erased`
   note names, or that went with its event. Anything else that is missing was removed. Anything that is there beyond
@@ -43,11 +43,19 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Final
 
-from handraise.conversation.recorded import Anchor, Draft, EventRow, Head
+from handraise.calls.ledger_tables import Anchor, Draft, EventColumns, Head
 from handraise.errors import StoreError
 from handraise.ledger.canonical import dump_plain
-from handraise.ledger.checkpoints import NO_NOTE, Checkpoint, Keys, Word, note_hash
-from handraise.ledger.tree import HASH, Tree, leaf_hash
+from handraise.ledger.checkpoints import (
+    HASH,
+    NO_NOTE,
+    Checkpoint,
+    LedgerKeys,
+    NoteKind,
+    Tree,
+    leaf_hash,
+    note_hash,
+)
 
 _HEAD: Final = b"handraise/ledger/head\n"
 _WAITING: Final = b"handraise/ledger/event that waits\n"
@@ -64,14 +72,14 @@ def tree_of(head: Head) -> Tree:
     return Tree(head.size, tuple(parts))
 
 
-def leaf_data(row: EventRow) -> bytes:
+def leaf_data(row: EventColumns) -> bytes:
     """The bytes that a leaf hash is made of: canonical JSON of the event's hash and of the columns beside it."""
     body, question, is_open, writer, name, kept, mac = row
     columns = {"question": question, "open": is_open, "writer": writer, "name": name, "kept": kept}
     return dump_plain({"body": sha256(body).hexdigest(), "mac": mac.hex(), **columns}).encode()
 
 
-def is_authentic(keys: Keys, anchor: Anchor) -> bool:
+def is_authentic(keys: LedgerKeys, anchor: Anchor) -> bool:
     """Whether somebody with the ledger's key wrote this head, or this copy of a head."""
     return keys.is_authentic(_head_data(anchor), anchor.mac)
 
@@ -81,14 +89,14 @@ def anchor_of(head: Head) -> Anchor:
     return Anchor(head.size, head.notes, tree_of(head).root, head.last, head.mac)
 
 
-def is_authentic_head(keys: Keys, head: Head) -> bool:
+def is_authentic_head(keys: LedgerKeys, head: Head) -> bool:
     """Whether somebody with the ledger's key wrote this head."""
     # Fewer peaks than the size asks for could have the same root: only the right number of them counts.
     whole = head.size >= 0 and head.notes >= 0 and len(head.peaks) == HASH * head.size.bit_count()
     return whole and len(head.last) == HASH and is_authentic(keys, anchor_of(head))
 
 
-def is_authentic_event(keys: Keys, row: EventRow, *, placed: bool) -> bool:
+def is_authentic_event(keys: LedgerKeys, row: EventColumns, *, placed: bool) -> bool:
     """Whether somebody with the ledger's key wrote this event."""
     return keys.is_authentic(_event_data(row, placed=placed), row.mac)
 
@@ -96,7 +104,7 @@ def is_authentic_event(keys: Keys, row: EventRow, *, placed: bool) -> bool:
 class KeyedAuthenticator:
     """The ledger's key as stores use it. `keys` is called when something is first written."""
 
-    def __init__(self, keys: Callable[[], Keys]) -> None:
+    def __init__(self, keys: Callable[[], LedgerKeys]) -> None:
         self._keys = keys
 
     def first(self) -> Head:
@@ -106,14 +114,14 @@ class KeyedAuthenticator:
         if not is_authentic_head(self._keys(), head):
             raise StoreError(f"the head of the ledger was not written with the ledger's key. {_ADVICE}")
 
-    def place(self, head: Head, rows: Sequence[EventRow]) -> tuple[Head, list[bytes]]:
+    def place(self, head: Head, rows: Sequence[EventColumns]) -> tuple[Head, list[bytes]]:
         leaves = [leaf_hash(leaf_data(row)) for row in rows]
         return self._made(tree_of(head).grown(leaves), head.notes, head.last), leaves
 
-    def marked(self, row: EventRow, *, placed: bool) -> EventRow:
+    def marked(self, row: EventColumns, *, placed: bool) -> EventColumns:
         return row._replace(mac=self._keys().mac(_event_data(row, placed=placed)))
 
-    def require_row(self, row: EventRow, *, placed: bool) -> None:
+    def require_row(self, row: EventColumns, *, placed: bool) -> None:
         if not is_authentic_event(self._keys(), row, placed=placed):
             raise StoreError(f"an event of the ledger was not written with the ledger's key. {_ADVICE}")
 
@@ -159,7 +167,7 @@ class KeyedAuthenticator:
         )
 
     def _signed(
-        self, head: Head, size: int, root: bytes, now: int, word: Word, names: tuple[str, ...]
+        self, head: Head, size: int, root: bytes, now: int, word: NoteKind, names: tuple[str, ...]
     ) -> tuple[Head, str]:
         if any(name.split() != [name] for name in names):  # a second line in a name would sign another name
             raise StoreError(
@@ -175,7 +183,7 @@ class KeyedAuthenticator:
         return Head(tree.size, b"".join(tree.peaks), notes, last, self._keys().mac(_head_data(anchor)))
 
 
-def _event_data(row: EventRow, *, placed: bool) -> bytes:
+def _event_data(row: EventColumns, *, placed: bool) -> bytes:
     return (_PLACED if placed else _WAITING) + leaf_data(row._replace(mac=b""))
 
 

@@ -2,7 +2,7 @@
 
 The values of the ledger hold texts, whole numbers within ±2⁵³, and tuples and values of them, under ASCII names.
 Within that, sorted keys, no spaces and UTF-8 are all that the RFC asks for; a property test compares it with an
-implementation of the whole RFC. What says nothing (None, an empty tuple) is left out.
+implementation of the whole RFC. Empty values (None, an empty tuple) are left out.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from json import encoder
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from handraise.compact import compact_encoder
 from handraise.errors import LedgerError
 
 T = TypeVar("T")
 
 _SAFE = 2**53 - 1
-_encode = compact_encoder(ascii_only=False, sort_keys=True, allow_nan=False)
+_encode = json.JSONEncoder(
+    ensure_ascii=False, sort_keys=True, allow_nan=False, check_circular=False, separators=(",", ":")
+).encode
 dump_text: Callable[[str], str] = encoder.encode_basestring
 """The canonical JSON of a text."""
 
@@ -35,7 +36,7 @@ def dump_value(value: object) -> bytes:
 
 
 def dump_plain(plain: Any) -> str:
-    """The canonical JSON of what `plain_of` gave. Raises `ValueError` for what it cannot have given."""
+    """Dump a value that `plain_of` returned as canonical JSON. Raise `ValueError` for any other value."""
     return _encode(plain)
 
 

@@ -20,21 +20,69 @@ import binascii
 import hashlib
 import hmac
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from handraise.errors import LedgerError, SetupError
-from handraise.ledger.tree import HASH
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+
+HASH = 32
+EMPTY_ROOT = sha256(b"").digest()
+
+
+def leaf_hash(data: bytes) -> bytes:
+    """The hash of a record (RFC 6962, 2.1)."""
+    return sha256(b"\x00" + data).digest()
+
+
+def node_hash(left: bytes, right: bytes) -> bytes:
+    """The hash of two neighbours. Its prefix keeps a node from passing for a record."""
+    return sha256(b"\x01" + left + right).digest()
+
+
+class Tree(NamedTuple):
+    """A tree that can grow: how many leaves it has, and its peaks."""
+
+    size: int = 0
+    peaks: tuple[bytes, ...] = ()
+
+    def grown(self, leaves: Iterable[bytes]) -> Tree:
+        """The tree with these leaf hashes added."""
+        size, peaks = self.size, list(self.peaks)
+        for leaf in leaves:
+            carry, rest = leaf, size
+            while rest & 1:
+                carry, rest = node_hash(peaks.pop(), carry), rest >> 1
+            peaks.append(carry)
+            size += 1
+        return Tree(size, tuple(peaks))
+
+    @property
+    def root(self) -> bytes:
+        """The hash that stands for all leaves in their order."""
+        if not self.peaks:
+            return EMPTY_ROOT
+        root = self.peaks[-1]
+        for peak in reversed(self.peaks[:-1]):
+            root = node_hash(peak, root)
+        return root
+
+
+def root_of(leaves: Sequence[bytes]) -> bytes:
+    """The root of these leaf hashes."""
+    return Tree().grown(leaves).root
+
+
 NO_NOTE: Final = bytes(HASH)
 """Stands for the note before the first one."""
-Word: TypeAlias = Literal["at", "cut", "erased", "missing"]
-WORDS: Final[tuple[Word, ...]] = get_args(Word)
+NoteKind: TypeAlias = Literal["at", "cut", "erased", "missing"]
+NOTE_KINDS: Final[tuple[NoteKind, ...]] = get_args(NoteKind)
 
 _ED25519 = b"\x01"
 _NOTE = re.compile(
@@ -58,7 +106,7 @@ class Checkpoint:
     """Wall clock, in milliseconds since 1970."""
     public: bytes
     """The public key of the ledger."""
-    word: Word = "at"
+    word: NoteKind = "at"
     """`cut`: the records up to `size` were removed, because they were too old. `erased`, `missing`: see `names`."""
     number: int = 1
     """Its place in the chain of the ledger's notes, from 1."""
@@ -79,7 +127,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A checkpoint with its signature, as it was found. Nobody has checked the signature yet."""
+    """A checkpoint with its signature, as it was found. The signature is not checked yet."""
 
     checkpoint: Checkpoint
     key: bytes
@@ -103,7 +151,7 @@ def note_hash(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()
 
 
-class Keys:
+class LedgerKeys:
     """The secret of a ledger: signs its notes, authenticates its head, and makes digests of arguments.
 
     Notes and heads that were made with `older` secrets, before keys were rotated, still count.
@@ -204,7 +252,7 @@ def _note(found: re.Match[str]) -> Note:
         raise LedgerError("this is no checkpoint of a ledger") from None
     if len(signed) != 4 + 64 or found["name"] != found["origin"]:
         raise LedgerError("this is no checkpoint of a ledger")
-    (word,) = (word for word in WORDS if word == found["word"])
+    (word,) = (word for word in NOTE_KINDS if word == found["word"])
     checkpoint = Checkpoint(
         found["origin"],
         int(found["size"]),

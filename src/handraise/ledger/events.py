@@ -17,7 +17,7 @@ from handraise.errors import LedgerError
 from handraise.ledger.canonical import dump_plain, dump_text, dump_value, parse_value, plain_of
 from handraise.questions import person_key
 
-Kind = Literal[
+EventKind = Literal[
     "asked",
     "shown",
     "decided",
@@ -30,14 +30,14 @@ Kind = Literal[
     "failed",
     "ambiguous",
 ]
-"""What can happen to a question."""
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+"""The kinds of events of a question."""
+KINDS: Final[tuple[EventKind, ...]] = get_args(EventKind)
 """All of them, in the order of a question's life."""
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
-    """Who asks: what the user configured, and apart from it what the server claims to be."""
+class ServerRecord:
+    """The asking server: the name the user configured and, apart from it, the name the server claims."""
 
     id: str
     target: str | None = None
@@ -46,7 +46,7 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class ClientRecord:
     """The client's program."""
 
     name: str
@@ -55,7 +55,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who was asked, and how we know."""
+    """The asked person, and how we know them."""
 
     issuer: str
     subject: str
@@ -68,7 +68,7 @@ class Principal:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RequestRecord:
     """The call that a question belongs to."""
 
     method: str
@@ -79,14 +79,14 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
-    """What all events of one question have in common."""
+class EventContext:
+    """The fields that all events of one question share."""
 
-    server: Server
+    server: ServerRecord
     principal: Principal | None = None
-    request: Request | None = None
+    request: RequestRecord | None = None
     mode: Literal["form", "url"] | None = None
-    client: Client | None = None
+    client: ClientRecord | None = None
     revision: str | None = None
     gateway: str | None = None
     policy: str | None = None
@@ -102,23 +102,23 @@ class Content:
     """Something that was said, without saying it."""
 
     ref: str
-    """Where it is kept, if it is. What is kept there can be erased."""
+    """Where it is kept, if it is. Contents there can be erased."""
     hash: str
     """Keyed BLAKE2b-256, under a key of its own which is erased together with it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FieldRecord:
     """A field that was asked for."""
 
     name: str
     type: str
     secret: str | None = None
-    """What kind of secret it seems to ask for."""
+    """The kind of secret it seems to ask for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class LinkRecord:
     """Where a URL question leads. Never its path or its parameters."""
 
     domain: str | None
@@ -129,39 +129,41 @@ class Link:
     """Names of reasons, not sentences."""
 
 
-Ended = Literal["result", "error", "cancelled", "stopped"]
+CallEnd = Literal["result", "error", "cancelled", "stopped"]
 """How a call ended. Stopped: the person said no to what it was for, so that it did nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class AnswerUse:
     """The call that used an answer, and how it ended."""
 
-    request: Request
-    ended: Ended
+    request: RequestRecord
+    ended: CallEnd
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class LedgerEvent:
     """One thing that happened to one question."""
 
     id: str
     question: str
-    kind: Kind
+    kind: EventKind
     time: int
     """Wall clock, in milliseconds since 1970."""
-    about: About
+    about: EventContext
     message: Content | None = None
-    """What the person was asked, exactly."""
-    fields: tuple[Field, ...] = ()
+    """The exact question for the person."""
+    fields: tuple[FieldRecord, ...] = ()
     schema: str | None = None
     """Digest of the form as it was sent."""
     secret: str | None = None
     """The kind of secret that the message asks for, when no single field can be named for it."""
-    link: Link | None = None
+    link: LinkRecord | None = None
     action: Literal["accept", "decline", "cancel"] | None = None
-    """What the client was told, or what it answered."""
-    decided_by: Literal["human", "policy", "agent", "timeout"] | None = None
+    """The words sent to the client, or the client's answer."""
+    said: Literal["no"] | None = None
+    """The person answered a confirmation with no. Its action is accept, as on the wire."""
+    decided_by: Literal["human", "policy", "agent", "timeout", "client"] | None = None
     answer: Content | None = None
     edited: tuple[str, ...] = ()
     """The fields in which the person changed the server's suggestion."""
@@ -169,14 +171,24 @@ class Event:
     """How the person showed that it was they who decided; None: by being at the desk."""
     latency: int | None = None
     """Milliseconds from being asked."""
-    used: Use | None = None
+    used: AnswerUse | None = None
     reasons: tuple[str, ...] = ()
     """Why it was refused, or why nobody answered."""
     count: int | None = None
     """How many refused questions the event stands for, when they have no events of their own."""
 
+    @property
+    def outcome(self) -> Outcome | None:
+        """The decision: the action, except for a confirmation that was answered with no."""
+        return "said_no" if self.said == "no" else self.action
 
-_NEEDS: Final[Mapping[Kind, tuple[str, ...]]] = MappingProxyType(
+
+Outcome = Literal["accept", "said_no", "decline", "cancel"]
+"""How people decide. *Said no* is apart from an accept, and from declining to answer."""
+OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
+
+
+_NEEDS: Final[Mapping[EventKind, tuple[str, ...]]] = MappingProxyType(
     {
         "asked": ("message",),
         "shown": ("message",),
@@ -191,15 +203,15 @@ _NEEDS: Final[Mapping[Kind, tuple[str, ...]]] = MappingProxyType(
         "ambiguous": ("reasons",),
     }
 )
-"""What an event of each kind has to say."""
+"""The fields of an event of each kind."""
 
-ENDINGS: Final[frozenset[Kind]] = frozenset(
+ENDINGS: Final[frozenset[EventKind]] = frozenset(
     {"decided", "refused", "expired", "withdrawn", "failed", "ambiguous"}
 )
 """The kinds after which nobody can answer the question any more."""
 
 
-def dump_event(event: Event) -> bytes:
+def dump_event(event: LedgerEvent) -> bytes:
     """The canonical JSON of an event (RFC 8785). Raises `LedgerError` when it says too little for its kind."""
     for name in _NEEDS[event.kind]:
         if not getattr(event, name):
@@ -207,8 +219,8 @@ def dump_event(event: Event) -> bytes:
     return dump_value(event)
 
 
-def dump_about(about: About) -> str:
-    """What all events of a question have in common, dumped. Most of it is the same in many questions."""
+def dump_about(about: EventContext) -> str:
+    """The common part of all events of a question, dumped. Most of it is the same in many questions."""
     before, behind = _dump_common(
         about.server,
         about.principal,
@@ -224,7 +236,7 @@ def dump_about(about: About) -> str:
     return f"{{{before}{request}{behind}{trace}}}"
 
 
-def join_event(kind: Kind, members: list[str]) -> bytes:
+def join_event(kind: EventKind, members: list[str]) -> bytes:
     """The canonical JSON of an event from its members, each of them dumped already together with its name."""
     members.append(f'"kind":"{kind}"')
     members.sort()
@@ -234,9 +246,9 @@ def join_event(kind: Kind, members: list[str]) -> bytes:
         raise LedgerError(f"this cannot be written to the ledger: {error}") from None
 
 
-def parse_event(data: bytes) -> Event:
+def parse_event(data: bytes) -> LedgerEvent:
     """The event of canonical JSON. Raises `LedgerError` for anything that `dump_event` would not have written."""
-    event = parse_value(Event, data)
+    event = parse_value(LedgerEvent, data)
     if dump_event(event) != data:
         raise LedgerError("the event is not in its canonical form")
     return event
@@ -244,16 +256,16 @@ def parse_event(data: bytes) -> Event:
 
 @lru_cache(maxsize=256)
 def _dump_common(
-    server: Server,
+    server: ServerRecord,
     principal: Principal | None,
     mode: str | None,
-    client: Client | None,
+    client: ClientRecord | None,
     revision: str | None,
     gateway: str | None,
     policy: str | None,
     store: str | None,
 ) -> tuple[str, str]:
-    """What is the same in many questions, as it stands before the request and behind it."""
+    """The part that many questions share, split into the text before the request and the text behind it."""
     before = {"client": client, "gateway": gateway, "mode": mode, "policy": policy, "principal": principal}
     behind = {"revision": revision, "server": server, "store": store}
     said, rest = (
@@ -263,7 +275,7 @@ def _dump_common(
     return "".join(f"{part}," for part in said), ",".join(rest)
 
 
-def _dump_request(request: Request) -> str:
+def _dump_request(request: RequestRecord) -> str:
     arguments = "" if request.arguments is None else f'"arguments":{dump_text(request.arguments)},'
     target = "" if request.target is None else f',"target":{dump_text(request.target)}'
     return f'{{{arguments}"method":{dump_text(request.method)}{target}}}'

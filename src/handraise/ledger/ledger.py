@@ -10,33 +10,82 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, runtime_checkable
 
-from handraise.conversation.digest import canonical
-from handraise.conversation.recorded import LedgerTables, Record
-from handraise.conversation.store import Store
-from handraise.errors import LedgerError, SetupError, StoreError
-from handraise.ledger.authenticate import KeyedAuthenticator
-from handraise.ledger.checkpoints import Keys, Note, parse_notes
-from handraise.ledger.contents import Keeping
-from handraise.ledger.elsewhere import Elsewhere, send
-from handraise.ledger.events import About, Event, Request, parse_event
-from handraise.ledger.sequencer import Later, place_all
-from handraise.ledger.trail import Shown, Trail, new_id
-from handraise.ledger.tree import Tree
+from handraise.calls.ledger_tables import LedgerTables, Record
+from handraise.calls.rounds import canonical
+from handraise.calls.store import Store
+from handraise.errors import HandraiseError, LedgerError, SetupError, StoreError
+from handraise.ledger.authenticate import KeyedAuthenticator, tree_of
+from handraise.ledger.checkpoints import LedgerKeys, Note, Tree, parse_notes
+from handraise.ledger.events import EventContext, LedgerEvent, RequestRecord, parse_event
+from handraise.ledger.own_ledger import CheckpointCopy, send_copies
+from handraise.ledger.trail import Keeping, ShownQuestion, Trail, new_id
+from handraise.policy.places import database_of
 from handraise.stores import SqliteStore
-from handraise.stores.named import is_postgres, named_store
+from handraise.stores.registry import named_store
 
 logger = logging.getLogger(__name__)
+
+_AT_ONCE = 2000
+"""How many events get their places in one transaction: others wait for it."""
+
+
+async def place_all(tables: LedgerTables) -> Tree:
+    """Give every event that is there its place; the tree afterwards."""
+    before = 0
+    while True:
+        head = await tables.place(_AT_ONCE)
+        if head.size - before < _AT_ONCE:
+            return tree_of(head)
+        before = head.size
+
+
+class DelayedTask:
+    """Does something a while after it was first called for, however often that was; `name` is for the log."""
+
+    def __init__(self, name: str, work: Callable[[], Awaitable[object]], delay: float) -> None:
+        self._name = name
+        self._work = work
+        self._delay = delay
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._running: asyncio.Task[None] | None = None
+
+    def call(self) -> None:
+        """Have it done soon. A timer, not a task that waits: it keeps no loop from ending."""
+        loop = asyncio.get_running_loop()
+        if self._timer is None or self._loop is not loop:  # one that has ended calls nobody any more
+            self._loop, self._timer = loop, loop.call_later(self._delay, self._start)
+
+    async def stop(self) -> None:
+        """Call nothing any more, and wait for what runs."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._running is not None:
+            await asyncio.gather(self._running, return_exceptions=True)
+            self._running = None
+
+    def _start(self) -> None:
+        self._timer = None
+        self._running = asyncio.ensure_future(self._run())
+
+    async def _run(self) -> None:
+        try:
+            await self._work()
+        except HandraiseError:
+            logger.exception("%s failed", self._name)
+
 
 _DELAY: Final = 1.0
 """Seconds until an event that was committed gets its place."""
 _PAGE: Final = 500
 
-Fate = Literal["waits", "expired", "ambiguous"]
-"""What became of a question whose process ended: somebody can still go on with it, or how it ended."""
+QuestionFate = Literal["waits", "expired", "ambiguous"]
+"""The state of a question whose process ended: it still waits, or how it ended."""
 
 
 @runtime_checkable
-class Signing(Protocol):
+class SigningStore(Protocol):
     """A store that has a key for its ledger."""
 
     def signing_secrets(self, *, make: bool = True) -> Sequence[bytes]:
@@ -44,24 +93,25 @@ class Signing(Protocol):
         ...
 
 
-def ended_with_its_process(last: Event) -> Fate:
-    """What became of a question, for whoever has no store: one that waits in a store is left to those who have it."""
+def fate_without_store(last: LedgerEvent) -> QuestionFate:
+    """The state of a question for a reader without a store. A question in a store is left to the processes that have
+    it."""
     return "ambiguous" if last.about.store is None else "waits"
 
 
 class Ledger:
     """Writes events, gives them their places, signs checkpoints, reads them back.
 
-    Its events are tables of a store. With the store of the server kit they commit together with what they tell of.
+    Its events are in tables of a store. In the server kit's store they commit with the change that they record.
     """
 
     def __init__(
         self,
         store: Store,
         *,
-        keys: Keys | Signing,
+        keys: LedgerKeys | SigningStore,
         keeping: Keeping = "none",
-        elsewhere: Sequence[Elsewhere] = (),
+        elsewhere: Sequence[CheckpointCopy] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.store = store
@@ -71,38 +121,38 @@ class Ledger:
         self.keeping: Keeping = keeping
         self.clock = clock
         self._elsewhere = tuple(elsewhere)
-        self._later = Later("giving events of the ledger their places", self.place, _DELAY)
+        self._later = DelayedTask("giving events of the ledger their places", self.place, _DELAY)
         self._started = False
         self._soon: set[asyncio.Future[None]] = set()
 
     @classmethod
     def at(cls, where: str | os.PathLike[str], **options: Any) -> Ledger:
         """The ledger in a file of its own, with its key in a private file beside it; or at `postgresql://…`."""
-        store = named_store(where) if is_postgres(where) else SqliteStore(Path(where).expanduser())
+        store = named_store(where) if database_of(where) else SqliteStore(Path(where).expanduser())
         return cls.of(store, **options)
 
     @classmethod
     def of(cls, store: Store, **options: Any) -> Ledger:
         """The ledger in the tables of a store, signed with a key that the store has for it."""
-        if not isinstance(store, Signing):
+        if not isinstance(store, SigningStore):
             raise SetupError(
-                f"a {type(store).__name__} has no key for a ledger; give it one: Ledger(store, keys=Keys(secret))"
+                f"a {type(store).__name__} has no key for a ledger; give it one: Ledger(store, keys=LedgerKeys(secret))"
             )
         return cls(store, keys=store, **options)
 
     @property
-    def keys(self) -> Keys:
+    def keys(self) -> LedgerKeys:
         """The ledger's key. It is made when it is first needed."""
-        if not isinstance(self._keys, Keys):
-            self._keys = Keys(*self._keys.signing_secrets())
+        if not isinstance(self._keys, LedgerKeys):
+            self._keys = LedgerKeys(*self._keys.signing_secrets())
         return self._keys
 
-    def find_keys(self) -> Keys | None:
+    def find_keys(self) -> LedgerKeys | None:
         """The ledger's key for somebody who only reads: None when it is not there, and none is made."""
-        if isinstance(self._keys, Keys):
+        if isinstance(self._keys, LedgerKeys):
             return self._keys
         secrets = self._keys.signing_secrets(make=False)
-        return Keys(*secrets) if secrets else None
+        return LedgerKeys(*secrets) if secrets else None
 
     def now(self) -> int:
         """The time, in milliseconds since 1970."""
@@ -118,8 +168,8 @@ class Ledger:
     def trail(
         self,
         question: str,
-        about: About,
-        shown: Shown | None,
+        about: EventContext,
+        shown: ShownQuestion | None,
         *,
         until: Literal["decided", "used"] = "decided",
         again: bool = False,
@@ -131,16 +181,16 @@ class Ledger:
         """An id for a question that has none."""
         return new_id("q_", self.now())
 
-    def request(self, method: str, target: str | None, arguments: object = None) -> Request:
+    def request(self, method: str, target: str | None, arguments: object = None) -> RequestRecord:
         """A call as events name it: its arguments as a digest under the ledger's key."""
-        return Request(
+        return RequestRecord(
             method, target, None if arguments is None else self.keys.digest(canonical(arguments))[:32]
         )
 
-    async def start(self, judge: Callable[[Event], Fate] = ended_with_its_process) -> int:
+    async def start(self, judge: Callable[[LedgerEvent], QuestionFate] = fate_without_store) -> int:
         """End the questions that were in flight when their process ended; how many there were.
 
-        `judge` tells from the last event of each what became of it, where more is known than that nobody knows.
+        `judge` reads the last event of a question and returns its outcome, if one is known. Otherwise it is ambiguous.
         """
         self._started = True
         settled = await self.tables.settle_orphans(lambda body: self._ending(parse_event(body), judge))
@@ -160,7 +210,7 @@ class Ledger:
         await self.record(*records)
 
     def record_soon(self, *records: Record) -> asyncio.Future[None]:
-        """Write events without waiting for it: for what nobody decides upon. Closing waits."""
+        """Write events without waiting for the disk, when no decision depends on them. Closing waits."""
         task = asyncio.ensure_future(self.record(*records))
         self._soon.add(task)
         task.add_done_callback(self._recorded)
@@ -191,10 +241,10 @@ class Ledger:
         return await place_all(self.tables)
 
     async def checkpoint(self) -> tuple[str, list[str]]:
-        """Sign the ledger as it is now: the note, and which of the other places it did not reach."""
+        """Sign the ledger as it is now. Return the note, and the other places that it did not reach."""
         await self.place()
         note = await self.tables.add_note(self.authenticator.checkpoint(self.now()))
-        return note, await send(note, self._elsewhere)
+        return note, await send_copies(note, self._elsewhere)
 
     async def notes(self) -> list[Note]:
         """The signed notes in the ledger, in order. Raises `LedgerError` when there is anything else."""
@@ -202,14 +252,14 @@ class Ledger:
 
     # Reading.
 
-    async def events(self, after: int = 0) -> AsyncIterator[tuple[int, Event]]:
+    async def events(self, after: int = 0) -> AsyncIterator[tuple[int, LedgerEvent]]:
         """The events behind a number, with their numbers, in order."""
         while rows := await self.tables.rows(after, _PAGE):
             for number, body in rows:
                 yield number, _read(number, body)
             after = rows[-1].number
 
-    async def newest(self, before: int | None = None) -> AsyncIterator[tuple[int, Event]]:
+    async def newest(self, before: int | None = None) -> AsyncIterator[tuple[int, LedgerEvent]]:
         """The events, with their numbers, the newest first."""
         while rows := await self.tables.rows_before(before, _PAGE):
             for number, body in rows:
@@ -230,7 +280,7 @@ class Ledger:
         if tree.size and signed[-1:] != [tree.size]:
             await self.checkpoint()
 
-    def _ending(self, last: Event, judge: Callable[[Event], Fate]) -> Record | None:
+    def _ending(self, last: LedgerEvent, judge: Callable[[LedgerEvent], QuestionFate]) -> Record | None:
         trail = self.trail(last.question, last.about, None, again=True)  # a retry may come to the same end
         trail.asked_at = last.time if last.kind == "asked" else None
         match judge(last):
@@ -242,7 +292,7 @@ class Ledger:
                 return trail.ambiguous("the process ended while the question was in flight")
 
 
-def _read(number: int, body: bytes) -> Event:
+def _read(number: int, body: bytes) -> LedgerEvent:
     try:
         return parse_event(body)
     except LedgerError as error:

@@ -3,23 +3,87 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import os
+import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
+from urllib.parse import urlsplit
 
-from handraise.conversation.digest import canonical, digest
-from handraise.conversation.recorded import Kept, Record
+from handraise.calls.ledger_tables import Record, StoredContent
+from handraise.calls.rounds import canonical, digest
 from handraise.errors import LedgerError
 from handraise.forms import Choice, Choices, Flag, Form, Integer, Number, Text, dump_form
 from handraise.ledger.canonical import dump_plain, dump_text, plain_of
-from handraise.ledger.contents import KEY_SIZE, Keeping, hide, keeps
-from handraise.ledger.events import About, Ended, Field, Kind, Link, Request, Use, dump_about, join_event
-from handraise.policy.secrets import SecretFinding
-from handraise.questions import FormQuestion, Question
+from handraise.ledger.events import (
+    AnswerUse,
+    CallEnd,
+    Content,
+    EventContext,
+    EventKind,
+    FieldRecord,
+    LinkRecord,
+    Principal,
+    RequestRecord,
+    ServerRecord,
+    dump_about,
+    join_event,
+)
+from handraise.questions import FormQuestion, Origin, Person, Question
 from handraise.revisions import Revision
+from handraise.secrets import SecretFinding, scan_answer
 from handraise.urls import Inspection
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+
+Keeping = Literal["none", "message", "fields", "all"]
+"""The contents to keep: nothing, the questions' messages, the answers' fields, or both."""
+
+KEY_SIZE: Final = 32
+_NONCE: Final = bytes(12)  # a key encrypts one content, once
+
+
+def is_kept(keeping: Keeping, part: Literal["message", "fields"]) -> bool:
+    """Whether a part of the contents is kept."""
+    return keeping in ("all", part)
+
+
+def encrypt_content(plain: bytes, *, ref: str, key: bytes, keep: bool) -> tuple[str, StoredContent]:
+    """The hash of a content that goes into an event, and the content that is kept beside the event."""
+    body = _cipher(key).encrypt(_NONCE, plain, ref.encode()) if keep else None
+    return _hash(plain, key), StoredContent(ref, key, body)
+
+
+def decrypt_content(kept: StoredContent) -> bytes | None:
+    """The content, or None when only its hash is known. Raises `LedgerError` when it was changed."""
+    from cryptography.exceptions import InvalidTag
+
+    if kept.body is None:
+        return None
+    try:
+        return _cipher(kept.key).decrypt(_NONCE, kept.body, kept.ref.encode())
+    except InvalidTag:
+        raise LedgerError(f"the content {kept.ref} was changed") from None
+
+
+def content_matches(content: Content, plain: bytes, key: bytes) -> bool:
+    """Whether this is what was said."""
+    return hmac.compare_digest(content.hash, _hash(plain, key))
+
+
+def _hash(plain: bytes, key: bytes) -> str:
+    return hashlib.blake2b(plain, key=key, digest_size=32).hexdigest()
+
+
+def _cipher(key: bytes) -> AESGCM:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    return AESGCM(hmac.digest(key, b"handraise/ledger/encrypt", "sha256"))
+
 
 _TYPES: Final = {
     Text: "text",
@@ -32,35 +96,35 @@ _TYPES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """What an event may say of a question. Its message is in here in the clear."""
+class ShownQuestion:
+    """The facts that an event may contain about a question. Its message is in here in the clear."""
 
     message: str
-    fields: tuple[Field, ...] = ()
+    fields: tuple[FieldRecord, ...] = ()
     schema: str | None = None
     secret: str | None = None
-    link: Link | None = None
+    link: LinkRecord | None = None
 
 
-def shown_of(
+def shown_question(
     question: Question,
     revision: Revision,
     *,
     secrets: Iterable[SecretFinding] = (),
     link: Inspection | None = None,
-) -> Shown:
-    """What is to be recorded of a question."""
+) -> ShownQuestion:
+    """The facts to record about a question."""
     kinds = {finding.field: finding.kind for finding in secrets}
     if isinstance(question, FormQuestion):
         form: Form[Any] = question.form
-        fields = tuple(Field(f.name, _TYPES[type(f)], kinds.get(f.name)) for f in form.fields)
-        return Shown(question.message, fields, digest(dump_form(form, revision)), kinds.get(None))
-    return Shown(question.message, link=None if link is None else link_of(link))
+        fields = tuple(FieldRecord(f.name, _TYPES[type(f)], kinds.get(f.name)) for f in form.fields)
+        return ShownQuestion(question.message, fields, digest(dump_form(form, revision)), kinds.get(None))
+    return ShownQuestion(question.message, link=None if link is None else link_record(link))
 
 
-def link_of(link: Inspection) -> Link:
+def link_record(link: Inspection) -> LinkRecord:
     """Where a link leads, without its path and parameters."""
-    return Link(link.registrable_domain, link.host, link.verdict, link.reasons)
+    return LinkRecord(link.registrable_domain, link.host, link.verdict, link.reasons)
 
 
 class Trail:
@@ -88,8 +152,8 @@ class Trail:
     def __init__(
         self,
         question: str,
-        about: About,
-        shown: Shown | None,
+        about: EventContext,
+        shown: ShownQuestion | None,
         *,
         clock: Callable[[], float],
         keeping: Keeping = "none",
@@ -97,17 +161,22 @@ class Trail:
         again: bool = False,
     ) -> None:
         self.question: str = question
-        self.about: About = about
+        self.about: EventContext = about
         self._shown = shown
         self._clock = clock
         self._keeping = keeping
         self._again = again
-        self._open: frozenset[Kind] = _STILL_OPEN if until == "decided" else _STILL_OPEN | _ANSWERED
+        self._open: frozenset[EventKind] = _STILL_OPEN if until == "decided" else _STILL_OPEN | _ANSWERED
         self.asked_at: int | None = None
         """When it was asked, in milliseconds since 1970, if that is known here: latencies count from there."""
         self._message: str | None = None
         self._about = f'"about":{dump_about(about)}'
         self._named = f'"question":{dump_text(question)}'
+
+    @property
+    def seconds(self) -> float | None:
+        """How long ago it was asked, if that is known here."""
+        return None if self.asked_at is None else self._clock() - self.asked_at / 1000
 
     def asked(self) -> Record:
         """It is asked from now on."""
@@ -121,23 +190,26 @@ class Trail:
     def decided(
         self,
         action: Literal["accept", "decline", "cancel"],
-        by: Literal["human", "policy", "agent", "timeout"],
+        by: Literal["human", "policy", "agent", "timeout", "client"],
         *,
         content: Any = None,
         edited: tuple[str, ...] = (),
         reasons: tuple[str, ...] = (),
         passkey: bool = False,
+        said_no: bool = False,
     ) -> Record:
-        """Somebody decided it; with `passkey`, by theirs."""
+        """Somebody decided it; with `passkey`, by theirs. `said_no`: a confirmation was answered with no."""
         said = [f'"action":"{action}"', f'"decided_by":"{by}"']
         if edited:
             said.append(f'"edited":{dump_plain(edited)}')
         if passkey:
             said.append('"how":"passkey"')
-        if action != "accept":
+        if said_no:
+            said.append('"said":"no"')
+        if action != "accept" or said_no:
             self._open = _STILL_OPEN  # it allows nothing, so no call will be joined to it
-        answer = None if content is None else ("answer", canonical(content), keeps(self._keeping, "fields"))
-        return self._record("decided", said, reasons, content=answer, how=action)
+        answer = None if content is None else ("answer", canonical(content), is_kept(self._keeping, "fields"))
+        return self._record("decided", said, reasons, content=answer, how="said_no" if said_no else action)
 
     def opened(self) -> Record:
         """Its link was opened in a browser."""
@@ -145,13 +217,13 @@ class Trail:
         return self._record("opened", [] if link is None else [_dump_link(link)])
 
     def completed(self) -> Record:
-        """What it led to in the browser was finished."""
+        """The page behind the link was finished."""
         return self._record("completed", [])
 
-    def used(self, request: Request, ended: Ended) -> Record:
+    def used(self, request: RequestRecord, ended: CallEnd) -> Record:
         """The call that used the answer is over."""
-        self._open = frozenset()  # whatever is told of it later
-        return self._record("used", [f'"used":{dump_plain(plain_of(Use(request, ended)))}'], how=ended)
+        self._open = frozenset()  # for all later events
+        return self._record("used", [f'"used":{dump_plain(plain_of(AnswerUse(request, ended)))}'], how=ended)
 
     def refused(self, reasons: tuple[str, ...], *, count: int | None = None) -> Record:
         """It may not be asked: nobody saw it. `count`: the event stands for so many questions."""
@@ -173,10 +245,10 @@ class Trail:
         return self._record("failed", [], reasons)
 
     def ambiguous(self, *reasons: str) -> Record:
-        """Nobody knows how it ended."""
+        """Its end is unknown."""
         return self._record("ambiguous", [], reasons)
 
-    def _asking(self, kind: Kind, said: list[str], reasons: tuple[str, ...] = ()) -> Record:
+    def _asking(self, kind: EventKind, said: list[str], reasons: tuple[str, ...] = ()) -> Record:
         shown = self._shown
         if shown is None:
             if kind != "refused":  # what could not even be read is asked of nobody
@@ -190,29 +262,29 @@ class Trail:
             said.append(f'"secret":{dump_text(shown.secret)}')
         if shown.link is not None:
             said.append(_dump_link(shown.link))
-        message = "message", shown.message.encode(), keeps(self._keeping, "message")
+        message = "message", shown.message.encode(), is_kept(self._keeping, "message")
         return self._record(kind, said, reasons, content=message)
 
     def _record(
         self,
-        kind: Kind,
+        kind: EventKind,
         said: list[str],
         reasons: tuple[str, ...] = (),
         *,
         content: tuple[str, bytes, bool] | None = None,
         how: str = "",
     ) -> Record:
-        """What is `said` is dumped already, with its name. Of a `content` (its name, itself, whether it is kept) the
-        event has the hash. `how` tells apart two events of one kind that may both happen to a question.
+        """`said` is already dumped, with its name. The event has the hash of `content` (its name, itself,
+        whether it is kept). `how` tells apart two events of one kind that may both happen to a question.
         """
         now = int(self._clock() * 1000)
         drawn = os.urandom(8 + KEY_SIZE)  # one draw for all that has to be random
         unique = _by_time(now, drawn[:8])
         once = _same_id(self.question, kind, how) if self._again else ""
-        kept: tuple[Kept, ...] = ()
+        kept: tuple[StoredContent, ...] = ()
         if content is not None:
             name, plain, keep = content
-            hashed, hidden = hide(plain, ref=f"c_{unique}", key=drawn[8:], keep=keep)
+            hashed, hidden = encrypt_content(plain, ref=f"c_{unique}", key=drawn[8:], keep=keep)
             said.append(f'"{name}":{{"hash":"{hashed}","ref":"{hidden.ref}"}}')
             kept = (hidden,)
             if name == "message":
@@ -227,18 +299,18 @@ class Trail:
         return Record(self.question, join_event(kind, said), kind in self._open, kept, once)
 
 
-_STILL_OPEN: Final[frozenset[Kind]] = frozenset({"asked", "shown"})
-_ANSWERED: Final[frozenset[Kind]] = frozenset({"decided", "opened", "completed"})
-_TIMED: Final[frozenset[Kind]] = frozenset(
+_STILL_OPEN: Final[frozenset[EventKind]] = frozenset({"asked", "shown"})
+_ANSWERED: Final[frozenset[EventKind]] = frozenset({"decided", "opened", "completed"})
+_TIMED: Final[frozenset[EventKind]] = frozenset(
     {"shown", "decided", "completed", "expired", "withdrawn", "failed"}
 )
 """The kinds that say how long it took."""
-_EXPLAINED: Final[frozenset[Kind]] = frozenset({"refused", "failed", "ambiguous"})
+_EXPLAINED: Final[frozenset[EventKind]] = frozenset({"refused", "failed", "ambiguous"})
 """The kinds that say why."""
 
 
 def new_id(prefix: str, now: int) -> str:
-    """An id that sorts by time: new ones are written next to each other, which is what costs least."""
+    """An id that sorts by time. New rows are then written next to each other, which costs least."""
     return prefix + _by_time(now, os.urandom(8))
 
 
@@ -246,15 +318,46 @@ def _by_time(now: int, drawn: bytes) -> str:
     return (now.to_bytes(6, "big") + drawn).hex()
 
 
-def _same_id(question: str, kind: Kind, how: str) -> str:
-    """The id of what happened to a question, whoever tells of it how often."""
+def _same_id(question: str, kind: EventKind, how: str) -> str:
+    """The same id for the same event of a question, even if several processes report it several times."""
     return f"e_{hashlib.sha256(f'{question} {kind} {how}'.encode()).hexdigest()[:28]}"
 
 
 @lru_cache(maxsize=256)
-def _dump_fields(fields: tuple[Field, ...]) -> str:
+def _dump_fields(fields: tuple[FieldRecord, ...]) -> str:
     return f'"fields":{dump_plain(plain_of(fields))}'
 
 
-def _dump_link(link: Link) -> str:
+def _dump_link(link: LinkRecord) -> str:
     return f'"link":{dump_plain(plain_of(link))}'
+
+
+_MASK: Final = "…"
+
+
+def server_of(origin: Origin) -> ServerRecord:
+    """The server in the user's own words, and its own name as a claim."""
+    claims = " ".join(part for part in (origin.claimed_name, origin.claimed_version) if part)
+    return ServerRecord(origin.name, _masked_target(origin.target) or None, claims or None)
+
+
+def principal_of(person: Person) -> Principal:
+    """The person, and how we know."""
+    return Principal(person.issuer, person.subject, person.how)
+
+
+def _masked_target(target: str) -> str:
+    """The origin of a URL, or a command. In a command, values of options and possible secrets are masked."""
+    if "://" in target:
+        parts = urlsplit(target)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    try:
+        words = shlex.split(target)
+    except ValueError:
+        return _MASK
+    shown, after_option = [], False
+    for at, word in enumerate(words):
+        doubtful = after_option or "=" in word or bool(scan_answer({"word": word}))
+        shown.append(_MASK if at and doubtful and not word.startswith("--") else word.partition("=")[0])
+        after_option = at > 0 and word.startswith("-") and word != "-m"
+    return " ".join(shown)

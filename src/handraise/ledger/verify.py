@@ -14,18 +14,26 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Literal
 
-from handraise.conversation.recorded import Anchor, EventRow, Head, Place, Snapshot
+from handraise.calls.ledger_tables import Anchor, EventColumns, Head, LedgerPlace, Snapshot
 from handraise.errors import LedgerError
 from handraise.ledger.authenticate import is_authentic, is_authentic_event, is_authentic_head, leaf_data
-from handraise.ledger.checkpoints import NO_NOTE, Keys, Note, Verifier, parse_notes
-from handraise.ledger.tree import HASH, Tree, leaf_hash
+from handraise.ledger.checkpoints import (
+    HASH,
+    NO_NOTE,
+    LedgerKeys,
+    Note,
+    Tree,
+    Verifier,
+    leaf_hash,
+    parse_notes,
+)
 
 What = Literal[
     "changed", "removed", "added", "swapped", "cut", "rebuilt", "restored", "forged", "content", "unreadable"
 ]
 
 
-class Verdict(Enum):
+class LedgerVerdict(Enum):
     """The result of a verification."""
 
     SOUND = "sound"
@@ -37,7 +45,7 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LedgerFinding:
     """Something that is not as it was."""
 
     what: What
@@ -47,10 +55,10 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class VerificationReport:
     """The result of a verification, and what it rests on."""
 
-    verdict: Verdict
+    verdict: LedgerVerdict
     records: int
     """How many have a place in the tree."""
     proven: int
@@ -64,7 +72,7 @@ class Report:
     checkpoints: int
     """How many signed checkpoints the tree agrees with."""
     root: bytes
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[LedgerFinding, ...] = ()
     doubts: tuple[str, ...] = ()
     """Why not everything is proved, and what to do next."""
 
@@ -82,11 +90,11 @@ class ExpectedContent:
 class Verification:
     """Takes the notes, the places and the contents of a ledger in order, then says what it found."""
 
-    def __init__(self, keys: Keys | None, given: Sequence[Note] = ()) -> None:
+    def __init__(self, keys: LedgerKeys | None, given: Sequence[Note] = ()) -> None:
         self._keys = keys
         self._given = given
         self._verifier = Verifier.of_kept(given) if keys is None else keys.verifier
-        self._findings: list[Finding] = []
+        self._findings: list[LedgerFinding] = []
         self._head: Head | None = None
         self._anchored = False
         self._anchor: Anchor | None = None
@@ -117,6 +125,8 @@ class Verification:
 
     def begin(self, snapshot: Snapshot) -> None:
         """Take everything but the records and the contents."""
+        for sentence in snapshot.problems:
+            self._find("changed", None, sentence)
         notes = self._read_notes(snapshot.notes)
         for note in self._given:
             if self._verifier is None or not self._verifier.signed(note):
@@ -188,7 +198,7 @@ class Verification:
 
     # Records.
 
-    def read(self, place: Place) -> list[ExpectedContent]:
+    def read(self, place: LedgerPlace) -> list[ExpectedContent]:
         """Take the next place of the tree; the contents that its record has."""
         number, row = place.number or 0, place.row
         leaf = place.hash if isinstance(place.hash, bytes) and len(place.hash) == HASH else bytes(HASH)
@@ -215,7 +225,7 @@ class Verification:
         self._compare()
         return contents
 
-    def read_unplaced(self, place: Place) -> list[ExpectedContent]:
+    def read_unplaced(self, place: LedgerPlace) -> list[ExpectedContent]:
         """Take an event that has no place in the tree; the contents that it has."""
         number, row = place.number, place.row
         name = "A record" if number is None else f"Record {number}"
@@ -251,7 +261,7 @@ class Verification:
 
     # The end.
 
-    def end(self, contents: int) -> Report:
+    def end(self, contents: int) -> VerificationReport:
         """Everything was read; `contents` are the rows of their table."""
         size, head = self.size, self._head
         if self.expected_size > size:
@@ -270,12 +280,12 @@ class Verification:
             self._compare_anchor(self._keys, self._anchor)
         return self._report()
 
-    def unreadable(self, why: str) -> Report:
+    def unreadable(self, why: str) -> VerificationReport:
         """The ledger could not be read to its end."""
         self._find("unreadable", None, f"{why[:1].upper()}{why[1:]}.")
         return self._report()
 
-    def _compare_anchor(self, keys: Keys, anchor: Anchor) -> None:
+    def _compare_anchor(self, keys: LedgerKeys, anchor: Anchor) -> None:
         """The database continues the copy of its head that lies outside of it, or it is not the newest."""
         if not is_authentic(keys, anchor):
             self._find("forged", None, "The file beside the ledger that ends in .head was changed.")
@@ -297,18 +307,18 @@ class Verification:
                 "rebuilt", None, "The ledger does not continue the one that the file ending in .head names."
             )
 
-    def _report(self) -> Report:
+    def _report(self) -> VerificationReport:
         doubts = [] if self._findings else self._doubts()
         kept = max((note.checkpoint.size for note in self._given), default=0)
         by_key = self._keys is not None and not doubts and not self._findings
         proven = 0 if self._findings else self.size if by_key else kept
         if self._findings:
-            verdict = Verdict.BROKEN
+            verdict = LedgerVerdict.BROKEN
         elif by_key or (0 < kept == self.size and not self._waiting):
-            verdict, doubts = Verdict.SOUND, []
+            verdict, doubts = LedgerVerdict.SOUND, []
         else:
-            verdict = Verdict.UNPROVEN
-        return Report(
+            verdict = LedgerVerdict.UNPROVEN
+        return VerificationReport(
             verdict,
             self.size,
             proven,
@@ -361,7 +371,7 @@ class Verification:
         self._find("removed", first, f"{_records(first, last, 'was', 'were')} removed.")
 
     def _tell_misfits(self) -> None:
-        """A record in another's place was moved; one that belongs nowhere was changed."""
+        """Report misplaced records as moved, and records that fit no place as changed."""
         belongs = {leaf: number for number, (_, leaf) in self._misfits.items()}
         told: set[int] = set()
         for number, (found, _) in self._misfits.items():
@@ -377,7 +387,7 @@ class Verification:
                 self._find("swapped", number, f"Record {home} stands in the place of record {number}.")
 
     def _find(self, what: What, number: int | None, sentence: str) -> None:
-        self._findings.append(Finding(what, number, sentence))
+        self._findings.append(LedgerFinding(what, number, sentence))
 
 
 def _is_in_chain(given: Note, notes: Sequence[Note | None]) -> bool:
@@ -392,14 +402,14 @@ def _is_well_formed(head: Head) -> bool:
     return numbers and all(isinstance(value, bytes) for value in (peaks, last, mac))
 
 
-def _is_authentic_event(keys: Keys, row: EventRow) -> bool:
+def _is_authentic_event(keys: LedgerKeys, row: EventColumns) -> bool:
     try:
         return is_authentic_event(keys, row, placed=False)
     except (TypeError, ValueError, AttributeError):
         return False
 
 
-def _leaf_of(row: EventRow) -> bytes:
+def _leaf_of(row: EventColumns) -> bytes:
     """The leaf hash of a record; empty for one that no ledger could have written."""
     try:
         return leaf_hash(leaf_data(row))
@@ -407,7 +417,7 @@ def _leaf_of(row: EventRow) -> bytes:
         return b""
 
 
-def _contents_of(row: EventRow, owner: str, number: int | None) -> list[ExpectedContent]:
+def _contents_of(row: EventColumns, owner: str, number: int | None) -> list[ExpectedContent]:
     """The contents of a record whose leaf hash, or MAC, was found to be right."""
     if not row.kept:
         return []
@@ -444,5 +454,5 @@ def _when(milliseconds: int) -> str:
     return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _order(finding: Finding) -> tuple[int, str]:
+def _order(finding: LedgerFinding) -> tuple[int, str]:
     return finding.number or 0, finding.sentence

@@ -1,4 +1,4 @@
-"""What a rule is, and what it found where."""
+"""A rule, and a finding of a rule with its place."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from handraise.lint.source import Source
+from handraise.lint.source import SourceFile
 
-Mark: TypeAlias = tuple[ast.AST, str]
+LintMark: TypeAlias = tuple[ast.AST, str]
 """A place in the source, and one sentence about it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class LintRule:
     """One thing that goes wrong when servers ask. `wrong` and `right` are source that shows it."""
 
     code: str
     title: str
     sentence: str
     why: str
-    mend: str
+    fix: str
     wrong: str
     right: str
-    check: Callable[[Source], Iterator[Mark]]
+    check: Callable[[SourceFile], Iterator[LintMark]]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -39,3 +39,11 @@ class Finding:
     end_column: int
     excerpt: str
     """The source line, as it is written."""
+
+
+CONFIRMED_FIRST = """
+async def archive(folder: str) -> str:
+    (await ask.confirm(f"Archive {folder}?")).or_stop()
+    return "Archived."
+"""
+"""Source that several rules call right: it goes on only after a yes."""

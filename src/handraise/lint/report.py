@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from handraise.display import for_line
-from handraise.lint.finding import Finding, Rule
+from handraise.lint.finding import Finding, LintRule
 from handraise.lint.rules import RULES
 
 _WIDTH = 78
@@ -22,9 +22,7 @@ def as_text(findings: Sequence[Finding]) -> str:
     total = (
         f"{_number(len(findings), 'finding')} in {_number(files, 'file')}." if findings else "Nothing found."
     )
-    hint = (
-        [f"`handraise lint --explain {findings[0].code}` says why, and how to mend it."] if findings else []
-    )
+    hint = [f"`handraise lint --explain {findings[0].code}` says why, and how to fix it."] if findings else []
     return "\n".join([*shown, total, *hint])
 
 
@@ -42,7 +40,7 @@ def as_json(findings: Sequence[Finding]) -> str:
                     "line": each.line,
                     "column": each.column,
                     "end_column": each.end_column,
-                    "mend": RULES[each.code].mend,
+                    "fix": RULES[each.code].fix,
                 }
                 for each in findings
             ],
@@ -58,7 +56,7 @@ def as_sarif(findings: Sequence[Finding]) -> str:
             "name": rule.title,
             "shortDescription": {"text": rule.sentence},
             "fullDescription": {"text": rule.why},
-            "help": {"text": rule.mend},
+            "help": {"text": rule.fix},
         }
         for rule in RULES.values()
     ]
@@ -76,13 +74,13 @@ def rules_table() -> str:
     return "\n".join(f"{rule.code}  {rule.title}" for rule in RULES.values())
 
 
-def explained(rule: Rule) -> str:
-    """One rule at length: what, why, how to mend it, and code that shows it."""
+def explained(rule: LintRule) -> str:
+    """One rule at length: what, why, how to fix it, and code that shows it."""
     parts = [
         f"{rule.code}  {rule.title}",
         _wrapped(rule.sentence),
         _wrapped(rule.why),
-        _wrapped(f"To mend it: {rule.mend}"),
+        _wrapped(f"To fix it: {rule.fix}"),
         "Wrong:\n\n" + textwrap.indent(rule.wrong.strip("\n"), "    "),
         "Right:\n\n" + textwrap.indent(rule.right.strip("\n"), "    "),
         f"To keep it: end the line with `# handraise: ignore[{rule.code}]`.",

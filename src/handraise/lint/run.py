@@ -1,24 +1,57 @@
-"""Check a text, a file, or whatever Python there is below some paths. Nothing of it is imported or run."""
+"""Check a text, a file, or all Python files below some paths. Nothing of it is imported or run."""
 
 from __future__ import annotations
 
+import io
+import re
 import tokenize
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from handraise.errors import UsageError
-from handraise.lint.comments import read_ignored
-from handraise.lint.finding import Finding, Mark
+from handraise.forms import DEFAULT_LIMITS, Limits
+from handraise.lint.finding import Finding, LintMark
 from handraise.lint.rules import RULES, UNREADABLE
-from handraise.lint.source import Source, place
+from handraise.lint.source import SourceFile, position_of
+
+_COMMENT = re.compile(r"#.*?\bhandraise:\s*(?P<what>ignore(?:-file)?)\[(?P<codes>[^\]]*)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreComments:
+    """Rules that comments switch off, in a file or on a line. A code may be the start of several: `HR4`."""
+
+    in_file: frozenset[str]
+    by_line: dict[int, frozenset[str]]
+
+    def covers(self, code: str, line: int) -> bool:
+        """Whether a finding of this rule on this line is switched off."""
+        return any(code.startswith(each) for each in self.in_file | self.by_line.get(line, frozenset()))
+
+
+def read_ignored(text: str) -> IgnoreComments:
+    """The comments of a file. Every one names its rules: there is none that switches all of them off."""
+    in_file: set[str] = set()
+    by_line: dict[int, frozenset[str]] = {}
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        found = _COMMENT.search(token.string) if token.type == tokenize.COMMENT else None
+        if found is None:
+            continue
+        codes = frozenset(code.strip() for code in found["codes"].split(",") if code.strip())
+        if found["what"] == "ignore-file":
+            in_file |= codes
+        else:
+            by_line[token.start[0]] = codes
+    return IgnoreComments(frozenset(in_file), by_line)
+
 
 _LEFT_OUT = {"__pycache__", "node_modules", "site-packages", "build", "dist"}
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
-    """Which rules apply: beginnings of codes. Nothing selected means all; what is ignored is off in any case."""
+class RuleSelection:
+    """Which rules apply: beginnings of codes. An empty selection means all; an ignored rule is always off."""
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
@@ -35,14 +68,19 @@ class Selection:
         )
 
 
-EVERYTHING = Selection()
+EVERYTHING = RuleSelection()
 """Every rule."""
 
 
-def lint_text(text: str, path: str = "<text>", selection: Selection = EVERYTHING) -> list[Finding]:
-    """What is wrong with a server's source, in the order in which it stands there."""
+def lint_text(
+    text: str,
+    path: str = "<text>",
+    selection: RuleSelection = EVERYTHING,
+    limits: Limits = DEFAULT_LIMITS,
+) -> list[Finding]:
+    """The findings in a server's source, in source order."""
     try:
-        source = Source(text, path)
+        source = SourceFile(text, path, limits)
         ignored = read_ignored(text)
     except (SyntaxError, ValueError, RecursionError, tokenize.TokenError) as error:
         return [_unreadable(path, error)] if selection.has(UNREADABLE) else []
@@ -51,8 +89,10 @@ def lint_text(text: str, path: str = "<text>", selection: Selection = EVERYTHING
     return sorted(each for each in found if not ignored.covers(each.code, each.line))
 
 
-def lint_paths(paths: Iterable[Path], selection: Selection = EVERYTHING) -> list[Finding]:
-    """What is wrong with these files, and with the Python files below these folders."""
+def lint_paths(
+    paths: Iterable[Path], selection: RuleSelection = EVERYTHING, limits: Limits = DEFAULT_LIMITS
+) -> list[Finding]:
+    """The findings in these files, and in the Python files below these folders."""
     findings: list[Finding] = []
     for file in python_files(paths):
         try:
@@ -60,7 +100,7 @@ def lint_paths(paths: Iterable[Path], selection: Selection = EVERYTHING) -> list
         except (UnicodeDecodeError, OSError) as error:
             findings += [_unreadable(str(file), error)] if selection.has(UNREADABLE) else []
             continue
-        findings += lint_text(text, str(file), selection)
+        findings += lint_text(text, str(file), selection, limits)
     return findings
 
 
@@ -81,10 +121,10 @@ def _is_left_out(inside: Path) -> bool:
     return any(part.startswith(".") or part in _LEFT_OUT for part in inside.parts)
 
 
-def _finding(source: Source, code: str, mark: Mark) -> Finding:
+def _finding(source: SourceFile, code: str, mark: LintMark) -> Finding:
     """A mark as columns of its first line: the tree counts bytes, people count characters."""
     node, message = mark
-    line, start = place(node)
+    line, start = position_of(node)
     excerpt = source.lines[line - 1]
     in_bytes = excerpt.encode()
     end = getattr(node, "end_col_offset", 0) if getattr(node, "end_lineno", 0) == line else len(in_bytes)

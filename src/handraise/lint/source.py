@@ -1,7 +1,4 @@
-"""A Python file as the rules see it: its tree, where names come from, what stands inside what.
-
-Nothing is imported or run.
-"""
+"""A Python file for the rules: its tree, its imports and its strings."""
 
 from __future__ import annotations
 
@@ -10,15 +7,18 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TypeAlias
 
+from handraise.forms import DEFAULT_LIMITS, Limits
+
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
-Scope: TypeAlias = Function | ast.Lambda | ast.Module
+LintScope: TypeAlias = Function | ast.Lambda | ast.Module
 
 
-class Source:
+class SourceFile:
     """One parsed file. Raises SyntaxError, as Python would."""
 
-    def __init__(self, text: str, path: str = "<text>") -> None:
+    def __init__(self, text: str, path: str = "<text>", limits: Limits = DEFAULT_LIMITS) -> None:
         self.path = path
+        self.limits = limits
         self.text = text
         self.lines = text.splitlines()
         self.tree = ast.parse(text, path)
@@ -45,7 +45,7 @@ class Source:
                 return ""
 
     def last_name(self, expression: ast.AST) -> str:
-        """The last part of an expression's name, whatever stands before it."""
+        """The last part of an expression's name."""
         match expression:
             case ast.Attribute(attr=attr):
                 return attr
@@ -59,14 +59,14 @@ class Source:
                 return ""
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
-        """What a node stands in, from the inside out."""
+        """The nodes around a node, from the inside out."""
         while (parent := self.parents.get(node)) is not None:
             yield parent
             node = parent
 
-    def scope_of(self, node: ast.AST) -> Scope:
+    def scope_of(self, node: ast.AST) -> LintScope:
         """The function, lambda or module that runs a node."""
-        return next(above for above in self.ancestors(node) if isinstance(above, Scope))
+        return next(above for above in self.ancestors(node) if isinstance(above, LintScope))
 
     def function_of(self, node: ast.AST) -> Function | None:
         """The innermost named function around a node."""
@@ -81,12 +81,12 @@ class Source:
         return _sorted_calls(self.nodes)
 
     def own_nodes(self, function: Function) -> Iterator[ast.AST]:
-        """What a function runs itself: not the functions that are defined inside of it."""
+        """The nodes that a function runs itself, without the functions defined inside it."""
         waiting: list[ast.AST] = list(function.body)
         while waiting:
             node = waiting.pop()
             yield node
-            if not isinstance(node, Scope):
+            if not isinstance(node, LintScope):
                 waiting.extend(ast.iter_child_nodes(node))
 
     def value_of(self, name: ast.Name) -> ast.expr | None:
@@ -109,13 +109,13 @@ class Source:
         return found
 
 
-def place(node: ast.AST) -> tuple[int, int]:
+def position_of(node: ast.AST) -> tuple[int, int]:
     """Where a node starts, to sort by."""
     return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
 
 
 def _sorted_calls(nodes: Iterable[ast.AST]) -> list[ast.Call]:
-    return sorted((node for node in nodes if isinstance(node, ast.Call)), key=place)
+    return sorted((node for node in nodes if isinstance(node, ast.Call)), key=position_of)
 
 
 def _local_name(called: ast.expr) -> str:
@@ -149,3 +149,34 @@ def _imports(nodes: tuple[ast.AST, ...]) -> Iterator[tuple[str, str]]:
                 )
             case ast.ImportFrom(module=module, names=names):
                 yield from ((n.asname or n.name, f"{module or ''}.{n.name}".lstrip(".")) for n in names)
+
+
+GAP = "…"
+"""Stands for what is known only at run time."""
+
+
+def written_text(source: SourceFile, expression: ast.expr | None, gap: str = GAP) -> str | None:
+    """The text of a literal, an f-string, a sum of them or a name for one; None when nothing can be read."""
+    match expression:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=parts):
+            return "".join(written_text(source, part, gap) or gap for part in parts)
+        case ast.FormattedValue(value=ast.Name() as name):
+            return written_text(source, name, gap)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            texts = written_text(source, left, gap), written_text(source, right, gap)
+            return None if texts == (None, None) else "".join(text or gap for text in texts)
+        case ast.Call(func=ast.Attribute(value=ast.Constant(value=str(text)), attr="format")):
+            return text
+        case ast.Name():
+            value = source.value_of(expression)
+            return None if value is None or isinstance(value, ast.Name) else written_text(source, value, gap)
+        case _:
+            return None
+
+
+def is_constant(source: SourceFile, expression: ast.expr | None) -> bool:
+    """Whether the text is the same at every run: it tells the person nothing that only the server knows."""
+    text = written_text(source, expression, "\0")
+    return text is not None and "\0" not in text and "{" not in text

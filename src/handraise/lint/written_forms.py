@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from handraise.lint.sites import Site, argument
-from handraise.lint.source import Source
-from handraise.lint.texts import written_text
+from handraise.forms import ANSWER
+from handraise.lint.question_sites import QuestionSite, call_argument
+from handraise.lint.source import SourceFile, written_text
 
-Kind = Literal["text", "number", "flag", "choice", "secret", "nested", "unknown"]
+WrittenKind = Literal["text", "number", "flag", "choice", "secret", "nested", "unknown"]
 
 _TEXT = {"str", "EmailStr", "AnyUrl", "HttpUrl", "date", "datetime", "UUID", "Path", "Text"}
 _NUMBER = {"int", "float", "Decimal", "PositiveInt", "NonNegativeInt", "Number", "Integer"}
@@ -22,7 +22,7 @@ _WRAPPERS = {"Annotated", "Optional", "Required", "NotRequired", "Final", "ReadO
 _RECORDS = {"BaseModel", "TypedDict", "NamedTuple", "RootModel"}
 _ENUMS = {"Enum", "StrEnum", "IntEnum"}
 _CONSTRAINTS = {"pattern", "min_length", "max_length", "format", "examples", "regex"}
-_SHORTCUTS: dict[str, Kind] = {"text": "text", "number": "number", "date": "choice", "confirm": "flag"}
+_SHORTCUTS: dict[str, WrittenKind] = {"text": "text", "number": "number", "date": "choice", "confirm": "flag"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class WrittenField:
 
     node: ast.AST
     name: str
-    kind: Kind
+    kind: WrittenKind
     title: str | None = None
     description: str | None = None
     constrained: bool = False
@@ -45,7 +45,7 @@ class WrittenForm:
     schema: dict[str, Any] | None = None
 
 
-def written_form(source: Source, site: Site) -> WrittenForm | None:
+def written_form(source: SourceFile, site: QuestionSite) -> WrittenForm | None:
     """The form of a question; None when it has none, or is made elsewhere."""
     if not site.is_form:
         return None
@@ -56,7 +56,7 @@ def written_form(source: Source, site: Site) -> WrittenForm | None:
     return WrittenForm((WrittenField(site.node, "answer", kind, "Your answer", constrained=constrained),))
 
 
-def _form(source: Source, expression: ast.expr, is_schema: bool) -> WrittenForm | None:
+def _form(source: SourceFile, expression: ast.expr, is_schema: bool) -> WrittenForm | None:
     match expression:
         case ast.Constant(value=None):
             return WrittenForm(())
@@ -65,7 +65,7 @@ def _form(source: Source, expression: ast.expr, is_schema: bool) -> WrittenForm 
         ):
             return _from_schema(expression)
         case ast.Dict() | ast.List():
-            return WrittenForm((WrittenField(expression, "value", "choice"),))
+            return WrittenForm((WrittenField(expression, ANSWER, "choice"),))
         case ast.Name(id=name) if name in source.classes:
             return _from_class(source, source.classes[name])
         case ast.Name() if (value := source.value_of(expression)) is not None:
@@ -75,7 +75,7 @@ def _form(source: Source, expression: ast.expr, is_schema: bool) -> WrittenForm 
         case _:
             kind, note = _kind(source, expression)
             return (
-                None if kind == "unknown" else WrittenForm((_field(expression, "value", kind, source, note),))
+                None if kind == "unknown" else WrittenForm((_field(expression, ANSWER, kind, source, note),))
             )
 
 
@@ -94,21 +94,21 @@ def _from_schema(literal: ast.Dict) -> WrittenForm | None:
 
 def _property(literal: ast.Dict, name: str, rule: object) -> WrittenField:
     given = rule if isinstance(rule, dict) else {}
-    kinds: dict[object, Kind] = {
+    kinds: dict[object, WrittenKind] = {
         "integer": "number",
         "number": "number",
         "boolean": "flag",
         "object": "nested",
     }
-    kind: Kind = (
+    kind: WrittenKind = (
         "choice" if {"enum", "oneOf", "items"} & given.keys() else kinds.get(given.get("type"), "text")
     )
     return WrittenField(literal, name, kind, _string(given.get("title")), _string(given.get("description")))
 
 
-def _from_class(source: Source, definition: ast.ClassDef) -> WrittenForm | None:
+def _from_class(source: SourceFile, definition: ast.ClassDef) -> WrittenForm | None:
     if _is_enum(source, definition):
-        return WrittenForm((WrittenField(definition, "value", "choice"),))
+        return WrittenForm((WrittenField(definition, ANSWER, "choice"),))
     fields = list(_own_fields(source, definition))
     for base in definition.bases:
         name = source.last_name(base)
@@ -119,7 +119,7 @@ def _from_class(source: Source, definition: ast.ClassDef) -> WrittenForm | None:
     return WrittenForm(tuple(fields))
 
 
-def _own_fields(source: Source, definition: ast.ClassDef) -> Iterator[WrittenField]:
+def _own_fields(source: SourceFile, definition: ast.ClassDef) -> Iterator[WrittenField]:
     for statement in definition.body:
         match statement:
             case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value):
@@ -128,7 +128,7 @@ def _own_fields(source: Source, definition: ast.ClassDef) -> Iterator[WrittenFie
                     yield _field(statement, name, kind, source, note, value)
 
 
-def _from_call(source: Source, call: ast.Call) -> WrittenForm | None:
+def _from_call(source: SourceFile, call: ast.Call) -> WrittenForm | None:
     match source.dotted(call.func).removeprefix("handraise.").removeprefix("forms."):
         case "Form.of" if call.args:
             return _form(source, call.args[0], is_schema=False)
@@ -140,16 +140,16 @@ def _from_call(source: Source, call: ast.Call) -> WrittenForm | None:
             return None
 
 
-def _made(source: Source, expression: ast.expr) -> WrittenField:
+def _made(source: SourceFile, expression: ast.expr) -> WrittenField:
     """A field that is made by hand: `Text("name", title=…)`."""
     if not isinstance(expression, ast.Call):
         return WrittenField(expression, "", "unknown")
-    name = written_text(source, argument(expression, 0, "name")) or ""
+    name = written_text(source, call_argument(expression, 0, "name")) or ""
     kind = _kind_called(source.last_name(expression.func))
     return _field(expression, name, kind, source, expression)
 
 
-def _given(source: Source, keyword: ast.keyword) -> WrittenField:
+def _given(source: SourceFile, keyword: ast.keyword) -> WrittenField:
     """A field that is a keyword argument: a type, `(type, default)`, options, or made by hand."""
     name, value = keyword.arg or "", keyword.value
     match value:
@@ -164,7 +164,9 @@ def _given(source: Source, keyword: ast.keyword) -> WrittenField:
     return _field(value, name, kind, source, note)
 
 
-def _field(node: ast.AST, name: str, kind: Kind, source: Source, *notes: ast.expr | None) -> WrittenField:
+def _field(
+    node: ast.AST, name: str, kind: WrittenKind, source: SourceFile, *notes: ast.expr | None
+) -> WrittenField:
     """A field with what its `Field(…)` says of it, wherever that stands."""
     calls = [note for note in notes if isinstance(note, ast.Call)]
     said = {keyword.arg: keyword.value for call in calls for keyword in call.keywords if keyword.arg}
@@ -174,8 +176,8 @@ def _field(node: ast.AST, name: str, kind: Kind, source: Source, *notes: ast.exp
     return WrittenField(node, name, kind, title, description, bool(_CONSTRAINTS & said.keys()))
 
 
-def _kind(source: Source, annotation: ast.expr) -> tuple[Kind, ast.expr | None]:
-    """What a field of this type asks for, and the call in its `Annotated` that says more."""
+def _kind(source: SourceFile, annotation: ast.expr) -> tuple[WrittenKind, ast.expr | None]:
+    """The data that a field of this type asks for, and the call in its `Annotated` that says more."""
     match annotation:
         case ast.Constant(value=str(quoted)):
             try:
@@ -193,7 +195,7 @@ def _kind(source: Source, annotation: ast.expr) -> tuple[Kind, ast.expr | None]:
     return _kind_called(name), None
 
 
-def _subscripted(source: Source, name: str, inner: ast.expr) -> tuple[Kind, ast.expr | None]:
+def _subscripted(source: SourceFile, name: str, inner: ast.expr) -> tuple[WrittenKind, ast.expr | None]:
     first, *more = inner.elts if isinstance(inner, ast.Tuple) else [inner]
     if name == "Literal":
         return "choice", None
@@ -206,8 +208,8 @@ def _subscripted(source: Source, name: str, inner: ast.expr) -> tuple[Kind, ast.
     return _kind_called(name), None
 
 
-def _kind_called(name: str) -> Kind:
-    named: dict[Kind, set[str]] = {
+def _kind_called(name: str) -> WrittenKind:
+    named: dict[WrittenKind, set[str]] = {
         "text": _TEXT,
         "number": _NUMBER,
         "flag": {"bool", "Flag"},
@@ -218,7 +220,7 @@ def _kind_called(name: str) -> Kind:
     return next((kind for kind, names in named.items() if name in names), "unknown")
 
 
-def _kind_of_class(source: Source, definition: ast.ClassDef) -> Kind:
+def _kind_of_class(source: SourceFile, definition: ast.ClassDef) -> WrittenKind:
     if _is_enum(source, definition):
         return "choice"
     decorated = any(source.last_name(each) == "dataclass" for each in definition.decorator_list)
@@ -229,7 +231,7 @@ def _kind_of_class(source: Source, definition: ast.ClassDef) -> Kind:
     )
 
 
-def _is_enum(source: Source, definition: ast.ClassDef) -> bool:
+def _is_enum(source: SourceFile, definition: ast.ClassDef) -> bool:
     return bool(_ENUMS & {source.last_name(base) for base in definition.bases})
 
 

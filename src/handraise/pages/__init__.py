@@ -1,20 +1,21 @@
-"""Hosted pages for URL questions: what a client must not see is entered in the person's own browser."""
+"""Hosted pages for URL questions: a person enters data in their own browser, and the client never sees it."""
 
 from handraise.pages.brand import Brand
 from handraise.pages.fields import SecretField
-from handraise.pages.identity import OwnSessions, SignIn, ThisComputer
-from handraise.pages.options import Pages
-from handraise.pages.outside_page import Errand, OutsidePage, sign_webhook
-from handraise.pages.page import Page, Sitting
+from handraise.pages.identity import BrowserSignIn, OwnSessions, ThisComputer
+from handraise.pages.outside_page import OutsidePage, OutsideRequest, sign_webhook
+from handraise.pages.page import BrowserAtPage, Page
 from handraise.pages.secret_page import SecretPage
 from handraise.pages.setup_page import Setup, SetupPage
-from handraise.pages.visits import About, Visit, Visits
+from handraise.pages.site import Pages
+from handraise.pages.visits import Visit, VisitReason, Visits
 
 __all__ = [
-    "About",
     "Brand",
-    "Errand",
+    "BrowserAtPage",
+    "BrowserSignIn",
     "OutsidePage",
+    "OutsideRequest",
     "OwnSessions",
     "Page",
     "Pages",
@@ -22,10 +23,9 @@ __all__ = [
     "SecretPage",
     "Setup",
     "SetupPage",
-    "SignIn",
-    "Sitting",
     "ThisComputer",
     "Visit",
+    "VisitReason",
     "Visits",
     "sign_webhook",
 ]

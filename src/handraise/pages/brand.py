@@ -42,7 +42,7 @@ class Brand:
 
     @property
     def stylesheet(self) -> str:
-        """The colour as a stylesheet; the text on it is black or white, whichever reads better."""
+        """The colour as a stylesheet; the text on it is black or white, depending on contrast."""
         if self.colour is None:
             return ""
         ink = "#ffffff" if _luminance(self.colour) < 0.179 else "#000000"

@@ -1,13 +1,17 @@
-"""Fields for secrets: what a person is to enter, masked, and what can be said about its form."""
+"""Masked fields for secrets, and the checks of their form."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import inspect
+import logging
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Final
 
 from handraise.errors import DefinitionError
-from handraise.forms.pattern import compile_pattern
-from handraise.site.posted import Posted, first
+from handraise.forms.formats import compile_pattern
+from handraise.site.middleware import Posted, first
 from handraise.vault import Secret
 
 _MOST = 100_000
@@ -40,7 +44,7 @@ class SecretField:
 
     @property
     def label(self) -> str:
-        """What stands above it."""
+        """The label above it."""
         return self.title or self.name
 
     def problem(self, value: str) -> str | None:
@@ -61,7 +65,7 @@ class SecretField:
 
 @dataclass(frozen=True, slots=True)
 class SecretView:
-    """A field as a browser shows it. What was entered is never shown again."""
+    """A field as a browser shows it. The entered value is never shown again."""
 
     id: str
     field: SecretField
@@ -69,14 +73,14 @@ class SecretView:
 
     @property
     def described_by(self) -> str:
-        """The ids of the texts that belong to it, for screen readers: what is wrong comes first."""
+        """The ids of the texts that belong to it, for screen readers: problems come first."""
         parts = {"problem": self.problem, "about": self.field.description, "hint": self.field.hint}
         return " ".join(f"{self.id}-{part}" for part, there in parts.items() if there)
 
 
 @dataclass(frozen=True, slots=True)
-class Entered:
-    """What was entered into fields for secrets."""
+class EnteredSecrets:
+    """The values entered into fields for secrets."""
 
     secrets: dict[str, Secret] = field(repr=False)
     views: tuple[SecretView, ...]
@@ -92,8 +96,8 @@ def blank(fields: Sequence[SecretField]) -> tuple[SecretView, ...]:
     return tuple(SecretView(f"s{at}", one) for at, one in enumerate(fields))
 
 
-def read_secrets(fields: Sequence[SecretField], posted: Posted) -> Entered:
-    """What was entered. Blanks around it come with copying, and go."""
+def read_secrets(fields: Sequence[SecretField], posted: Posted) -> EnteredSecrets:
+    """The entered values. Blanks around it come with copying, and go."""
     secrets: dict[str, Secret] = {}
     views = []
     for at, one in enumerate(fields):
@@ -101,10 +105,39 @@ def read_secrets(fields: Sequence[SecretField], posted: Posted) -> Entered:
         views.append(SecretView(f"s{at}", one, one.problem(value)))
         if value:
             secrets[one.name] = Secret(value)
-    return Entered(secrets, tuple(views))
+    return EnteredSecrets(secrets, tuple(views))
 
 
 def require_distinct(names: Sequence[str]) -> None:
     """Refuse two fields of one name."""
     if not names or len(set(names)) != len(names):
         raise DefinitionError("a page needs fields, each with a name of its own")
+
+
+logger = logging.getLogger(__name__)
+
+_PATIENCE: Final = 20.0
+_WRONG: Final = "This was not taken. Look whether all of it was copied."
+_NOT_NOW: Final = "It could not be checked just now. Try again in a moment."
+
+
+async def find_problem(check: Callable[[Any], Any] | None, value: Any) -> str | None:
+    """Why the author's function does not take a value: its sentence, False, or a ValueError. None when it does.
+
+    Other errors are logged by class only: an error's text may repeat the secret.
+    """
+    if check is None:
+        return None
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            verdict = check(value)
+            if inspect.isawaitable(verdict):
+                verdict = await verdict
+    except ValueError as error:
+        return str(error) or _WRONG
+    except Exception as error:  # noqa: BLE001 - the author's code; the person gets a sentence
+        logger.warning("a check of what was entered on a page failed: %s", type(error).__name__)
+        return _NOT_NOW
+    if verdict is None or verdict is True:
+        return None
+    return verdict if isinstance(verdict, str) else _WRONG

@@ -1,56 +1,58 @@
-"""Whose browser is this? Asked before anything is shown, and before anything is consumed."""
+"""Find out whose browser this is. Asked before anything is shown, and before anything is consumed."""
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import inspect
 import os
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
-from handraise.pages.page import Sitting
+from handraise.pages.page import BrowserAtPage
 from handraise.pages.visits import Visit
-from handraise.processes import Address, tcp_peer
+from handraise.processes import SocketAddress, tcp_peer
 from handraise.questions import Person
-from handraise.site.posted import Posted, first
+from handraise.site.middleware import Posted, first
 
-Seen = Literal["them", "another", "nobody"]
+BrowserMatch = Literal["them", "another", "nobody"]
 """The person who was asked, somebody else, or nobody that is known yet."""
 
-PeerUser = Callable[[Address, Address], int | None]
+PeerUser = Callable[[SocketAddress, SocketAddress], int | None]
 SessionHook = Callable[[Request], Person | Awaitable[Person | None] | None]
 
 
-def user_of_peer(client: Address, server: Address) -> int | None:
+def user_of_peer(client: SocketAddress, server: SocketAddress) -> int | None:
     """The user id behind a connection from `client` to `server`; None when the system does not tell."""
     owner = tcp_peer(client, server)
     return None if owner is None else owner.user
 
 
-class SignIn(Protocol):
+class BrowserSignIn(Protocol):
     """How a browser is known to belong to a person."""
 
     routes: Sequence[BaseRoute]
     """Addresses of its own, below the pages'."""
     another_account: str | None
-    """Which of them is for somebody who is signed in as the wrong person."""
+    """The address for a person who is signed in as somebody else."""
 
-    async def see(self, sitting: Sitting) -> Seen:
-        """Whose browser it is."""
+    async def see(self, sitting: BrowserAtPage) -> BrowserMatch:
+        """The person at this browser."""
         ...
 
-    async def invite(self, sitting: Sitting) -> Response:
+    async def invite(self, sitting: BrowserAtPage) -> Response:
         """A way for nobody to become somebody, and to come back to the page."""
         ...
 
-    async def enter(self, sitting: Sitting, posted: Posted) -> Response | None:
-        """What comes of a button of the invitation; None when it was not one."""
+    async def enter(self, sitting: BrowserAtPage, posted: Posted) -> Response | None:
+        """The result of a button of the invitation; None for any other post."""
         ...
 
 
@@ -70,25 +72,26 @@ class OwnSessions:
         self._hook = hook
         self._sign_in_url = sign_in_url
 
-    async def see(self, sitting: Sitting) -> Seen:
+    async def see(self, sitting: BrowserAtPage) -> BrowserMatch:
         found = self._hook(sitting.request)
         person = await found if inspect.isawaitable(found) else found
         if person is None:
             return "nobody"
         return "them" if same_person(person, sitting.visit.person) else "another"
 
-    async def invite(self, sitting: Sitting) -> Response:
+    async def invite(self, sitting: BrowserAtPage) -> Response:
         if self._sign_in_url is None:
             return sitting.render("sign_in.html", 401)
         mark = "&" if "?" in self._sign_in_url else "?"
         return RedirectResponse(f"{self._sign_in_url}{mark}{urlencode({'next': sitting.at})}", 303)
 
-    async def enter(self, sitting: Sitting, posted: Posted) -> Response | None:
+    async def enter(self, sitting: BrowserAtPage, posted: Posted) -> Response | None:
         return None
 
 
 def same_person(one: Person, other: Person) -> bool:
-    """Whether two verified accounts are one: the same subject of the same issuer. Nobody anonymous is anyone."""
+    """Whether two verified accounts are one: the same subject of the same issuer. An anonymous visitor is never the
+    person."""
     if "anonymous" in (one.how, other.how):
         return False
     return (one.issuer, one.subject) == (other.issuer, other.subject)
@@ -108,16 +111,16 @@ class ThisComputer:
         self._user = user if user is not None or not hasattr(os, "getuid") else os.getuid()
         self._peer_user = peer_user
 
-    async def see(self, sitting: Sitting) -> Seen:
+    async def see(self, sitting: BrowserAtPage) -> BrowserMatch:
         user = self._user_of(sitting.request)
         if user is not None:
             return "them" if user == self._user else "another"
         return "them" if sitting.browser in sitting.visit.browsers else "nobody"
 
-    async def invite(self, sitting: Sitting) -> Response:
+    async def invite(self, sitting: BrowserAtPage) -> Response:
         return _ask_for_code(sitting, 401)
 
-    async def enter(self, sitting: Sitting, posted: Posted) -> Response | None:
+    async def enter(self, sitting: BrowserAtPage, posted: Posted) -> Response | None:
         if first(posted, "do") != "code":
             return None
         if not sitting.visit.takes_codes:
@@ -134,7 +137,7 @@ class ThisComputer:
         return self._peer_user(tuple(client), tuple(server))
 
 
-def _ask_for_code(sitting: Sitting, status: int, wrong: bool = False) -> Response:
+def _ask_for_code(sitting: BrowserAtPage, status: int, wrong: bool = False) -> Response:
     takes = sitting.visit.takes_codes
     has_code = sitting.visit.code is not None
     return sitting.render("code.html", status, has_code=has_code, takes_codes=takes, wrong=wrong and takes)
@@ -160,3 +163,60 @@ _ALPHABET: Final = "ABCDEFGHJKMNPQRSTVWXYZ23456789"
 def _came_through_a_proxy(request: Request) -> bool:
     """Whether a header claims another address: anybody can write one."""
     return "x-forwarded-for" in request.headers or "forwarded" in request.headers
+
+
+@dataclass(frozen=True, slots=True)
+class Browser:
+    """A browser that came. One that had no cookie has a fresh one, which a response has to give it."""
+
+    cookie: str = field(repr=False)
+    is_new: bool
+
+    @property
+    def name(self) -> str:
+        """The session's internal name: a hash, because the cookie itself is a secret."""
+        return hashlib.sha256(self.cookie.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+class Browsers:
+    """The browsers of one site."""
+
+    def __init__(self, url: Callable[[], str], called: str = "page") -> None:
+        """`called` tells this cookie from the site's others."""
+        self._url = url
+        self._called = called
+        self._key = secrets.token_bytes(32)
+
+    def meet(self, request: Request) -> Browser:
+        """The browser behind a request."""
+        cookie = request.cookies.get(self._cookie)
+        return Browser(cookie, is_new=False) if cookie else new_browser()
+
+    def give_cookie(self, response: Response, browser: Browser) -> Response:
+        """The response, by which the browser is known from now on."""
+        response.set_cookie(
+            self._cookie, browser.cookie, path="/", secure=self._is_secure, httponly=True, samesite="lax"
+        )
+        return response
+
+    def csrf(self, browser: str, place: str) -> str:
+        """A token that only this page in this browser can post."""
+        return hmac.new(self._key, f"{browser} {place}".encode(), "sha256").hexdigest()
+
+    @property
+    def _cookie(self) -> str:
+        """Servers on one computer share its cookies, so that the port is part of the name.
+
+        On plain http, which is this computer only, not every browser takes secure cookies, and the prefix needs them.
+        """
+        parts = urlsplit(self._url())
+        return f"{'__Host-' if self._is_secure else ''}handraise-{self._called}-{parts.port or 443}"
+
+    @property
+    def _is_secure(self) -> bool:
+        return self._url().startswith("https:")
+
+
+def new_browser() -> Browser:
+    """A browser that nobody has seen before."""
+    return Browser(secrets.token_urlsafe(32), is_new=True)

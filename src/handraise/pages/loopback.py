@@ -10,7 +10,7 @@ from starlette.types import ASGIApp
 from handraise.site.listener import Listener
 
 
-class Loopback:
+class LoopbackListener:
     """Listens from the first page on, until none has waited for `idle` seconds."""
 
     def __init__(

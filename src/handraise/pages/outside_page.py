@@ -17,14 +17,14 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from handraise.pages.checking import find_problem
-from handraise.pages.page import Sitting
+from handraise.pages.fields import find_problem
+from handraise.pages.page import BrowserAtPage
 from handraise.questions import Accepted, Answer, Cancelled, Declined
-from handraise.site.posted import Posted
+from handraise.site.middleware import Posted
 from handraise.urls import require_safe_url
 
 _SKEW: Final = 300.0
-"""How old a webhook may be, in seconds: an old one that was overheard is worth nothing."""
+"""The greatest age of a webhook in seconds, so that an overheard one cannot be replayed later."""
 _ENDINGS: Final[Mapping[str, Answer[None]]] = {
     "finished": Accepted(None),
     "declined": Declined(),
@@ -33,8 +33,8 @@ _ENDINGS: Final[Mapping[str, Answer[None]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
-    """What an author's function needs to know to make the outside address."""
+class OutsideRequest:
+    """The facts that an author's function needs to make the outside address."""
 
     reference: str
     """Names this visit to the other site; the webhook is for it."""
@@ -47,7 +47,7 @@ class OutsidePage:
     """Sends the person to another site. `url` is its address, or makes it from an `Errand`."""
 
     title: str
-    url: Callable[[Errand], str] | str
+    url: Callable[[OutsideRequest], str] | str
     confirm: Callable[[str], Any] | None = None
     """Asked with the reference when the person is back: whether it is done there. A sentence or False: not yet."""
     webhook_key: str | bytes | None = field(default=None, repr=False)
@@ -63,36 +63,36 @@ class OutsidePage:
     def message(self) -> str:
         return f"{self.title}: this server's own page leads you on to the site where you do it."
 
-    async def show(self, sitting: Sitting) -> Response:
-        """What is to come, with the link that leaves. Whoever leaves comes back with a fresh `state`."""
+    async def show(self, sitting: BrowserAtPage) -> Response:
+        """A preview of the next step, with the link that leaves. Each departure gets a fresh `state`."""
         visit = sitting.visit
         visit.expects = visit.expects or secrets.token_urlsafe(24)
         back = f"{sitting.back}?{urlencode({'state': visit.expects})}"
-        errand = Errand(visit.elicitation_id, back)
+        errand = OutsideRequest(visit.elicitation_id, back)
         address = self.url(errand) if callable(self.url) else self.url
         inspected = require_safe_url(address)
         return sitting.render(
             "outside.html", href=inspected.href, host=inspected.host, waits=False, problem=None
         )
 
-    async def take(self, sitting: Sitting, posted: Posted) -> Response | Accepted[None]:
+    async def take(self, sitting: BrowserAtPage, posted: Posted) -> Response | Accepted[None]:
         """The person says that they are done."""
         return await self._returned(sitting)
 
-    async def step(self, sitting: Sitting, name: str) -> Response | Accepted[None] | None:
+    async def step(self, sitting: BrowserAtPage, name: str) -> Response | Accepted[None] | None:
         return await self._returned(sitting) if name == "back" else None
 
-    async def _returned(self, sitting: Sitting) -> Response | Accepted[None]:
+    async def _returned(self, sitting: BrowserAtPage) -> Response | Accepted[None]:
         if self.confirm is None and self.webhook_key is not None:
             return self._waiting(sitting, None)
         problem = await find_problem(self.confirm, sitting.visit.elicitation_id)
         return Accepted(None) if problem is None else self._waiting(sitting, problem)
 
-    def _waiting(self, sitting: Sitting, problem: str | None) -> Response:
+    def _waiting(self, sitting: BrowserAtPage, problem: str | None) -> Response:
         return sitting.render("outside.html", href=None, host=None, waits=True, problem=problem)
 
     def read_webhook(self, body: bytes, signature: str, now: float) -> Answer[None] | None:
-        """How the other site says that the visit ended; None when it is not they who say so."""
+        """The end of the visit as the other site reports it; None if the report is not theirs."""
         if self.webhook_key is None or not is_signed(self.webhook_key, body, signature, now):
             return None
         try:

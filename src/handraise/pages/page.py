@@ -1,4 +1,4 @@
-"""What a kind of page is: how it shows itself, what it makes of what is posted, how its result is kept."""
+"""The protocol of a page: how it shows itself, handles a post and keeps its result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from handraise.questions import Accepted, Answer
-from handraise.site.posted import Posted
+from handraise.site.middleware import Posted
 
 if TYPE_CHECKING:
     from handraise.pages.visits import Visit
@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
-class Sitting:
+class BrowserAtPage:
     """A browser in front of somebody's page, for one request."""
 
     request: Request
@@ -29,7 +29,7 @@ class Sitting:
     back: str
     """The one address in full at which other sites send people back, with the visit's `expects` as `state`."""
     browser: str
-    """What tells this browser from others; only it has the cookie."""
+    """The id of this browser; only this browser has the cookie."""
     admit: Callable[[Response], Response]
     """Has the visit know this browser from now on, by a cookie that nobody else can have given it."""
     render: Callable[..., Response]
@@ -41,12 +41,12 @@ class Page(Protocol[R]):
 
     @property
     def title(self) -> str:
-        """What it is about, in a few words."""
+        """The subject, in a few words."""
         ...
 
     @property
     def message(self) -> str:
-        """What the question says in the client, before the link."""
+        """The question's text in the client, before the link."""
         ...
 
     @property
@@ -59,16 +59,16 @@ class Page(Protocol[R]):
         """Seconds for which the vault keeps it; None for good."""
         ...
 
-    async def show(self, sitting: Sitting) -> Response:
+    async def show(self, sitting: BrowserAtPage) -> Response:
         """The page, as somebody finds it who is to do something here."""
         ...
 
-    async def take(self, sitting: Sitting, posted: Posted) -> Response | Accepted[R]:
-        """What comes of a button: another page, or the result."""
+    async def take(self, sitting: BrowserAtPage, posted: Posted) -> Response | Accepted[R]:
+        """Handle a button: return another page, or the result."""
         ...
 
-    async def step(self, sitting: Sitting, name: str) -> Response | Answer[R] | None:
-        """What comes of opening the address `name` below the page; None when there is no such.
+    async def step(self, sitting: BrowserAtPage, name: str) -> Response | Answer[R] | None:
+        """Handle the address `name` below the page; None if there is no such address.
 
         `back` is where another site sent the browser back with the `state` that the visit expects.
         """

@@ -9,11 +9,17 @@ from typing import Any, Generic, TypeVar
 
 from starlette.responses import Response
 
-from handraise.pages.checking import find_problem
-from handraise.pages.fields import SecretField, SecretView, blank, read_secrets, require_distinct
-from handraise.pages.page import Sitting
+from handraise.pages.fields import (
+    SecretField,
+    SecretView,
+    blank,
+    find_problem,
+    read_secrets,
+    require_distinct,
+)
+from handraise.pages.page import BrowserAtPage
 from handraise.questions import Accepted
-from handraise.site.posted import Posted
+from handraise.site.middleware import Posted
 from handraise.vault import Secret
 
 R = TypeVar("R", Secret, Mapping[str, Secret])
@@ -42,10 +48,10 @@ class SecretPage(Generic[R]):
             f"{self.title}: please enter it on this server's own page. It does not pass through this client."
         )
 
-    async def show(self, sitting: Sitting) -> Response:
+    async def show(self, sitting: BrowserAtPage) -> Response:
         return self._page(sitting, blank(self.fields))
 
-    async def take(self, sitting: Sitting, posted: Posted) -> Response | Accepted[R]:
+    async def take(self, sitting: BrowserAtPage, posted: Posted) -> Response | Accepted[R]:
         entered = read_secrets(self.fields, posted)
         if not entered.fits:
             return self._page(sitting, entered.views, 422)
@@ -55,7 +61,7 @@ class SecretPage(Generic[R]):
             return self._page(sitting, entered.views, 422, problem)
         return Accepted(result)
 
-    async def step(self, sitting: Sitting, name: str) -> None:
+    async def step(self, sitting: BrowserAtPage, name: str) -> None:
         return None
 
     def dump(self, result: R) -> Mapping[str, Any]:
@@ -76,7 +82,11 @@ class SecretPage(Generic[R]):
         return secrets[ONE] if alone else MappingProxyType(secrets)  # type: ignore[return-value]
 
     def _page(
-        self, sitting: Sitting, views: tuple[SecretView, ...], status: int = 200, problem: str | None = None
+        self,
+        sitting: BrowserAtPage,
+        views: tuple[SecretView, ...],
+        status: int = 200,
+        problem: str | None = None,
     ) -> Response:
         return sitting.render(
             "fields.html",

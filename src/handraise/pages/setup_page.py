@@ -9,16 +9,22 @@ from typing import Any, Generic, TypeVar
 
 from starlette.responses import Response
 
-from handraise.desks.fill import Entries, Filled, fill, suggest
-from handraise.desks.sheet import lay_out_fields
-from handraise.desks.web.fields import view_fields
-from handraise.desks.web.posted import read_entries
+from handraise.desks.fill import Entries, Filled, fill, read_typed, suggest
+from handraise.desks.language import ENGLISH
+from handraise.desks.present import present_fields
+from handraise.desks.web.fields import read_entries, view_fields
 from handraise.forms import Form, read_answer
-from handraise.pages.checking import find_problem
-from handraise.pages.fields import SecretField, SecretView, blank, read_secrets, require_distinct
-from handraise.pages.page import Sitting
+from handraise.pages.fields import (
+    SecretField,
+    SecretView,
+    blank,
+    find_problem,
+    read_secrets,
+    require_distinct,
+)
+from handraise.pages.page import BrowserAtPage
 from handraise.questions import Accepted
-from handraise.site.posted import Posted
+from handraise.site.middleware import Posted
 from handraise.vault import Secret
 
 T = TypeVar("T")
@@ -27,7 +33,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Setup(Generic[T_co]):
-    """What a person set up: the form's own result, and the secrets by name."""
+    """The result of a set-up: the form's own result, and the secrets by name."""
 
     data: T_co
     secrets: Mapping[str, Secret]
@@ -57,11 +63,11 @@ class SetupPage(Generic[T]):
             f"{self.title}: please set it up on this server's own page. It does not pass through this client."
         )
 
-    async def show(self, sitting: Sitting) -> Response:
+    async def show(self, sitting: BrowserAtPage) -> Response:
         return self._page(sitting, suggest(self.form), None, blank(self.secrets))
 
-    async def take(self, sitting: Sitting, posted: Posted) -> Response | Accepted[Setup[T]]:
-        entries = read_entries(self.form, posted)
+    async def take(self, sitting: BrowserAtPage, posted: Posted) -> Response | Accepted[Setup[T]]:
+        entries = read_typed(self.form, read_entries(self.form, posted), ENGLISH).entries
         filled, entered = fill(self.form, entries), read_secrets(self.secrets, posted)
         if not filled.sendable or not entered.fits:
             return self._page(sitting, entries, filled, entered.views, 422)
@@ -71,7 +77,7 @@ class SetupPage(Generic[T]):
             return self._page(sitting, entries, filled, entered.views, 422, problem)
         return Accepted(result)
 
-    async def step(self, sitting: Sitting, name: str) -> None:
+    async def step(self, sitting: BrowserAtPage, name: str) -> None:
         return None
 
     def dump(self, result: Setup[T]) -> Mapping[str, Any]:
@@ -95,7 +101,7 @@ class SetupPage(Generic[T]):
 
     def _page(
         self,
-        sitting: Sitting,
+        sitting: BrowserAtPage,
         entries: Entries,
         filled: Filled | None,
         secrets: tuple[SecretView, ...],
@@ -106,7 +112,7 @@ class SetupPage(Generic[T]):
         return sitting.render(
             "fields.html",
             status,
-            fields=view_fields(self.form, lay_out_fields(self.form), entries, shown),
+            fields=view_fields(self.form, present_fields(self.form), entries, shown),
             secrets=secrets,
             problem=problem,
             kept=self.service is not None,

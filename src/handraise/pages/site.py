@@ -1,39 +1,72 @@
-"""The site of pages: whose browser it is, where the visit stands, and then the page itself."""
+"""The site of pages: it checks the browser, then the visit, then shows the page."""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 
+from handraise.desks.language import ENGLISH
 from handraise.errors import HandraiseError
 from handraise.pages.brand import Brand
-from handraise.pages.browsers import Browsers, new_browser
-from handraise.pages.identity import SignIn
-from handraise.pages.page import Sitting
+from handraise.pages.identity import Browsers, BrowserSignIn, new_browser
+from handraise.pages.outside_page import OutsidePage
+from handraise.pages.page import BrowserAtPage
 from handraise.pages.visits import Visit, Visits
-from handraise.pages.webhooks import Webhooks
 from handraise.questions import Accepted, Answer, Cancelled, Declined
-from handraise.site.gate import Gate
-from handraise.site.posted import first, has_token, read_posted
+from handraise.site.middleware import SameSiteMiddleware, first, has_token, read_posted
 from handraise.site.rendering import StaticFiles, environment
+from handraise.vault import KeySource
+
+_MOST_BYTES: Final = 64 * 1024
+
+
+class Webhooks:
+    """Takes webhooks of outside pages. One that is not signed learns nothing, not even whether a visit exists."""
+
+    def __init__(self, visits: Visits, clock: Callable[[], float]) -> None:
+        self._visits = visits
+        self._clock = clock
+        self.route: Route = Route("/hooks/{reference}", self._take, methods=["POST"])
+
+    async def _take(self, request: Request) -> Response:
+        body = bytearray()
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > _MOST_BYTES:
+                return PlainTextResponse("Too much.\n", 413)
+        visit = self._visits.find_reference(request.path_params["reference"])
+        signature = request.headers.get("handraise-signature", "")
+        if visit is None or not isinstance(visit.page, OutsidePage):
+            return _nothing()
+        answer = visit.page.read_webhook(bytes(body), signature, self._clock())
+        if answer is None:
+            return _nothing()
+        await self._visits.end(visit, answer)  # again is fine: webhooks are repeated
+        return Response(status_code=204)
+
+
+def _nothing() -> Response:
+    return PlainTextResponse("Nothing here.\n", 404)
+
 
 logger = logging.getLogger(__name__)
 
-Happening = Literal["opened", "completed", "refused"]
-Record = Callable[[Happening, Visit, str], None]
-"""Told of what happens on pages, for whoever keeps a record: what, on which visit, and why it was refused."""
+PageEvent = Literal["opened", "completed", "refused"]
+PageListener = Callable[[PageEvent, Visit, str], None]
+"""A listener for events on pages: the event, the visit, and the reason for a refusal."""
 
 
-class Site:
+class PageSite:
     """Serves visits to browsers, at `url` and under no other name than its host's (or `hosts`).
 
     `serves` is how the people are known whose pages it has: its sign-in can tell no others.
@@ -42,12 +75,12 @@ class Site:
     def __init__(
         self,
         visits: Visits,
-        sign_in: SignIn,
+        sign_in: BrowserSignIn,
         *,
         serves: Literal["token", "system", "anonymous"],
         url: Callable[[], str],
         brand: Brand,
-        record: Record,
+        record: PageListener,
         scheme: str = "http",
         hosts: Callable[[], Collection[str]] | None = None,
         clock: Callable[[], float] = time.time,
@@ -62,6 +95,7 @@ class Site:
         self._browsers = Browsers(url)
         self._files = StaticFiles("handraise.pages")
         self._environment = environment("handraise.pages", "handraise.desks.web", static="")
+        self._environment.globals["t"] = ENGLISH
         shown = Starlette(
             routes=[
                 Route("/static/{name}", self._static),
@@ -75,7 +109,7 @@ class Site:
             exception_handlers={HTTPException: self._refused, HandraiseError: self._failed},
         )
         shown.router.redirect_slashes = False
-        gated = Gate(shown, lambda: hosts() if hosts else {urlsplit(url()).netloc}, scheme)
+        gated = SameSiteMiddleware(shown, lambda: hosts() if hosts else {urlsplit(url()).netloc}, scheme)
         self.app: Starlette = Starlette(routes=[Webhooks(visits, clock).route, Mount("/", app=gated)])
         """The ASGI application, as it is served."""
 
@@ -103,7 +137,7 @@ class Site:
         sitting = self._sit(request, self._visits.find(request.path_params["visit"]))
         return await self._let_in(sitting) or await self._present(sitting)
 
-    async def _present(self, sitting: Sitting) -> Response:
+    async def _present(self, sitting: BrowserAtPage) -> Response:
         if (over := self._over(sitting)) is not None:
             return over
         self._record("opened", sitting.visit, "")
@@ -118,7 +152,7 @@ class Site:
         sitting = self._sit(request, self._visits.find_returning(request.query_params.get("state", "")))
         return await self._walk(sitting, "back")
 
-    async def _walk(self, sitting: Sitting, step: str) -> Response:
+    async def _walk(self, sitting: BrowserAtPage, step: str) -> Response:
         if (stopped := await self._let_in(sitting) or self._over(sitting)) is not None:
             return stopped
         came = await sitting.visit.page.step(sitting, step)
@@ -145,7 +179,7 @@ class Site:
                 came = await sitting.visit.page.take(sitting, posted)
                 return await self._end(sitting, came) if isinstance(came, Accepted) else came
 
-    async def _let_in(self, sitting: Sitting) -> Response | None:
+    async def _let_in(self, sitting: BrowserAtPage) -> Response | None:
         """None for the person who was asked. Nothing is consumed, or told, before that is known."""
         match await self._sign_in.see(sitting):
             case "them":
@@ -158,7 +192,7 @@ class Site:
                 again = self._sign_in.another_account
                 return self._note("not_you", 403, again=again and f"{self.base}/{again}")
 
-    async def _end(self, sitting: Sitting, answer: Answer[Any]) -> Response:
+    async def _end(self, sitting: BrowserAtPage, answer: Answer[Any]) -> Response:
         if not await self._visits.end(sitting.visit, answer):
             over = self._over(sitting, 409)
             assert over is not None
@@ -166,7 +200,7 @@ class Site:
         self._record("completed", sitting.visit, answer.action)
         return RedirectResponse(sitting.at, 303)
 
-    def _over(self, sitting: Sitting, status: int = 200) -> Response | None:
+    def _over(self, sitting: BrowserAtPage, status: int = 200) -> Response | None:
         """How a visit ended, None while it waits."""
         state = self._visits.state(sitting.visit)
         if state == "waiting":
@@ -175,7 +209,7 @@ class Site:
             "already" if status == 409 else state, status, about=sitting.visit.about, page=sitting.visit.page
         )
 
-    def _sit(self, request: Request, visit: Visit | None) -> Sitting:
+    def _sit(self, request: Request, visit: Visit | None) -> BrowserAtPage:
         if visit is None or visit.person.how != self._serves:
             raise HTTPException(404, _NOTHING)
         browser = self._browsers.meet(request)
@@ -200,7 +234,7 @@ class Site:
             return self._browsers.give_cookie(response, own)
 
         at = f"{self.base}/{visit.id}"
-        return Sitting(request, visit, at, f"{self._url()}/back", browser.name, admit, render)
+        return BrowserAtPage(request, visit, at, f"{self._url()}/back", browser.name, admit, render)
 
     async def _refused(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
@@ -209,7 +243,7 @@ class Site:
         )
 
     async def _failed(self, request: Request, error: Exception) -> Response:
-        """Told without its traceback, whose frames hold what was posted."""
+        """Log an error without its traceback: the frames hold the posted data."""
         logger.error("a page could not be served: %s: %s", type(error).__name__, error)
         return self._note("refused", 503, text=_FAILED)
 
@@ -232,9 +266,31 @@ _NOTHING: Final = (
     "There is nothing at this address, or it is over. Links to pages work once, for a limited time, and for as long as "
     "the program runs that made them. Go back to your client and do the same again: you get a new link."
 )
-_FAILED: Final = (
-    "What you did could not be kept, so that nothing was changed. Go back and try again in a moment."
-)
+_FAILED: Final = "Your entry could not be saved, and nothing was changed. Go back and try again in a moment."
 _STALE: Final = (
     "This page is out of date, or your browser keeps no cookies. Open the link from your client again."
 )
+
+
+def _unrecorded(what: str, visit: Visit, reason: str) -> None:
+    """No record is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """Hosting of pages: sign-in, look, and the vault's keys.
+
+    - `sign_in`: how a browser is known to be the MCP principal's; needed for people who come with a token.
+    - `brand`: name, logo and colour.
+    - `keys`: the vault's; a variable, a file or the system's keyring when absent.
+    - `idle`: seconds after which a stdio server's loopback listener stops, when no page waits.
+    - `port`: where that listener is; any free one when 0. A service may insist on one for connected accounts.
+    - `record`: told of every page that is opened, completed or refused.
+    """
+
+    sign_in: BrowserSignIn | None = None
+    brand: Brand = field(default_factory=Brand)
+    keys: KeySource | None = None
+    idle: float = 60.0
+    port: int = 0
+    record: PageListener = _unrecorded

@@ -1,4 +1,4 @@
-"""Pages that people were asked to finish: whose each is, how long it waits, how it ended."""
+"""Pages that people were asked to finish: the person, the deadline and the result of each."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from handraise.errors import NoRoom
 from handraise.pages.page import Page
 from handraise.questions import Answer, Cancelled, Declined, Person
 
-State = Literal["waiting", "finished", "declined", "cancelled", "expired"]
+VisitState = Literal["waiting", "finished", "declined", "cancelled", "expired"]
 
 _REMEMBERED = 600.0
 """How long a link that is over still says how it ended, and what was entered is there to be fetched."""
 _MOST = 10_000
 _WRONG_CODES = 5
-"""How many wrong codes a page takes before it takes none. Whoever was asked gets a new link by asking again."""
+"""How many wrong codes a page takes before it takes none. The asked person gets a new link by asking again."""
 
 
 @dataclass(frozen=True, slots=True)
-class About:
-    """Who asks and why: what the person reads before anything is typed."""
+class VisitReason:
+    """The server and its reason: the person reads this before typing anything."""
 
     server: str
     client: str | None
-    """What the client calls itself."""
+    """The client's own name."""
     request: str
-    """What the client called: the tool, prompt or resource."""
+    """The called tool, prompt or resource."""
     why: str
 
 
@@ -40,7 +40,7 @@ class Visit:
 
     page: Page[Any]
     person: Person
-    about: About
+    about: VisitReason
     deadline: float
     """Wall clock, in seconds."""
     key: str
@@ -48,7 +48,7 @@ class Visit:
     id: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
     elicitation_id: str = field(default_factory=lambda: secrets.token_urlsafe(18))
     code: str | None = field(default=None, repr=False)
-    """What the person types, where the system cannot tell whose browser it is."""
+    """The code that the person types if the system cannot tell whose browser it is."""
     wrong_codes: int = 0
     answer: Answer[Any] | None = field(default=None, repr=False)
     ended_at: float | None = None
@@ -67,7 +67,7 @@ class Visit:
         """Whether its code was guessed at too often, before anybody typed it."""
         return self.wrong_codes >= _WRONG_CODES and not self.browsers
 
-    def state(self, now: float) -> State:
+    def state(self, now: float) -> VisitState:
         """Where it stands."""
         match self.answer:
             case None:
@@ -76,22 +76,29 @@ class Visit:
                 return _STATES[answer.action]
 
 
-_STATES: dict[str, State] = {"accept": "finished", "decline": "declined", "cancel": "cancelled"}
+_STATES: dict[str, VisitState] = {"accept": "finished", "decline": "declined", "cancel": "cancelled"}
 
-Settle = Callable[[Visit, Answer[Any]], Awaitable[None]]
-"""What has to be safe before an answer counts: the vault has it, whoever waits is told."""
+SettleVisit = Callable[[Visit, Answer[Any]], Awaitable[None]]
+"""Runs before an answer counts: it stores the secret and tells the waiting call."""
 
 
 class Visits:
-    """The visits of one server, in memory: what is entered on a page goes to the process that asked."""
+    """The visits of one server, in memory: an entry on a page goes to the process that asked."""
 
-    def __init__(self, settle: Settle, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, settle: SettleVisit, clock: Callable[[], float] = time.time) -> None:
         self._settle = settle
         self._clock = clock
         self._by_id: dict[str, Visit] = {}
 
     def open(
-        self, page: Page[Any], person: Person, about: About, *, key: str, seconds: float, code: str | None
+        self,
+        page: Page[Any],
+        person: Person,
+        about: VisitReason,
+        *,
+        key: str,
+        seconds: float,
+        code: str | None,
     ) -> Visit:
         """A page for a person, or the one that waits for the same question already."""
         self._forget()
@@ -129,7 +136,7 @@ class Visits:
         found = [visit for visit in self._by_id.values() if visit.key == key and visit.person == person]
         return found[-1] if found else None
 
-    def state(self, visit: Visit) -> State:
+    def state(self, visit: Visit) -> VisitState:
         """Where a visit stands now."""
         return visit.state(self._clock())
 
@@ -139,7 +146,7 @@ class Visits:
         return any(v.person.how == how and v.state(now) == "waiting" for v in self._by_id.values())
 
     async def end(self, visit: Visit, answer: Answer[Any]) -> bool:
-        """End a visit, once; False when it was over already. What fails to settle has not ended."""
+        """End a visit, once; False when it was over already. If settling fails, the visit has not ended."""
         if self.state(visit) != "waiting":
             return False
         visit.answer, visit.ended_at = answer, self._clock()
@@ -151,7 +158,7 @@ class Visits:
         return True
 
     def withdraw(self, visit: Visit, answer: Declined | Cancelled) -> None:
-        """Close a page that will not be needed: the person said so in the client, and whoever asked knows it."""
+        """Close a page that is no longer needed: the person decided in the client, and the asking call knows it."""
         if self.state(visit) == "waiting":
             visit.answer, visit.ended_at = answer, self._clock()
 

@@ -1,42 +1,61 @@
-"""May this be asked? What decides whether a question may reach the desk.
+"""May this be asked? Decide whether a question may reach the desk.
 
-The names are loaded when they are first used: whoever only looks for secrets needs no settings, files or links.
+The names are loaded when they are first used. Code that only looks for secrets loads no settings, files or links.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from handraise.policy.facts import Counts, Facts
     from handraise.policy.files import load_policy, load_settings
-    from handraise.policy.headless import CancelIt, Headless, Park, RunHook
-    from handraise.policy.limits import Admission, Admitted, Ask, Folded, Limits, TooMuch, sameness_of
+    from handraise.policy.limits import (
+        Admitted,
+        CountedQuestion,
+        JoinsWaiting,
+        LimitDecision,
+        OverLimit,
+        RateLimits,
+        sameness_of,
+    )
     from handraise.policy.policy import Policy
     from handraise.policy.rulebook import OwnRule, Rulebook
-    from handraise.policy.rules import Rule, all_of, any_of, asked_by, not_, rule
-    from handraise.policy.rulings import ALLOW, Ruling, refuse, warn
+    from handraise.policy.rules import (
+        ALLOW,
+        Counts,
+        Facts,
+        PolicyRule,
+        PolicyRuling,
+        all_of,
+        any_of,
+        asked_by,
+        not_,
+        refuse,
+        rule,
+        warn,
+    )
     from handraise.policy.settings import Settings
     from handraise.policy.standard import standard_rules
+    from handraise.policy.tables import CancelIt, Headless, Park, RunHook
 
 __all__ = [
     "ALLOW",
-    "Admission",
     "Admitted",
-    "Ask",
     "CancelIt",
+    "CountedQuestion",
     "Counts",
     "Facts",
-    "Folded",
     "Headless",
-    "Limits",
+    "JoinsWaiting",
+    "LimitDecision",
+    "OverLimit",
     "OwnRule",
     "Park",
     "Policy",
-    "Rule",
+    "PolicyRule",
+    "PolicyRuling",
+    "RateLimits",
     "Rulebook",
-    "Ruling",
     "RunHook",
     "Settings",
-    "TooMuch",
     "all_of",
     "any_of",
     "asked_by",
@@ -51,16 +70,35 @@ __all__ = [
 ]
 
 _HOMES = {
-    "facts": ("Counts", "Facts"),
     "files": ("load_policy", "load_settings"),
-    "headless": ("CancelIt", "Headless", "Park", "RunHook"),
-    "limits": ("Admission", "Admitted", "Ask", "Folded", "Limits", "TooMuch", "sameness_of"),
+    "limits": (
+        "LimitDecision",
+        "Admitted",
+        "CountedQuestion",
+        "JoinsWaiting",
+        "RateLimits",
+        "OverLimit",
+        "sameness_of",
+    ),
     "policy": ("Policy",),
     "rulebook": ("OwnRule", "Rulebook"),
-    "rules": ("Rule", "all_of", "any_of", "asked_by", "not_", "rule"),
-    "rulings": ("ALLOW", "Ruling", "refuse", "warn"),
+    "rules": (
+        "ALLOW",
+        "Counts",
+        "Facts",
+        "PolicyRule",
+        "PolicyRuling",
+        "all_of",
+        "any_of",
+        "asked_by",
+        "not_",
+        "refuse",
+        "rule",
+        "warn",
+    ),
     "settings": ("Settings",),
     "standard": ("standard_rules",),
+    "tables": ("CancelIt", "Headless", "Park", "RunHook"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -6,18 +6,70 @@ Nothing is guessed: an unknown key, a wrong type or a value out of bounds refuse
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from handraise.display import for_line
 from handraise.errors import SetupError
-from handraise.policy.lines import Path, lines_of_keys
 from handraise.policy.setting import Setting
 from handraise.policy.settings import FORMS_BY_PRESET, GROUPS, SETTINGS, Settings
 from handraise.policy.tables import GuardSettings, LimitSettings, ServerSettings
+
+KeyPath: TypeAlias = tuple[str, ...]
+
+_LONGEST: Final = 200
+"""Lines of one value. After a longer one nothing is looked for: each of its lines costs another try."""
+
+
+def lines_of_keys(text: str) -> dict[KeyPath, int]:
+    """The line, from 1, on which each key of a valid TOML text first appears."""
+    found: dict[KeyPath, int] = {}
+    table: KeyPath = ()
+    for line, statement in _statements(text):
+        paths = list(_paths(tomllib.loads(statement)))
+        if statement.lstrip().startswith("["):
+            table = max(paths, key=len)
+            paths = list(_prefixes(table))
+        else:
+            paths = [table + path for path in paths]
+        for path in paths:
+            found.setdefault(path, line)
+    return found
+
+
+def _statements(text: str) -> Iterator[tuple[int, str]]:
+    """Each header and each assignment, with the line it starts on; a value may take several lines."""
+    pending, start = "", 1
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not pending:
+            start = number
+        pending += line + "\n"
+        try:
+            tomllib.loads(pending)
+        except tomllib.TOMLDecodeError:
+            if number - start > _LONGEST:
+                return
+            continue
+        yield start, pending
+        pending = ""
+
+
+def _paths(value: dict[str, Any], above: KeyPath = ()) -> Iterator[KeyPath]:
+    for key, inner in value.items():
+        path = (*above, key)
+        yield path
+        if isinstance(inner, list) and inner and isinstance(inner[0], dict):
+            inner = inner[0]
+        if isinstance(inner, dict):
+            yield from _paths(inner, path)
+
+
+def _prefixes(path: KeyPath) -> Iterator[KeyPath]:
+    return (path[:length] for length in range(1, len(path) + 1))
+
 
 MAX_BYTES: Final = 256 * 1024
 _KNOWN: Final[Mapping[str, Setting]] = {setting.key: setting for setting in SETTINGS}
@@ -39,7 +91,7 @@ def parse_settings(text: str, *, source: str = "handraise.toml", own_file: bool 
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SetupError(f"{source}: this is not TOML: {for_line(str(error))}") from None
-    reading = _Reading(own_file)
+    reading = _SettingsReader(own_file)
     reading.read(document, (), "")
     reading.require_hook()
     reading.require_counts()
@@ -48,15 +100,15 @@ def parse_settings(text: str, *, source: str = "handraise.toml", own_file: bool 
     return _settings(reading.values)
 
 
-class _Reading:
+class _SettingsReader:
     """One pass over a document, collecting values by path and problems by path."""
 
     def __init__(self, own_file: bool) -> None:
-        self.values: dict[Path, object] = {}
-        self.problems: list[tuple[Path, str]] = []
+        self.values: dict[KeyPath, object] = {}
+        self.problems: list[tuple[KeyPath, str]] = []
         self._own_file = own_file
 
-    def read(self, table: Mapping[str, Any], at: Path, known_as: str) -> None:
+    def read(self, table: Mapping[str, Any], at: KeyPath, known_as: str) -> None:
         """Read a table. `known_as` is its key in the table of settings, where a server's name is NAME."""
         for key, value in table.items():
             path = (*at, key)
@@ -69,7 +121,7 @@ class _Reading:
             else:
                 self.problems.append((path, _unknown(known, known_as)))
 
-    def _read_table(self, value: object, path: Path, known: str) -> None:
+    def _read_table(self, value: object, path: KeyPath, known: str) -> None:
         if not isinstance(value, dict):
             self.problems.append((path, "this is a table, not a value"))
         elif known.endswith(f".{_NAME}") and not _is_name(path[-1]):
@@ -80,7 +132,7 @@ class _Reading:
         else:
             self.read(value, path, known)
 
-    def _take(self, setting: Setting, value: object, path: Path) -> None:
+    def _take(self, setting: Setting, value: object, path: KeyPath) -> None:
         try:
             taken = setting.accepts.take(value)
         except ValueError as error:
@@ -127,7 +179,7 @@ def _is_name(name: str) -> bool:
     return 0 < len(name) <= 200 and name.isprintable()
 
 
-def _report(problems: list[tuple[Path, str]], text: str, source: str) -> str:
+def _report(problems: list[tuple[KeyPath, str]], text: str, source: str) -> str:
     lines = lines_of_keys(text)
     told = [(lines.get(path, 0), for_line(".".join(path)), problem) for path, problem in problems]
     return "\n".join(
@@ -136,7 +188,7 @@ def _report(problems: list[tuple[Path, str]], text: str, source: str) -> str:
     )
 
 
-def _settings(values: Mapping[Path, object]) -> Settings:
+def _settings(values: Mapping[KeyPath, object]) -> Settings:
     """Defaults, then the preset, then the file."""
     top: Any = _given(values, ())
     groups: Any = {name: shape() for name, shape in GROUPS.items()}
@@ -147,16 +199,16 @@ def _settings(values: Mapping[Path, object]) -> Settings:
     return Settings(**top, **groups, servers=MappingProxyType(servers), guards=MappingProxyType(guards))
 
 
-def _names(values: Mapping[Path, object], table: str) -> list[str]:
-    """What the user called the tables in a table, in their order."""
+def _names(values: Mapping[KeyPath, object], table: str) -> list[str]:
+    """The names that the user gave to the tables in a table, in their order."""
     return list(dict.fromkeys(path[1] for path in values if path[0] == table))
 
 
-def _server(values: Mapping[Path, object], name: str, limits: LimitSettings) -> ServerSettings:
+def _server(values: Mapping[KeyPath, object], name: str, limits: LimitSettings) -> ServerSettings:
     at = ("servers", name)
     return ServerSettings(**_given(values, at), limits=replace(limits, **_given(values, (*at, "limits"))))
 
 
-def _given(values: Mapping[Path, object], table: Path) -> dict[str, Any]:
-    """What was given in one table; each value was taken by its setting, so its type is right."""
+def _given(values: Mapping[KeyPath, object], table: KeyPath) -> dict[str, Any]:
+    """The values given in one table. Each value was parsed by its setting, so its type is right."""
     return {path[-1]: value for path, value in values.items() if path[:-1] == table}

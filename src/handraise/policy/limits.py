@@ -13,10 +13,10 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from handraise.policy.facts import Counts
+from handraise.policy.rules import Counts
 from handraise.policy.settings import Settings
 from handraise.policy.tables import LimitSettings
-from handraise.questions import Action, FormQuestion, Question
+from handraise.questions import NO_HINTS, Action, FormQuestion, Question
 from handraise.revisions import Revision
 from handraise.wire import dump_question
 
@@ -33,26 +33,26 @@ class Admitted:
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
+class JoinsWaiting:
     """The same question waits already: its answer is this one's too."""
 
     into: str
 
 
 @dataclass(frozen=True, slots=True)
-class TooMuch:
+class OverLimit:
     """The question may not be shown, and why."""
 
     reason: str
 
 
-Admission: TypeAlias = Admitted | Folded | TooMuch
-"""What the limits say to a question."""
+LimitDecision: TypeAlias = Admitted | JoinsWaiting | OverLimit
+"""The limits' verdict on a question."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """What the limits look at of a question."""
+class CountedQuestion:
+    """The facts about a question that the limits use."""
 
     id: str
     server: str
@@ -68,14 +68,14 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
-    """What one server asked one person. Nothing in it grows without bound."""
+class AskTally:
+    """The questions that one server asked one person. Nothing in it grows without bound."""
 
     asked: tuple[float, ...] = ()
     """When, within the last hour."""
     calls: tuple[tuple[str, int], ...] = ()
     """How often the latest calls asked."""
-    waiting: tuple[tuple[float, Ask], ...] = ()
+    waiting: tuple[tuple[float, CountedQuestion], ...] = ()
     declines: int = 0
     """In a row."""
     quiet_until: float = 0.0
@@ -84,14 +84,14 @@ class Tally:
 def sameness_of(question: Question) -> str:
     """A digest that the same words, fields and link share, and no others."""
     if isinstance(question, FormQuestion):
-        told: object = dump_question(question, Revision.NOVEMBER_2025)
+        told: object = dump_question(replace(question, hints=NO_HINTS), Revision.NOVEMBER_2025)
     else:
         told = [question.message, question.url]
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
-def count(tally: Tally, call: str | None, now: float) -> Counts:
-    """How much was asked so far, as far as one more question of this call is concerned."""
+def count(tally: AskTally, call: str | None, now: float) -> Counts:
+    """The counts that decide about one more question of this call."""
     return Counts(
         in_call=0 if call is None else dict(tally.calls).get(call, 0),
         waiting=sum(ask.call == call and _waits(at, ask, now) for at, ask in tally.waiting),
@@ -101,22 +101,26 @@ def count(tally: Tally, call: str | None, now: float) -> Counts:
     )
 
 
-def admit(tally: Tally, ask: Ask, bounds: LimitSettings, now: float) -> tuple[Tally, Admission]:
+def admit(
+    tally: AskTally, ask: CountedQuestion, bounds: LimitSettings, now: float
+) -> tuple[AskTally, LimitDecision]:
     """May this be asked now? The tally afterwards, and the answer."""
     tally = replace(tally, waiting=tuple(each for each in tally.waiting if _waits(*each, now)))
     counts = count(tally, ask.call, now)
     if ask.call is not None and counts.in_call >= bounds.per_call:
-        return tally, TooMuch(f"{ask.server} has asked {_questions(counts.in_call)} in this call already.")
+        return tally, OverLimit(f"{ask.server} has asked {_questions(counts.in_call)} in this call already.")
     if ask.call is not None and (first := _waiting_like(tally, ask)) is not None:
-        return replace(tally, calls=_counted(tally.calls, ask.call)), Folded(first)
+        return replace(tally, calls=_counted(tally.calls, ask.call)), JoinsWaiting(first)
     if reason := _objection(counts, bounds, ask.server) or _crowd(tally, ask.server):
-        return tally, TooMuch(reason)
+        return tally, OverLimit(reason)
     asked = (*(at for at in tally.asked if now - at < HOUR), now)
     calls = _counted(tally.calls, ask.call)
     return replace(tally, asked=asked, calls=calls, waiting=(*tally.waiting, (now, ask))), Admitted()
 
 
-def settle(tally: Tally, question_id: str, action: Action | None, bounds: LimitSettings, now: float) -> Tally:
+def settle(
+    tally: AskTally, question_id: str, action: Action | None, bounds: LimitSettings, now: float
+) -> AskTally:
     """A question came to its end: an answer, or None when it was withdrawn or nobody answered."""
     waiting = tuple(each for each in tally.waiting if each[1].id != question_id)
     if len(waiting) == len(tally.waiting):
@@ -143,16 +147,16 @@ def _objection(counts: Counts, bounds: LimitSettings, server: str) -> str | None
     return None
 
 
-def _crowd(tally: Tally, server: str) -> str | None:
+def _crowd(tally: AskTally, server: str) -> str | None:
     full = len(tally.waiting) >= _WAITING
     return f"{_questions(len(tally.waiting))} of {server} wait for an answer already." if full else None
 
 
-def _waits(since: float, ask: Ask, now: float) -> bool:
+def _waits(since: float, ask: CountedQuestion, now: float) -> bool:
     return ask.lasts is None or now - since < ask.lasts
 
 
-def _waiting_like(tally: Tally, ask: Ask) -> str | None:
+def _waiting_like(tally: AskTally, ask: CountedQuestion) -> str | None:
     alike = (ask.call, ask.sameness)
     return next((each.id for _, each in tally.waiting if (each.call, each.sameness) == alike), None)
 
@@ -174,27 +178,27 @@ def _seconds(left: float) -> str:
     return "1 second" if whole == 1 else f"{whole} seconds"
 
 
-class Limits:
+class RateLimits:
     """The tallies of all servers and persons, and the clock they share."""
 
     def __init__(self, settings: Settings | None = None) -> None:
         self._settings = settings or Settings()
-        self._tallies: OrderedDict[tuple[str, str], Tally] = OrderedDict()
+        self._tallies: OrderedDict[tuple[str, str], AskTally] = OrderedDict()
         self._clock = 0.0
         self._heard: float | None = None
 
-    def admit(self, ask: Ask, now: float) -> Admission:
+    def admit(self, ask: CountedQuestion, now: float) -> LimitDecision:
         """May this be asked now? Once admitted it counts, and waits until it is settled."""
         key, at = (ask.server, ask.person), self._elapsed(now)
         if key not in self._tallies and not self._make_room():
-            return TooMuch("Too many servers ask at the same time.")
+            return OverLimit("Too many servers ask at the same time.")
         bounds = self._settings.limits_for(ask.server, ask.target)
-        tally, admission = admit(self._tallies.get(key, Tally()), ask, bounds, at)
+        tally, admission = admit(self._tallies.get(key, AskTally()), ask, bounds, at)
         self._tallies[key] = tally
         self._tallies.move_to_end(key)
         return admission
 
-    def settle(self, ask: Ask, action: Action | None, now: float) -> None:
+    def settle(self, ask: CountedQuestion, action: Action | None, now: float) -> None:
         """An admitted question came to its end; None: withdrawn, or nobody answered."""
         key, at = (ask.server, ask.person), self._elapsed(now)
         if (tally := self._tallies.get(key)) is not None:
@@ -203,7 +207,7 @@ class Limits:
 
     def counts(self, server: str, person: str, call: str | None, now: float) -> Counts:
         """How much a server has asked a person so far."""
-        return count(self._tallies.get((server, person), Tally()), call, self._elapsed(now))
+        return count(self._tallies.get((server, person), AskTally()), call, self._elapsed(now))
 
     def _elapsed(self, now: float) -> float:
         """Our own time, which never goes back: a clock that was set back must lengthen no window for ever."""
@@ -213,7 +217,7 @@ class Limits:
         return self._clock
 
     def _make_room(self) -> bool:
-        """Forget whoever has been silent longest, but nobody who waits."""
+        """Forget the person who has been silent longest, but nobody who waits."""
         if len(self._tallies) < _TALLIES:
             return True
         idle = next((key for key, tally in self._tallies.items() if not tally.waiting), None)

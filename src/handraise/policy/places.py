@@ -1,7 +1,11 @@
-"""Where this user's files are, found without loading anything else: a gateway looks before it has started."""
+"""Where this user's files and databases are.
+
+It loads nothing else, since a gateway looks here before it has started.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +13,32 @@ from pathlib import Path
 from typing import Final
 
 CONFIG_NAME: Final = "handraise.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseKind:
+    """A kind of database that holds a store."""
+
+    name: str
+    schemes: tuple[str, ...]
+    """The schemes of its URLs; messages use the first one."""
+    module: str
+    store: str
+    """The store's class in the module. `stores.registry` imports it when it is needed: its driver is an extra."""
+
+
+DATABASES: Final = (
+    DatabaseKind("PostgreSQL", ("postgresql", "postgres"), "handraise.stores.postgres", "PostgresStore"),
+)
+"""A new kind of store is one line here."""
+DATABASE_URLS: Final = " or ".join(f"{kind.schemes[0]}://…" for kind in DATABASES)
+"""The URLs of databases, as messages name them."""
+
+
+def database_of(where: str | os.PathLike[str]) -> DatabaseKind | None:
+    """The database that a URL names; None for anything else, like the path of a file."""
+    scheme, is_url, _ = where.partition("://") if isinstance(where, str) else ("", "", "")
+    return next((kind for kind in DATABASES if is_url and scheme in kind.schemes), None)
 
 
 @dataclass(frozen=True, slots=True)

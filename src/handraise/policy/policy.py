@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from handraise.policy.facts import Counts, Facts
 from handraise.policy.rulebook import OwnRule, OwnRules, RulesInMemory
-from handraise.policy.rules import Rule, all_of
-from handraise.policy.rulings import ALLOW, Ruling, worst_of
-from handraise.policy.secrets import judge_form
+from handraise.policy.rules import ALLOW, Counts, Facts, PolicyRule, PolicyRuling, all_of, worst_of
 from handraise.policy.settings import Settings
 from handraise.policy.standard import standard_rules, why_passkey
-from handraise.policy.tables import Asking
+from handraise.policy.tables import AskingRule
 from handraise.questions import FormQuestion, Origin, Question
+from handraise.secrets import judge_form
 from handraise.urls import inspect_url
 
 SERVERS: Final = "servers"
@@ -25,10 +23,10 @@ PASSKEY: Final = "desk.passkey"
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What a server may do, and who says so."""
+class ServerStanding:
+    """The policy for servers, and the source of each decision."""
 
-    asking: Asking
+    asking: AskingRule
     by: Literal["own", "file", "default"]
     rule: OwnRule | None = None
     """The person's own, when it is theirs."""
@@ -44,7 +42,7 @@ class Policy:
     def __init__(
         self,
         settings: Settings | None = None,
-        rules: Sequence[Rule] | None = None,
+        rules: Sequence[PolicyRule] | None = None,
         own: OwnRules | None = None,
     ) -> None:
         self.settings: Settings = settings or Settings()
@@ -85,12 +83,12 @@ class Policy:
             )
         return Facts(question, origin, person, secrets, link, tool, now, counts or Counts(), guard, shared)
 
-    def judge(self, facts: Facts) -> Ruling:
+    def judge(self, facts: Facts) -> PolicyRuling:
         """The ruling: the worst that any rule says."""
         return worst_of([self._about_server(facts), self._about_passkey(facts), all_of(*self._rules)(facts)])
 
-    def explain(self, facts: Facts) -> tuple[tuple[str, Ruling], ...]:
-        """What each rule says, by its name."""
+    def explain(self, facts: Facts) -> tuple[tuple[str, PolicyRuling], ...]:
+        """The ruling of each rule, by the rule's name."""
         return (
             (SERVERS, self._about_server(facts)),
             (PASSKEY, self._about_passkey(facts)),
@@ -101,17 +99,17 @@ class Policy:
         """Make a rule of the person's own: for good, or until this program ends."""
         self.own.add(rule, keep=keep)
 
-    def standing(self, origin: Origin, person: str, now: float) -> Standing:
+    def standing(self, origin: Origin, person: str, now: float) -> ServerStanding:
         """May a server ask? The person's own rule goes before the file, and the file before its default."""
         own = self.own.book().find(origin, person, now)
         if own is not None:
-            return Standing(own.asking, "own", own)
+            return ServerStanding(own.asking, "own", own)
         named = self.settings.named(origin.name, origin.target)
         if named is not None and named.asking is not None:
-            return Standing(named.asking, "file")
-        return Standing(self.settings.default, "default")
+            return ServerStanding(named.asking, "file")
+        return ServerStanding(self.settings.default, "default")
 
-    def _about_server(self, facts: Facts) -> Ruling:
+    def _about_server(self, facts: Facts) -> PolicyRuling:
         name, standing = facts.origin.name, self.standing(facts.origin, facts.person, facts.now)
         match standing.by:
             case "own":
@@ -121,14 +119,14 @@ class Policy:
             case "default":
                 return _asking(standing.asking, f"No rule lets {name} ask.")
 
-    def _about_passkey(self, facts: Facts) -> Ruling:
-        return Ruling("allow", passkey=why_passkey(self.settings.desk, facts))
+    def _about_passkey(self, facts: Facts) -> PolicyRuling:
+        return PolicyRuling("allow", passkey=why_passkey(self.settings.desk, facts))
 
 
-_DONE: Final[dict[Asking, str]] = {"allow": "allowed", "mute": "muted", "block": "blocked"}
+_DONE: Final[dict[AskingRule, str]] = {"allow": "allowed", "mute": "muted", "block": "blocked"}
 
 
-def _asking(asking: Asking, reason: str) -> Ruling:
+def _asking(asking: AskingRule, reason: str) -> PolicyRuling:
     if asking == "allow":
         return ALLOW
-    return Ruling("refuse", (reason,), (SERVERS,), silent=asking == "mute")
+    return PolicyRuling("refuse", (reason,), (SERVERS,), silent=asking == "mute")

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeAlias, get_args
 
 from handraise.errors import SetupError
-from handraise.policy.tables import Asking
+from handraise.policy.tables import AskingRule
 from handraise.questions import Origin
 
 SESSION: Final = 12 * 3600.0
@@ -18,15 +18,15 @@ _ENTRIES: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class OwnRule:
-    """One rule: what a server may do, by its configured name or its target."""
+    """One rule about a server, by its configured name or its target."""
 
     server: str
-    asking: Asking
+    asking: AskingRule
     made: float = 0.0
     until: float | None = None
     """None: until it is taken back."""
     person: str = ""
-    """Empty: whoever uses this account."""
+    """Empty: anyone who uses this account."""
 
     def holds(self, now: float) -> bool:
         """Whether it has not run out."""
@@ -39,14 +39,14 @@ class OwnRule:
 
 Which: TypeAlias = str | OwnRule | None
 """A rule to take back: the latest about a server, this one, or the latest of all."""
-MAY: Final[Mapping[Asking, str]] = MappingProxyType(
+MAY: Final[Mapping[AskingRule, str]] = MappingProxyType(
     {
         "allow": "may ask",
-        "mute": "is muted: what it asks is cancelled without a word",
-        "block": "is blocked: what it asks is cancelled, and the desk says that it tried",
+        "mute": "is muted: its questions are cancelled without notice",
+        "block": "is blocked: its questions are cancelled, and the desk shows that it tried",
     }
 )
-"""What becomes of a server's questions, behind its name."""
+"""A sentence about a server's questions, to follow its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def _parse_rule(raw: object) -> OwnRule:
         raise SetupError("a rule is damaged")
     texts = isinstance(raw["server"], str) and isinstance(raw["person"], str)
     times = _is_time(raw["made"]) and (raw["until"] is None or _is_time(raw["until"]))
-    if not texts or not times or raw["asking"] not in get_args(Asking):
+    if not texts or not times or raw["asking"] not in get_args(AskingRule):
         raise SetupError("a rule is damaged")
     return OwnRule(**raw)
 

@@ -1,8 +1,4 @@
-"""All settings together, and every one of them by its key.
-
-The configuration file is read by this table, `handraise policy show` prints it, and a test holds the
-documentation against it.
-"""
+"""All settings, every one of them by its key, and which value counts: flag, environment, file or default."""
 
 from __future__ import annotations
 
@@ -12,10 +8,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
-from handraise.policy.accepts import Choice
-from handraise.policy.setting import Setting, setting
+from handraise.errors import SetupError
+from handraise.policy.setting import OneOf, Seconds, Setting, SettingType, StorePlace, Switch, setting
 from handraise.policy.tables import (
-    Asking,
+    AskingRule,
     DeskSettings,
     FormSettings,
     GatewaySettings,
@@ -37,12 +33,12 @@ class Settings:
 
     preset: Preset = setting(  # noqa: RUF009
         "standard",
-        Choice("standard", "strict"),
+        OneOf("standard", "strict"),
         'Where the other defaults come from. "strict" refuses national ids and personal data in forms.',
     )
-    default: Asking = setting(  # noqa: RUF009
+    default: AskingRule = setting(  # noqa: RUF009
         "allow",
-        Choice("allow", "mute", "block"),
+        OneOf("allow", "mute", "block"),
         "Whether servers may ask that no rule names. "
         "Mute refuses without a word at the desk, block says that one tried.",
     )
@@ -62,7 +58,7 @@ class Settings:
             object.__setattr__(self, "forms", FORMS_BY_PRESET[self.preset])
 
     def named(self, server: str, target: str = "") -> ServerSettings | None:
-        """What is set for one server, by its configured name or else its target."""
+        """The settings for one server, by its configured name or else its target."""
         return self.servers.get(server) or self.servers.get(target)
 
     def limits_for(self, server: str, target: str = "") -> LimitSettings:
@@ -93,7 +89,7 @@ FORMS_BY_PRESET: Final[Mapping[Preset, FormSettings]] = MappingProxyType(
         "strict": FormSettings(national_ids="refuse", personal_data="refuse"),
     }
 )
-"""What a preset makes of the defaults. What the file says itself goes before."""
+"""The defaults of each preset. The file overrides them."""
 
 
 def _settings_of(shape: type[Any], prefix: str) -> Iterator[Setting]:
@@ -121,3 +117,64 @@ def value_of(settings: Settings, key: str) -> object:
     for name in key.split("."):
         value = getattr(value, name, None)
     return value
+
+
+DEFAULT: Final = "default"
+_ON_OFF: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+_BY_KEY: Final[Mapping[str, Setting]] = {setting.key: setting for setting in SETTINGS}
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenValue:
+    """A value, and who said so."""
+
+    value: Any
+    by: str
+    """A flag, a variable of the environment, a file, or the default."""
+
+
+def variable_of(key: str) -> str:
+    """The variable of the environment that says the same as a setting."""
+    return "HANDRAISE_STORE" if key == "store.url" else f"HANDRAISE_{key.upper().replace('.', '_')}"
+
+
+def flag_of(key: str) -> str:
+    """The flag of the command line that says the same as a setting."""
+    return "--store" if key == "store.url" else f"--{key.rpartition('.')[2]}"
+
+
+def choose(
+    key: str, flag: object, environment: Mapping[str, str], settings: Settings, file: str | None
+) -> ChosenValue:
+    """The value in force for a setting. `flag` is None when the command line does not say it.
+
+    SetupError names the flag or the variable whose value cannot be used.
+    """
+    setting, variable = _BY_KEY[key], variable_of(key)
+    if flag is not None:
+        return _taken(setting.accepts, flag, flag_of(key))
+    if text := environment.get(variable):
+        return _taken(setting.accepts, _from_text(setting.accepts, text), variable)
+    value = value_of(settings, key)
+    return ChosenValue(value, DEFAULT if file is None or value == setting.default else file)
+
+
+def _taken(accepts: SettingType, value: object, name: str) -> ChosenValue:
+    if isinstance(accepts, StorePlace):  # only a file is read from anywhere, and printed: it wants more
+        return ChosenValue(str(value), name)
+    try:
+        return ChosenValue(accepts.take(value), name)
+    except ValueError as error:
+        raise SetupError(f"{name}: use {error}") from None
+
+
+def _from_text(accepts: SettingType, text: str) -> object:
+    """An environment variable's text as the setting's type."""
+    if isinstance(accepts, Switch):
+        return _ON_OFF.get(text.lower(), text)
+    if isinstance(accepts, Seconds):
+        try:
+            return float(text)
+        except ValueError:
+            return text
+    return text

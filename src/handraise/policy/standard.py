@@ -8,9 +8,7 @@ from collections.abc import Iterator
 from typing import Final, Literal
 
 from handraise.forms import Choice, Choices, Flag, Text
-from handraise.policy.facts import Facts
-from handraise.policy.rules import Rule
-from handraise.policy.rulings import ALLOW, Ruling
+from handraise.policy.rules import ALLOW, Facts, PolicyRule, PolicyRuling
 from handraise.policy.settings import Settings
 from handraise.policy.tables import DeskSettings, FormSettings, LinkSettings
 from handraise.questions import TYPED, FormQuestion
@@ -19,10 +17,11 @@ from handraise.urls import REASONS
 _URL: Final = re.compile(r"\b(?:[a-z][a-z0-9+.-]{1,30}://|www\.|mailto:|javascript:)\S", re.IGNORECASE)
 
 
-def standard_rules(settings: Settings) -> tuple[Rule, ...]:
+def standard_rules(settings: Settings) -> tuple[PolicyRule, ...]:
     """The rules, as the settings have them."""
     return (
         no_credentials(settings.forms),
+        doubtful_forms(settings.forms),
         national_ids(settings.forms),
         personal_data(settings.forms),
         urls_in_text(settings.forms),
@@ -50,72 +49,83 @@ def why_passkey(desk: DeskSettings, facts: Facts) -> str:
     return ""
 
 
-def no_credentials(forms: FormSettings) -> Rule:
+def no_credentials(forms: FormSettings) -> PolicyRule:
     """A form never asks for a credential or payment data (the specification's MUST NOT)."""
     verdict: Literal["warn", "refuse"] = "warn" if forms.unsafe_credentials else "refuse"
 
-    def decide(facts: Facts) -> Ruling:
+    def decide(facts: Facts) -> PolicyRuling:
         return _ruling(verdict, [each.reason for each in facts.secrets if each.tier == 1])
 
-    return Rule("forms.credentials", decide)
+    return PolicyRule("forms.credentials", decide)
 
 
-def national_ids(forms: FormSettings) -> Rule:
+def doubtful_forms(forms: FormSettings) -> PolicyRule:
+    """A form that describes a credential, or asks for a part of one, and may still be harmless."""
+
+    def decide(facts: Facts) -> PolicyRuling:
+        return _ruling(forms.doubtful, [each.reason for each in facts.secrets if each.doubtful])
+
+    return PolicyRule("forms.doubtful", decide)
+
+
+def national_ids(forms: FormSettings) -> PolicyRule:
     """A form that asks for a national id number."""
     return _asks_for("national_id", "forms.national_ids", forms.national_ids)
 
 
-def personal_data(forms: FormSettings) -> Rule:
+def personal_data(forms: FormSettings) -> PolicyRule:
     """A form that asks for contact data."""
     return _asks_for("personal_data", "forms.personal_data", forms.personal_data)
 
 
-def urls_in_text(forms: FormSettings) -> Rule:
+def urls_in_text(forms: FormSettings) -> PolicyRule:
     """A form's text has no URLs: a person would follow them without the warnings that a link gets."""
 
-    def decide(facts: Facts) -> Ruling:
+    def decide(facts: Facts) -> PolicyRuling:
         found = any(_URL.search(unicodedata.normalize("NFKC", text)) for text in _texts(facts))
         return _ruling(forms.urls_in_text, ["The form's text contains a web address."] if found else [])
 
-    return Rule("forms.urls_in_text", decide)
+    return PolicyRule("forms.urls_in_text", decide)
 
 
-def dangerous_links(links: LinkSettings) -> Rule:
+def dangerous_links(links: LinkSettings) -> PolicyRule:
     """A link that no honest server sends."""
     verdict: Literal["warn", "refuse"] = "warn" if links.unsafe_dangerous else "refuse"
-    return Rule("links.dangerous", lambda facts: _about_link(facts, "danger", verdict))
+    return PolicyRule("links.dangerous", lambda facts: _about_link(facts, "danger", verdict))
 
 
-def doubtful_links(links: LinkSettings) -> Rule:
+def doubtful_links(links: LinkSettings) -> PolicyRule:
     """A link that has something odd about it."""
-    return Rule("links.doubtful", lambda facts: _about_link(facts, "warn", links.doubtful))
+    return PolicyRule("links.doubtful", lambda facts: _about_link(facts, "warn", links.doubtful))
 
 
-def only_domains(links: LinkSettings) -> Rule:
+def only_domains(links: LinkSettings) -> PolicyRule:
     """A link that leads elsewhere than to the domains that are allowed."""
 
-    def decide(facts: Facts) -> Ruling:
+    def decide(facts: Facts) -> PolicyRuling:
         if facts.mode != "url" or not links.only or _within(facts, links.only):
             return ALLOW
         return _ruling("refuse", ["The link leads to a domain that links.only does not name."])
 
-    return Rule("links.only", decide)
+    return PolicyRule("links.only", decide)
 
 
-def _ruling(verdict: Literal["allow", "warn", "refuse"], reasons: list[str]) -> Ruling:
-    return Ruling(verdict, tuple(reasons)) if reasons and verdict != "allow" else ALLOW
+def _ruling(verdict: Literal["allow", "warn", "refuse"], reasons: list[str]) -> PolicyRuling:
+    return PolicyRuling(verdict, tuple(reasons)) if reasons and verdict != "allow" else ALLOW
 
 
-def _asks_for(kind: str, name: str, verdict: Literal["allow", "warn", "refuse"]) -> Rule:
-    def decide(facts: Facts) -> Ruling:
-        return _ruling(verdict, [each.reason for each in facts.secrets if each.kind == kind])
+def _asks_for(kind: str, name: str, verdict: Literal["allow", "warn", "refuse"]) -> PolicyRule:
+    def decide(facts: Facts) -> PolicyRuling:
+        return _ruling(
+            verdict, [each.reason for each in facts.secrets if each.kind == kind and not each.doubtful]
+        )
 
-    return Rule(name, decide)
+    return PolicyRule(name, decide)
 
 
 def _about_link(
     facts: Facts, severity: Literal["warn", "danger"], verdict: Literal["warn", "refuse"]
-) -> Ruling:
+) -> PolicyRuling:
     """A link that was never looked at is as bad as a dangerous one."""
     if facts.mode != "url":
         return ALLOW

@@ -1,54 +1,106 @@
-"""The tables of the configuration file: what can be set, what it accepts, its default and what it means."""
+"""The tables of the configuration file: each setting with the values it accepts, its default and its meaning."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
 
-from handraise.policy.accepts import (
+from handraise.forms import DEFAULT_LIMITS, Limits
+from handraise.policy.setting import (
     Address,
     ArgumentName,
     ArgumentPatterns,
-    Choice,
-    Choices,
-    Command,
     Domains,
     FileName,
     Folders,
+    OneOf,
     Patterns,
+    ProgramCommand,
     Seconds,
     Sentence,
+    SomeOf,
     StorePlace,
     Switch,
-    Whole,
+    WholeNumber,
+    setting,
+    unsafe_switch,
 )
-from handraise.policy.headless import CancelIt, Headless, Park, RunHook
-from handraise.policy.setting import setting, unsafe_switch
+from handraise.questions import FASTER_THAN_READING
 
-Asking = Literal["allow", "mute", "block"]
+
+@dataclass(frozen=True, slots=True)
+class Park:
+    """Keep it under an id, for somebody to answer later."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunHook:
+    """Let a command of the user's answer: the question as JSON on standard input, the answer on standard output."""
+
+    command: tuple[str, ...]
+    timeout: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class CancelIt:
+    """Cancel it, with the reason."""
+
+    reason: str = "Nobody is here to answer."
+
+
+Headless: TypeAlias = Park | RunHook | CancelIt
+"""The fate of a question when nobody is at a desk."""
+
+
+AskingRule = Literal["allow", "mute", "block"]
 _MONTH = 30 * 86400.0
 
 
 @dataclass(frozen=True, slots=True)
 class FormSettings:
-    """What a form may ask for. Credentials and payment data are always refused."""
+    """The data that a form may ask for. Credentials and payment data are always refused."""
 
     national_ids: Literal["warn", "refuse"] = setting(
-        "warn", Choice("warn", "refuse"), "A form that asks for a national id number."
+        "warn", OneOf("warn", "refuse"), "A form that asks for a national id number."
     )
     personal_data: Literal["allow", "warn", "refuse"] = setting(
         "allow",
-        Choice("allow", "warn", "refuse"),
+        OneOf("allow", "warn", "refuse"),
         "A form that asks for contact data: e-mail, telephone, address, date of birth, full name.",
+    )
+    doubtful: Literal["allow", "warn", "refuse"] = setting(
+        "warn",
+        OneOf("allow", "warn", "refuse"),
+        "A form that may be asking for a credential or payment data, though it does not say so.",
     )
     urls_in_text: Literal["warn", "refuse"] = setting(
         "warn",
-        Choice("warn", "refuse"),
+        OneOf("warn", "refuse"),
         "A form whose message, titles, descriptions or options contain a URL.",
+    )
+    message_bytes: int = setting(
+        DEFAULT_LIMITS.message,
+        WholeNumber(1_000, 1024 * 1024),
+        "Bytes of a message. A longer question is not shown.",
+    )
+    fields: int = setting(
+        DEFAULT_LIMITS.fields, WholeNumber(1, 500), "Fields of a form. A form with more is not shown."
+    )
+    options: int = setting(
+        DEFAULT_LIMITS.options,
+        WholeNumber(2, 20_000),
+        "Options of a choice. A question with more is not shown.",
     )
     unsafe_credentials: bool = unsafe_switch(
         "Show forms that ask for credentials or payment data, with a warning, instead of refusing them."
     )
+
+    def limits(self) -> Limits:
+        """Limits for the size of a question. The total fits the largest message with the longest list."""
+        whole = max(DEFAULT_LIMITS.bytes, 8 * self.message_bytes, 256 * self.options)
+        return replace(
+            DEFAULT_LIMITS, bytes=whole, message=self.message_bytes, fields=self.fields, options=self.options
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +108,7 @@ class LinkSettings:
     """Which links may be offered. Dangerous ones are always refused."""
 
     doubtful: Literal["warn", "refuse"] = setting(
-        "warn", Choice("warn", "refuse"), "A link that has something odd about it, though it may be honest."
+        "warn", OneOf("warn", "refuse"), "A link that has something odd about it, though it may be honest."
     )
     only: tuple[str, ...] = setting(
         (), Domains(), "Refuse links to any other domain than these and their subdomains; empty: any domain."
@@ -71,10 +123,10 @@ class LinkSettings:
 class LimitSettings:
     """How much one server may ask one person."""
 
-    per_call: int = setting(10, Whole(1, 1000), "Questions in one call, over all its rounds.")
-    per_round: int = setting(5, Whole(1, 64), "Questions of one call that wait at the same time.")
-    per_minute: int = setting(10, Whole(1, 1000), "Questions within any sixty seconds.")
-    per_hour: int = setting(60, Whole(1, 10_000), "Questions within any sixty minutes.")
+    per_call: int = setting(10, WholeNumber(1, 1000), "Questions in one call, over all its rounds.")
+    per_round: int = setting(5, WholeNumber(1, 64), "Questions of one call that wait at the same time.")
+    per_minute: int = setting(10, WholeNumber(1, 1000), "Questions within any sixty seconds.")
+    per_hour: int = setting(60, WholeNumber(1, 10_000), "Questions within any sixty minutes.")
     quiet_after_decline: float = setting(
         5.0,
         Seconds(0, 3600),
@@ -85,11 +137,11 @@ class LimitSettings:
 
 @dataclass(frozen=True, slots=True)
 class DeskSettings:
-    """What the desks want from a person before they take a yes."""
+    """The proof that the desks want from a person before they take a yes."""
 
     passkey: tuple[Literal["guards", "typed", "shared"], ...] = setting(
         (),
-        Choices("guards", "typed", "shared"),
+        SomeOf("guards", "typed", "shared"),
         "Which questions are accepted only with your passkey, at the web desk: guards and questions that only want a "
         "yes, confirmations that have to be typed, every question at a shared desk.",
     )
@@ -97,21 +149,23 @@ class DeskSettings:
 
 @dataclass(frozen=True, slots=True)
 class HeadlessSettings:
-    """What happens when nobody sits at a desk."""
+    """The behaviour when nobody is at a desk."""
 
     rule: Literal["park", "hook", "cancel"] = setting(
         "park",
-        Choice("park", "hook", "cancel"),
+        OneOf("park", "hook", "cancel"),
         "Keep the question under an id for a later answer, let a command answer it, or cancel it.",
     )
     hook: tuple[str, ...] = setting(
         (),
-        Command(),
+        ProgramCommand(),
         "The command that answers: program and arguments, run without a shell.",
         own_file_only=True,
     )
     hook_timeout: float = setting(30.0, Seconds(0.1, 3600), "Seconds after which the command is stopped.")
-    reason: str = setting("Nobody is here to answer.", Sentence(), "What is recorded when it is cancelled.")
+    reason: str = setting(
+        "Nobody is here to answer.", Sentence(), "The recorded reason when it is cancelled."
+    )
 
     def decision(self) -> Headless:
         """The rule as a value to act on."""
@@ -126,12 +180,12 @@ class HeadlessSettings:
 
 @dataclass(frozen=True, slots=True)
 class LedgerSettings:
-    """How the record of what was asked and decided is kept. That there is one goes without saying."""
+    """How the record of what was asked and decided is kept. The ledger is always on."""
 
     keep: Literal["none", "message", "fields", "all"] = setting(
         "none",
-        Choice("none", "message", "fields", "all"),
-        "Which contents are kept, encrypted and erasable: none, what people were asked, what they answered, or both.",
+        OneOf("none", "message", "fields", "all"),
+        "The contents to keep, encrypted and erasable: none, the question's message, the answer's fields, or both.",
         own_file_only=True,
     )
     checkpoint_file: str = setting(
@@ -142,7 +196,7 @@ class LedgerSettings:
     )
     checkpoint_command: tuple[str, ...] = setting(
         (),
-        Command(),
+        ProgramCommand(),
         "A command that gets every signed checkpoint on standard input, run without a shell.",
         own_file_only=True,
     )
@@ -153,14 +207,24 @@ class LedgerSettings:
 class GatewaySettings:
     """How `handraise gateway` serves its client."""
 
-    desk: Literal["fallback", "always", "none"] = setting(
-        "fallback",
-        Choice("fallback", "always", "none"),
-        "Who is asked at our desk: those whose client cannot ask, everybody, or nobody.",
+    desk: Literal["auto", "always", "none"] = setting(
+        "auto",
+        OneOf("auto", "always", "none"),
+        "The people who are asked at our desk: those whose client does not ask them, everybody, or nobody.",
         own_file_only=True,
     )
     hold: float = setting(45.0, Seconds(0, 3600), "Seconds for which a call is held before it is parked.")
     wait: float = setting(86400.0, Seconds(0, _MONTH), "Seconds for which a question waits for you.")
+    grace: float = setting(
+        600.0,
+        Seconds(0, 86400),
+        "Seconds for which a question at our desk can still be answered after the client cancelled its call.",
+    )
+    too_fast: float = setting(
+        FASTER_THAN_READING,
+        Seconds(0, 60),
+        "A client that declines within these seconds asked nobody: you are asked at our desk. 0 believes every answer.",
+    )
     browser: bool = setting(False, Switch(), "Open the desk in your browser when the first question comes.")
     notify: bool = setting(
         True, Switch(), "Have the system show a notice that names the server when a question comes."
@@ -174,7 +238,7 @@ class GatewaySettings:
     )
     sessions: int = setting(
         8,
-        Whole(1, 1000),
+        WholeNumber(1, 1000),
         "How many sessions one person may have at once over HTTP; each has server processes of its own.",
     )
 
@@ -193,11 +257,11 @@ class StoreSettings:
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """What one server may do."""
+    """The settings of one server."""
 
-    asking: Asking | None = setting(  # noqa: RUF009
+    asking: AskingRule | None = setting(  # noqa: RUF009
         None,
-        Choice("allow", "mute", "block"),
+        OneOf("allow", "mute", "block"),
         "Whether this server may ask; without it, `default` says so.",
     )
     roots: tuple[str, ...] = setting(
@@ -216,7 +280,7 @@ class GuardSettings:
     )
     hint: Literal["destructive", "writes", "any"] = setting(
         "destructive",
-        Choice("destructive", "writes", "any"),
+        OneOf("destructive", "writes", "any"),
         "Which of them, by what they say about themselves: all but those that say that they destroy nothing, all but "
         "those that say that they only read, or all. A tool that says nothing counts as destructive.",
     )
@@ -224,7 +288,7 @@ class GuardSettings:
         (), ArgumentPatterns(), "Only calls with arguments that match all of these."
     )
     message: str = setting(
-        "The model wants to call this tool.", Sentence(), "What you are asked; {count} is filled in."
+        "The model wants to call this tool.", Sentence(), "The question for you; {count} is filled in."
     )
     count: str = setting(
         "",
@@ -233,12 +297,12 @@ class GuardSettings:
         "Where it does not say, you are asked all the same.",
     )
     above: int | None = setting(
-        None, Whole(0, 1_000_000_000), "Ask only when the count is above this; without it, always."
+        None, WholeNumber(0, 1_000_000_000), "Ask only when the count is above this; without it, always."
     )
     typed: str = setting(
         "",
         ArgumentName(),
-        'What has to be typed for a yes: "count", or the value of the argument of this name. Empty: nothing.',
+        'The text to type for a yes: "count", or the value of the argument of this name. Empty: nothing.',
     )
     cooldown: float = setting(
         0.0,

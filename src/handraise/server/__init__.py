@@ -2,15 +2,14 @@
 
 from handraise import questions as _questions
 from handraise.server.ask import Ask, ask
-from handraise.server.asking import Asking, Prepared
+from handraise.server.asking import Asking, Prepared, Several
 from handraise.server.boundary import Boundary
+from handraise.server.channels import working_time
+from handraise.server.client_requests import ModelReply, Root
 from handraise.server.flows import complete
-from handraise.server.inquiries import ModelReply, Root
 from handraise.server.install import Handraise
-from handraise.server.limits import working_time
-from handraise.server.refusals import fitting
 from handraise.server.replay import once, replayable
-from handraise.server.several import Several
+from handraise.server.served import fitting
 
 __all__ = [
     "Ask",

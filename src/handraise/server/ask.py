@@ -6,38 +6,52 @@ import datetime
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
-from mcp.server.session import ServerSession
-
-from handraise.errors import DefinitionError
-from handraise.forms import Form, Integer, Number, Text
-from handraise.policy.secrets import require_no_secrets
-from handraise.questions import Accepted, Cancelled, Declined, Fallback, FormQuestion, Person, UrlQuestion
-from handraise.server import shortcuts
-from handraise.server.arguments import (
+from handraise.forms import ANSWER, Form, Integer, Number, Text
+from handraise.forms.formats import AskedFormat
+from handraise.questions import (
+    NO_HINTS,
+    Accepted,
+    Buttons,
+    Cancelled,
+    Declined,
+    Fallback,
+    FormQuestion,
+    Person,
+    QuestionHints,
+    UrlQuestion,
+)
+from handraise.secrets import require_no_secrets
+from handraise.server.asking import NO_FALLBACK, Asking, AskOptions, Several, wait_in_thread
+from handraise.server.client_requests import (
+    FormRequest,
+    ModelReply,
+    ModelRequest,
+    Root,
+    RootsRequest,
+    UrlRequest,
+)
+from handraise.server.page_asks import PageAsks
+from handraise.server.page_requests import PageRequest, Requirement
+from handraise.server.question_arguments import (
+    CONFIRM,
+    answer_of,
+    choice_form,
+    choices_form,
+    confirmed,
+    form_of,
     refuse,
     require_callable,
     require_known,
-    require_named,
+    require_message,
+    require_name,
+    require_size,
     require_text,
     require_timeout,
+    sampling_params,
+    size_limits,
 )
-from handraise.server.asking import NO_FALLBACK, Asking, Manner
-from handraise.server.calls import current_call
-from handraise.server.inquiries import (
-    FormInquiry,
-    ModelInquiry,
-    ModelReply,
-    Root,
-    RootsInquiry,
-    UrlInquiry,
-)
-from handraise.server.page_asks import PageAsks
-from handraise.server.paging import PageInquiry
-from handraise.server.refusals import fitted, fitting
-from handraise.server.required import Requirement
-from handraise.server.sampling import sampling_params
-from handraise.server.several import Several
-from handraise.server.threads import wait_in_thread
+from handraise.server.served import current_call, fitted
+from handraise.wire import require_button
 
 if TYPE_CHECKING:
     from handraise.pages import Page
@@ -48,7 +62,7 @@ F = TypeVar("F")
 Answer: TypeAlias = Accepted[T] | Declined | Cancelled
 
 
-class Usual(TypedDict, total=False):
+class CommonOptions(TypedDict, total=False):
     """What every question may be given, beside its message and its form.
 
     - `key`: its name on the wire and in the journal; made up when absent.
@@ -57,6 +71,10 @@ class Usual(TypedDict, total=False):
     - `still`: looked at after an accepted answer. False, a sentence or a ValueError says that the world has
       changed meanwhile: the answer is not used and `Stale` is raised.
     - `session`: a legacy session to ask on, outside of a request.
+
+    Every question also takes `fallback`, a value for clients that cannot ask. You get `Fallback(value)` instead of
+    `NotSupported`, also where a client declared that it can ask and then answers -32601 or -32602. It covers nothing
+    else: `Expired`, `Failed` and `Withdrawn` are raised, and `Declined` is an answer.
     """
 
     key: str | None
@@ -64,7 +82,7 @@ class Usual(TypedDict, total=False):
     because: str | None
     if_declined: str | None
     still: Callable[[], Any] | None
-    session: ServerSession | None
+    session: object
 
 
 class Ask(PageAsks):
@@ -82,7 +100,7 @@ class Ask(PageAsks):
         *,
         check: Callable[[T], Any] | None = None,
         unsafe_preanswer: bool = False,
-        **usual: Unpack[Usual],
+        **common: Unpack[CommonOptions],
     ) -> Asking[Answer[T]]: ...
     @overload
     def __call__(
@@ -93,7 +111,7 @@ class Ask(PageAsks):
         fallback: F,
         check: Callable[[T], Any] | None = None,
         unsafe_preanswer: bool = False,
-        **usual: Unpack[Usual],
+        **common: Unpack[CommonOptions],
     ) -> Asking[Answer[T] | Fallback[F]]: ...
     def __call__(
         self,
@@ -103,51 +121,83 @@ class Ask(PageAsks):
         fallback: Any = NO_FALLBACK,
         check: Callable[[Any], Any] | None = None,
         unsafe_preanswer: bool = False,
-        **usual: Unpack[Usual],
+        **common: Unpack[CommonOptions],
     ) -> Asking[Any]:
         """Ask for the fields of a form: a `Form`, a pydantic model, a dataclass, a TypedDict or any simple type.
 
         `check` is the author's own validation of the typed result: a sentence, False or a ValueError asks again.
         `unsafe_preanswer` takes an answer that came with the call, before anything was asked.
         """
-        try:
+        with fitted():
             asked = Form.of(form)
-        except DefinitionError as error:
-            raise fitting(error) from None
-        return _form(message, asked, usual, check=check, fallback=fallback, unsafe_preanswer=unsafe_preanswer)
+        return _form(
+            message, asked, common, check=check, fallback=fallback, unsafe_preanswer=unsafe_preanswer
+        )
 
     @overload
-    def confirm(self, message: str, **usual: Unpack[Usual]) -> Asking[Answer[bool]]: ...
+    def confirm(
+        self, message: str, *, yes: str | None = None, no: str | None = None, **common: Unpack[CommonOptions]
+    ) -> Asking[Answer[bool]]: ...
     @overload
     def confirm(
-        self, message: str, *, fallback: F, **usual: Unpack[Usual]
+        self,
+        message: str,
+        *,
+        fallback: F,
+        yes: str | None = None,
+        no: str | None = None,
+        **common: Unpack[CommonOptions],
     ) -> Asking[Answer[bool] | Fallback[F]]: ...
-    def confirm(self, message: str, *, fallback: Any = NO_FALLBACK, **usual: Unpack[Usual]) -> Asking[Any]:
-        """Ask for one yes or no. A "no" is `Declined(by="answer")`."""
+    def confirm(
+        self,
+        message: str,
+        *,
+        yes: str | None = None,
+        no: str | None = None,
+        fallback: Any = NO_FALLBACK,
+        **common: Unpack[CommonOptions],
+    ) -> Asking[Any]:
+        """Ask for one yes or no. A "no" is `Declined(by="answer")`.
+
+        `yes` and `no` say what each does ("Delete 47 files"). Desks of ours show them on the buttons.
+        """
+        with fitted():
+            buttons = Buttons(*(words if words is None else require_button(words) for words in (yes, no)))
         return _form(
             message,
-            shortcuts.CONFIRM,
-            usual,
+            CONFIRM,
+            common,
             fallback=fallback,
-            convert=shortcuts.confirmed,
-            declined_when=lambda yes: not yes,
+            convert=confirmed,
+            declined_when=lambda said: not said,
+            buttons=buttons,
         )
 
     @overload
     def choose(
-        self, message: str, options: Mapping[T, str] | Iterable[T], **usual: Unpack[Usual]
+        self, message: str, options: Mapping[T, str] | Iterable[T], **common: Unpack[CommonOptions]
     ) -> Asking[Answer[T]]: ...
     @overload
     def choose(
-        self, message: str, options: Mapping[T, str] | Iterable[T], *, fallback: F, **usual: Unpack[Usual]
+        self,
+        message: str,
+        options: Mapping[T, str] | Iterable[T],
+        *,
+        fallback: F,
+        **common: Unpack[CommonOptions],
     ) -> Asking[Answer[T] | Fallback[F]]: ...
     def choose(
-        self, message: str, options: Iterable[Any], *, fallback: Any = NO_FALLBACK, **usual: Unpack[Usual]
+        self,
+        message: str,
+        options: Iterable[Any],
+        *,
+        fallback: Any = NO_FALLBACK,
+        **common: Unpack[CommonOptions],
     ) -> Asking[Any]:
         """Ask for one of several: a mapping from value to title, an Enum, or any values."""
-        with fitted:
-            form, convert = shortcuts.choice(options)
-        return _form(message, form, usual, fallback=fallback, convert=convert)
+        with fitted():
+            form, convert = choice_form(options)
+        return _form(message, form, common, fallback=fallback, convert=convert)
 
     @overload
     def choose_many(
@@ -157,7 +207,7 @@ class Ask(PageAsks):
         *,
         min_items: int | None = None,
         max_items: int | None = None,
-        **usual: Unpack[Usual],
+        **common: Unpack[CommonOptions],
     ) -> Asking[Answer[list[T]]]: ...
     @overload
     def choose_many(
@@ -168,7 +218,7 @@ class Ask(PageAsks):
         fallback: F,
         min_items: int | None = None,
         max_items: int | None = None,
-        **usual: Unpack[Usual],
+        **common: Unpack[CommonOptions],
     ) -> Asking[Answer[list[T]] | Fallback[F]]: ...
     def choose_many(
         self,
@@ -178,12 +228,12 @@ class Ask(PageAsks):
         min_items: int | None = None,
         max_items: int | None = None,
         fallback: Any = NO_FALLBACK,
-        **usual: Unpack[Usual],
+        **common: Unpack[CommonOptions],
     ) -> Asking[Any]:
         """Ask for any number of several."""
-        with fitted:
-            form, convert = shortcuts.choices(options, min_items, max_items)
-        return _form(message, form, usual, fallback=fallback, convert=convert)
+        with fitted():
+            form, convert = choices_form(options, min_items, max_items)
+        return _form(message, form, common, fallback=fallback, convert=convert)
 
     @overload
     def text(
@@ -193,9 +243,9 @@ class Ask(PageAsks):
         min_length: int | None = 1,
         max_length: int | None = None,
         pattern: str | None = None,
-        format: Literal["email", "uri"] | None = None,
+        format: AskedFormat | None = None,
         check: Callable[[str], Any] | None = None,
-        **usual: Unpack[Usual],
+        **common: Unpack[CommonOptions],
     ) -> Asking[Answer[str]]: ...
     @overload
     def text(
@@ -206,9 +256,9 @@ class Ask(PageAsks):
         min_length: int | None = 1,
         max_length: int | None = None,
         pattern: str | None = None,
-        format: Literal["email", "uri"] | None = None,
+        format: AskedFormat | None = None,
         check: Callable[[str], Any] | None = None,
-        **usual: Unpack[Usual],
+        **common: Unpack[CommonOptions],
     ) -> Asking[Answer[str] | Fallback[F]]: ...
     def text(
         self,
@@ -217,21 +267,21 @@ class Ask(PageAsks):
         min_length: int | None = 1,
         max_length: int | None = None,
         pattern: str | None = None,
-        format: Literal["email", "uri"] | None = None,
+        format: AskedFormat | None = None,
         check: Callable[[str], Any] | None = None,
         fallback: Any = NO_FALLBACK,
-        **usual: Unpack[Usual],
+        **common: Unpack[CommonOptions],
     ) -> Asking[Any]:
         """Ask for a line of text."""
         field = Text(
-            shortcuts.ANSWER,
+            ANSWER,
             title="Your answer",
             min_length=min_length,
             max_length=max_length,
             pattern=pattern,
             format=format,
         )
-        return _single(message, field, usual, fallback=fallback, check=check)
+        return _single(message, field, common, fallback=fallback, check=check)
 
     @overload
     def number(  # type: ignore[overload-overlap]  # a bool that nobody knows gives a float, and an int is one
@@ -242,7 +292,7 @@ class Ask(PageAsks):
         minimum: float | None = None,
         maximum: float | None = None,
         check: Callable[[int], Any] | None = None,
-        **usual: Unpack[Usual],
+        **common: Unpack[CommonOptions],
     ) -> Asking[Answer[int]]: ...
     @overload
     def number(
@@ -253,7 +303,7 @@ class Ask(PageAsks):
         minimum: float | None = None,
         maximum: float | None = None,
         check: Callable[[float], Any] | None = None,
-        **usual: Unpack[Usual],
+        **common: Unpack[CommonOptions],
     ) -> Asking[Answer[float]]: ...
     @overload
     def number(  # type: ignore[overload-overlap]
@@ -265,7 +315,7 @@ class Ask(PageAsks):
         minimum: float | None = None,
         maximum: float | None = None,
         check: Callable[[int], Any] | None = None,
-        **usual: Unpack[Usual],
+        **common: Unpack[CommonOptions],
     ) -> Asking[Answer[int] | Fallback[F]]: ...
     @overload
     def number(
@@ -277,7 +327,7 @@ class Ask(PageAsks):
         minimum: float | None = None,
         maximum: float | None = None,
         check: Callable[[float], Any] | None = None,
-        **usual: Unpack[Usual],
+        **common: Unpack[CommonOptions],
     ) -> Asking[Answer[float] | Fallback[F]]: ...
     def number(
         self,
@@ -288,12 +338,12 @@ class Ask(PageAsks):
         whole: bool = False,
         check: Callable[[Any], Any] | None = None,
         fallback: Any = NO_FALLBACK,
-        **usual: Unpack[Usual],
+        **common: Unpack[CommonOptions],
     ) -> Asking[Any]:
         """Ask for a number, or for a whole one."""
         kind = Integer if whole else Number
-        field = kind(shortcuts.ANSWER, title="Your answer", minimum=minimum, maximum=maximum)
-        return _single(message, field, usual, fallback=fallback, check=check)
+        field = kind(ANSWER, title="Your answer", minimum=minimum, maximum=maximum)
+        return _single(message, field, common, fallback=fallback, check=check)
 
     @overload
     def date(
@@ -301,7 +351,7 @@ class Ask(PageAsks):
         message: str,
         *,
         check: Callable[[datetime.date], Any] | None = None,
-        **usual: Unpack[Usual],
+        **common: Unpack[CommonOptions],
     ) -> Asking[Answer[datetime.date]]: ...
     @overload
     def date(
@@ -310,7 +360,7 @@ class Ask(PageAsks):
         *,
         fallback: F,
         check: Callable[[datetime.date], Any] | None = None,
-        **usual: Unpack[Usual],
+        **common: Unpack[CommonOptions],
     ) -> Asking[Answer[datetime.date] | Fallback[F]]: ...
     def date(
         self,
@@ -318,10 +368,10 @@ class Ask(PageAsks):
         *,
         check: Callable[[datetime.date], Any] | None = None,
         fallback: Any = NO_FALLBACK,
-        **usual: Unpack[Usual],
+        **common: Unpack[CommonOptions],
     ) -> Asking[Any]:
         """Ask for a day."""
-        return _form(message, Form.of(datetime.date), usual, fallback=fallback, check=check)
+        return _form(message, Form.of(datetime.date), common, fallback=fallback, check=check)
 
     @overload
     def open(
@@ -332,7 +382,7 @@ class Ask(PageAsks):
         *,
         wait: bool = True,
         unsafe_plain_http: bool = False,
-        **usual: Unpack[Usual],
+        **common: Unpack[CommonOptions],
     ) -> Asking[Answer[None]]: ...
     @overload
     def open(
@@ -344,7 +394,7 @@ class Ask(PageAsks):
         fallback: F,
         wait: bool = True,
         unsafe_plain_http: bool = False,
-        **usual: Unpack[Usual],
+        **common: Unpack[CommonOptions],
     ) -> Asking[Answer[None] | Fallback[F]]: ...
     def open(
         self,
@@ -355,19 +405,20 @@ class Ask(PageAsks):
         wait: bool = True,
         unsafe_plain_http: bool = False,
         fallback: Any = NO_FALLBACK,
-        **usual: Unpack[Usual],
+        **common: Unpack[CommonOptions],
     ) -> Asking[Any]:
         """Ask the person to do something in their browser, and wait until `complete` says that it is done.
 
         Accepting is consent to open the link, nothing more. With `wait=False` that is what this gives.
         """
         require_text("url", url)
-        require_named("elicitation_id", elicitation_id)
-        question = UrlQuestion(_composed(message, usual), url, elicitation_id)
-        inquiry = UrlInquiry(question, wait=wait, unsafe_plain_http=unsafe_plain_http)
-        with fitted:
-            inquiry.require_askable()
-        return Asking(inquiry, _manner(usual, fallback))
+        require_name("elicitation_id", elicitation_id)
+        question = UrlQuestion(_composed(message, common), url, elicitation_id)
+        request = UrlRequest(question, wait=wait, unsafe_plain_http=unsafe_plain_http)
+        with fitted():
+            request.require_askable()
+            require_size(question)
+        return Asking(request, _options_of(common, fallback))
 
     def require(self, *links: Page[Any] | UrlQuestion | str, timeout: float | None = None) -> Requirement:
         """Go on only when the person has finished these pages or links.
@@ -379,10 +430,10 @@ class Ask(PageAsks):
         return Requirement([_required(link) for link in links], timeout)
 
     def roots(
-        self, *, key: str | None = None, timeout: float | None = None, session: ServerSession | None = None
+        self, *, key: str | None = None, timeout: float | None = None, session: object = None
     ) -> Asking[tuple[Root, ...]]:
         """Ask the client which roots it exposes."""
-        return Asking(RootsInquiry(), _plain_manner(key, timeout, session))
+        return Asking(RootsRequest(), _plain_options(key, timeout, session))
 
     def model(
         self,
@@ -391,14 +442,14 @@ class Ask(PageAsks):
         max_tokens: int,
         key: str | None = None,
         timeout: float | None = None,
-        session: ServerSession | None = None,
+        session: object = None,
         **parameters: Any,
     ) -> Asking[ModelReply]:
         """Ask the client's own model (sampling). `parameters` are the protocol's, in its own spelling."""
         params = sampling_params(prompt, max_tokens, parameters)
-        return Asking(ModelInquiry(params), _plain_manner(key, timeout, session))
+        return Asking(ModelRequest(params), _plain_options(key, timeout, session))
 
-    def all(self, **askings: Asking[Any]) -> Several:
+    def all(self, **askings: Asking[T]) -> Several[T]:
         """Ask several things at once: one round on 2026-07-28, one after the other before. The answers by name."""
         return Several(askings)
 
@@ -414,17 +465,17 @@ class Ask(PageAsks):
 ask: Ask = Ask()
 
 
-def _required(link: Page[Any] | UrlQuestion | str) -> UrlInquiry | PageInquiry[Any]:
+def _required(link: Page[Any] | UrlQuestion | str) -> UrlRequest | PageRequest[Any]:
     if isinstance(link, str):
         link = UrlQuestion(_NEEDED, link)
     if not hasattr(link, "message"):
         refuse("link", "an address, a UrlQuestion or a page", link)
     require_text("message", link.message)
     if not isinstance(link, UrlQuestion):
-        return PageInquiry(link, link.message)
+        return PageRequest(link, link.message)
     require_text("url", link.url)
-    require_named("elicitation_id", link.elicitation_id)
-    return UrlInquiry(link)
+    require_name("elicitation_id", link.elicitation_id)
+    return UrlRequest(link)
 
 
 _NEEDED = "Please open this page to go on."
@@ -433,62 +484,57 @@ _NEEDED = "Please open this page to go on."
 def _form(
     message: str,
     form: Form[Any],
-    usual: Usual,
+    common: CommonOptions,
     *,
     fallback: Any,
     check: Callable[[Any], Any] | None = None,
     convert: Callable[[Any], Any] | None = None,
     declined_when: Callable[[Any], bool] | None = None,
     unsafe_preanswer: bool = False,
+    buttons: Buttons = NO_HINTS.buttons,
 ) -> Asking[Any]:
-    if usual:
-        message = _composed(message, usual)
-        require_callable("still", usual.get("still"))
-    elif type(message) is not str or not message.isascii():
-        require_text("message", message)
-    if check is not None:
-        require_callable("check", check)
-    question = FormQuestion(message, form)
-    try:
+    message = _composed(message, common)
+    require_callable("still", common.get("still"))
+    require_callable("check", check)
+    question = FormQuestion(message, form, hints=QuestionHints(buttons=buttons))
+    with fitted():
         require_no_secrets(message, form)
-    except DefinitionError as error:
-        raise fitting(error) from None
-    inquiry: FormInquiry[Any] = FormInquiry(question, convert, check, usual.get("still"), declined_when)
-    plain = not usual and fallback is NO_FALLBACK and not unsafe_preanswer
-    return Asking(inquiry, _PLAIN if plain else _manner(usual, fallback, unsafe_preanswer))
+        require_size(question)
+    request: FormRequest[Any] = FormRequest(
+        question, convert, check, common.get("still"), declined_when, size_limits().message
+    )
+    return Asking(request, _options_of(common, fallback, unsafe_preanswer))
 
 
 def _single(
-    message: str, field: Text | Number | Integer, usual: Usual, *, fallback: Any, check: Any
+    message: str, field: Text | Number | Integer, common: CommonOptions, *, fallback: Any, check: Any
 ) -> Asking[Any]:
-    with fitted:
-        form = shortcuts.one(field)
-    return _form(message, form, usual, fallback=fallback, check=check, convert=shortcuts.answer_of)
+    with fitted():
+        form = form_of(field)
+    return _form(message, form, common, fallback=fallback, check=check, convert=answer_of)
 
 
-def _manner(usual: Usual, fallback: Any, unsafe_preanswer: bool = False) -> Manner:
-    require_known(usual, Usual)
-    key, timeout = usual.get("key"), usual.get("timeout")
-    require_named("key", key)
+def _options_of(common: CommonOptions, fallback: Any, unsafe_preanswer: bool = False) -> AskOptions:
+    require_known(common, CommonOptions)
+    key, timeout = common.get("key"), common.get("timeout")
+    require_name("key", key)
     require_timeout(timeout)
-    return Manner(key, timeout, fallback, usual.get("session"), unsafe_preanswer)
+    return AskOptions(key, timeout, fallback, common.get("session"), unsafe_preanswer)
 
 
-def _plain_manner(key: str | None, timeout: float | None, session: ServerSession | None) -> Manner:
-    require_named("key", key)
+def _plain_options(key: str | None, timeout: float | None, session: object) -> AskOptions:
+    require_name("key", key)
     require_timeout(timeout)
-    return Manner(key, timeout, session=session)
+    return AskOptions(key, timeout, session=session)
 
 
-_PLAIN = Manner()
-
-
-def _composed(message: str, usual: Usual) -> str:
-    require_text("message", message)
-    if because := usual.get("because"):
+def _composed(message: str, common: CommonOptions) -> str:
+    """Question, reason and consequence on a line each: some clients show three lines of a message, and no more."""
+    require_message(message)
+    if because := common.get("because"):
         require_text("because", because)
-        message += f"\n\nWhy: {because}"
-    if if_declined := usual.get("if_declined"):
+        message += f"\nWhy: {because}"
+    if if_declined := common.get("if_declined"):
         require_text("if_declined", if_declined)
-        message += f"\n\nIf you decline: {if_declined}"
+        message += f"\nIf you decline: {if_declined}"
     return message

@@ -1,34 +1,53 @@
-"""One question on its way: defined, sent, sent again when the answer cannot be used, and answered."""
+"""One question on its way: made, sent, sent again when the answer cannot be used, and answered."""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+import time
 import warnings
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
-from mcp.server.session import ServerSession
+import anyio.from_thread
+import anyio.to_thread
 
+from handraise.calls.call import begin_task
 from handraise.errors import (
+    Expired,
     Failed,
     HandraiseError,
     NotSupported,
+    TooManyQuestions,
     UnusableAnswer,
     UsageError,
     WireError,
     Withdrawn,
 )
-from handraise.questions import Fallback
-from handraise.server.calls import CURRENT, Call, current_call, withdraw
-from handraise.server.inquiries import Inquiry, Unusable, UrlInquiry
-from handraise.server.legacy import SessionCall
-from handraise.server.limits import leave_limits, person_time
-from handraise.server.refusals import fitting
+from handraise.forms.values import NO_UNICODE, is_unicode
+from handraise.questions import FASTER_THAN_READING, Cancelled, Declined, Fallback
+from handraise.secrets import require_none
+from handraise.server.channels import leave_limits, person_time
+from handraise.server.client_requests import ClientRequest, FormRequest, Unusable, UrlRequest
+from handraise.server.runtime import session_call
+from handraise.server.served import CURRENT, ServedCall, current_call, fitting
+from handraise.wire import REFUSALS, parse_refusal
 
-R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+T = TypeVar("T")
+
+_MAX_WAITING_THREADS = 200
+_NO_AWAIT = (
+    "a question is neither true nor false: `await` is missing, as in `answer = await ask.confirm(...)`"
+)
+_NO_LOOP = "a plain `def` tool cannot send a question early: write an `async def`, or ask with ask.sync(...)"
+_NO_WORKER = (
+    "ask.sync waits in the worker thread of a plain `def` tool, and this is none: in an `async def` write `await` "
+    "instead, as in `answer = await ask.confirm(...)`"
+)
 
 
 class _NoFallback:
@@ -39,18 +58,19 @@ class _NoFallback:
 NO_FALLBACK: Any = _NoFallback()
 
 
-class Manner(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class AskOptions:
     """How a question is to be asked, apart from what it asks."""
 
     key: str | None = None
     timeout: float | None = None
     fallback: Any = NO_FALLBACK
-    session: ServerSession | None = None
+    session: object = None
     unsafe_preanswer: bool = False
 
 
 class Unasked:
-    """What was made to be asked. It is no answer."""
+    """A question that was made and not asked yet. It is no answer."""
 
     __slots__ = ("_used",)
     _used: bool
@@ -64,70 +84,70 @@ class Unasked:
         self.use()
         raise fitting(UsageError(_NO_AWAIT))
 
-    def use(self) -> object:
-        """Have it asked by somebody else, or by nobody."""
-        raise NotImplementedError
+    def use(self) -> None:
+        """Somebody else asks it, or nobody will: it need not warn."""
+        self._used = True
 
 
-class Asking(Unasked, Generic[R]):
+class Asking(Unasked, Generic[R_co]):
     """A question that was made and not asked yet. Awaiting it asks it and gives the answer."""
 
-    __slots__ = ("_inquiry", "_manner")
+    __slots__ = ("_options", "_request")
 
-    def __init__(self, inquiry: Inquiry[Any], manner: Manner) -> None:
-        self._inquiry = inquiry
-        self._manner = manner
+    def __init__(self, request: ClientRequest[Any], options: AskOptions) -> None:
+        self._request = request
+        self._options = options
         self._used = False
 
-    def __await__(self) -> Generator[Any, None, R]:
-        return self.named(None).__await__()
+    def __await__(self) -> Generator[Any, None, R_co]:
+        return self.asked().__await__()
 
-    def named(self, name: str | None) -> Coroutine[Any, Any, R]:
-        """Ask it under the name that it has among others, if there are any."""
-        self._used = True
-        return pose(self._call(), self._inquiry, self._manner, name)
+    def asked(self) -> Coroutine[Any, Any, R_co]:
+        """Ask it alone."""
+        self.use()
+        return ask_until_valid(self.call(), self._request, self._options)
+
+    async def begun(self, name: str | None) -> Callable[[], Coroutine[Any, Any, R_co]]:
+        """Do what takes a while before it can be sent; a function that asks it then, together with others."""
+        self.use()
+        call, request, options = self.call(), self._request, self._options
+        if request.mode != "form" and call.can(request.mode):
+            async with call.call.at_question():
+                request = await request.begin(call, options.timeout or call.runtime.options.timeout)
+        return partial(ask_until_valid, call, request, options, name)
+
+    def prepare(self) -> Prepared[R_co]:
+        """Send the question without waiting; wait for the answer later by awaiting the result."""
+        self.use()
+        return Prepared(self.call(), self.ready(), self.asked(), self.coming)
 
     @property
     def key(self) -> str | None:
         """The name that its author chose for the wire."""
-        return self._manner.key
+        return self._options.key
 
     @property
-    def session(self) -> ServerSession | None:
+    def session(self) -> object:
         """The legacy session that it goes to, if its author chose one."""
-        return self._manner.session
-
-    async def begun(self, name: str) -> Callable[[], Coroutine[Any, Any, R]]:
-        """Do what takes a while before it can be sent; what asks it then, in the same breath as others."""
-        self._used = True
-        call, inquiry, manner = self._call(), self._inquiry, self._manner
-        if inquiry.mode != "form" and call.can(inquiry.mode):
-            with call.told_when_left():
-                inquiry = await inquiry.begin(call, manner.timeout or call.runtime.options.timeout)
-        return partial(pose, call, inquiry, manner, name)
-
-    def prepare(self) -> Prepared[R]:
-        """Send the question without waiting; wait for the answer later by awaiting what this gives."""
-        self._used = True
-        return Prepared(self._call(), self.ready(), self.named(None), self.coming)
+        return self._options.session
 
     @property
     def coming(self) -> tuple[asyncio.Event, ...]:
-        """What happens until there is something in the request that `ready` gave."""
+        """Events that happen before there is something in the request that `ready` gave."""
         return ()
 
     @property
     def elicitation_id(self) -> str | None:
-        """What `complete` takes to say that the link was finished; None where it is none."""
-        if not isinstance(self._inquiry, UrlInquiry):
+        """The id that `complete` takes to finish the link; None where it is no link."""
+        if not isinstance(self._request, UrlRequest):
             return None
-        self._inquiry = self._inquiry.identified(self._call())
-        return self._inquiry.question.elicitation_id
+        self._request = self._request.identified(self.call())
+        return self._request.question.elicitation_id
 
     def ready(self) -> dict[str, Any]:
-        """Be about to be sent; the input request, empty where the revision has no words for it."""
-        if isinstance(self._inquiry, UrlInquiry):
-            self._inquiry = self._inquiry.identified(self._call())
+        """The input request that is about to be sent; empty where the revision has no words for it."""
+        if isinstance(self._request, UrlRequest):
+            self._request = self._request.identified(self.call())
         with suppress(NotSupported):  # raised, or answered by the fallback, where the answer is awaited
             return self.request
         return {}
@@ -135,65 +155,62 @@ class Asking(Unasked, Generic[R]):
     @property
     def request(self) -> dict[str, Any]:
         """The input request as this call's client gets it."""
-        return self._inquiry.request(self._call().revision)
+        return self._request.dump(self.call().revision)
 
-    def use(self) -> tuple[Inquiry[Any], Manner]:
-        """What is asked and how, for somebody who asks it in a round of their own."""
-        self._used = True
-        return self._inquiry, self._manner
-
-    def _call(self) -> Call:
-        if self._manner.session is not None:
-            return SessionCall(self._manner.session)
-        return CURRENT.get(None) or current_call()
+    def call(self) -> ServedCall:
+        """The call that it is asked in."""
+        if self._options.session is not None:
+            return session_call(self._options.session)
+        return current_call()
 
 
-class Prepared(Generic[R]):
+class Prepared(Generic[R_co]):
     """A question that is on its way. Awaiting it gives the answer."""
 
-    __slots__ = ("_call", "_coming", "_is_late", "_task", "request")
+    __slots__ = ("_call", "_coming", "_task", "request")
 
     def __init__(
         self,
-        call: Call,
+        call: ServedCall,
         request: dict[str, Any],
-        asked: Coroutine[Any, Any, R],
+        asked: Coroutine[Any, Any, R_co],
         coming: tuple[asyncio.Event, ...] = (),
     ) -> None:
         self.request: dict[str, Any] = request
         """The input request that was sent, of several one for each of their keys; a page's is empty until `sent`."""
         self._call = call
         self._coming = coming
-        self._is_late = call.is_left
         try:
             context = contextvars.copy_context()
             context.run(leave_limits)
-            self._task: asyncio.Task[R] = asyncio.get_running_loop().create_task(asked, context=context)
+            self._task: asyncio.Task[R_co] = begin_task(asked, context)
         except RuntimeError:
             asked.close()
             raise fitting(UsageError(_NO_LOOP)) from None
-        call.prepare(self._task)
-        if coming:
-            self._task.add_done_callback(self._stop_coming)
+        call.prepared.add(self._task)
+        self._task.add_done_callback(self._is_done)
 
-    def _stop_coming(self, _task: asyncio.Task[R]) -> None:
+    def _is_done(self, task: asyncio.Task[R_co]) -> None:
+        self._call.prepared.discard(task)
+        if not task.cancelled():
+            task.exception()  # an author who does not await it does not want to know
         for event in self._coming:
             event.set()
 
     async def sent(self) -> dict[str, Any]:
-        """Wait until the question is on its way, for a page that is until it has a link; the input request.
+        """Wait until the question is on its way, for a page until it has a link; the input request.
 
         It is empty where nobody has to be asked, or can be.
         """
-        with self._call.told_when_left():
+        async with self._call.call.at_question():
             for event in self._coming:
                 await event.wait()
         return self.request
 
-    def __await__(self) -> Generator[Any, None, R]:
+    def __await__(self) -> Generator[Any, None, R_co]:
         return self._answer().__await__()
 
-    async def _answer(self) -> R:
+    async def _answer(self) -> R_co:
         try:
             with person_time():
                 return await asyncio.shield(self._task)
@@ -201,11 +218,10 @@ class Prepared(Generic[R]):
             waiting = asyncio.current_task()
             withdrawn = self._task.cancelled() and (waiting is None or not waiting.cancelling())
             self.withdraw()
-            if not withdrawn or self._is_late:
+            if not withdrawn:
                 raise
         except HandraiseError as error:
-            self._call.raisable(error)  # it ends the call here, if the author lets it
-            raise
+            raise self._call.raisable(error) from error.__cause__
         raise self._call.raisable(Withdrawn())
 
     def __bool__(self) -> NoReturn:
@@ -214,99 +230,203 @@ class Prepared(Generic[R]):
         raise fitting(UsageError(_NO_AWAIT))
 
     def withdraw(self) -> None:
-        """Stop asking. Whoever awaits the answer gets `Withdrawn`."""
-        withdraw(self._task)
+        """Stop asking. A task that awaits the answer gets `Withdrawn`."""
+        self._task.cancel()
 
 
-_NO_AWAIT = (
-    "a question is neither true nor false: `await` is missing, as in `answer = await ask.confirm(...)`"
-)
+class Several(Unasked, Generic[R_co]):
+    """Questions that were made and not asked yet. Awaiting them asks all of them and gives the answers by name."""
+
+    __slots__ = ("_askings",)
+
+    def __init__(self, askings: Mapping[str, Asking[R_co]]) -> None:
+        self._used = True  # each of them warns by itself
+        self._askings = askings
+        wrong = _wrong_among(askings)
+        if wrong is not None:
+            self.use()
+            raise fitting(UsageError(wrong))
+
+    def __await__(self) -> Generator[Any, None, dict[str, R_co]]:
+        return self._answers().__await__()
+
+    def prepare(self) -> Prepared[dict[str, R_co]]:
+        """Send the questions without waiting; wait for the answers later by awaiting the result."""
+        self.use()
+        requests = {asking.key or name: asking.ready() for name, asking in self._askings.items()}
+        coming = [each for asking in self._askings.values() for each in asking.coming]
+        return Prepared(self._call(), requests, self._answers(), tuple(coming))
+
+    def use(self) -> None:
+        for asking in self._askings.values():
+            give_up(asking)
+
+    def _call(self) -> ServedCall:
+        """The call of the session that every question is for, or else the running one."""
+        sessions = [asking.session for asking in self._askings.values()]
+        session = sessions[0] if sessions and all(each is sessions[0] for each in sessions) else None
+        return current_call() if session is None else session_call(session)
+
+    async def _answers(self) -> dict[str, R_co]:
+        call, askings = self._call(), self._askings.items()
+        self.use()
+        answers = await call.channel.ask_all([partial(asking.begun, name) for name, asking in askings])
+        return dict(zip(self._askings, answers, strict=True))
 
 
-_NO_LOOP = "a plain `def` tool cannot send a question early: write an `async def`, or ask with ask.sync(...)"
+def _wrong_among(askings: Mapping[str, object]) -> str | None:
+    names: dict[str, str] = {}
+    for name, asking in askings.items():
+        if not isinstance(asking, Asking):
+            return (
+                f"{name} has to be a question that is not awaited, as in {name}=ask.text(...), not {asking!r}"
+            )
+        key = asking.key or name
+        if not is_unicode(key):
+            return f"the key {key!r}: {NO_UNICODE}"
+        if (other := names.setdefault(key, name)) != name:
+            return f"{other} and {name} have the same key {key!r}; give each one of its own"
+    return None
 
 
 def give_up(asking: object) -> None:
-    """Nobody will ask it, and that is told already: it need not warn about it."""
+    """Nobody will ask it, and its author hears that in another way."""
     if isinstance(asking, Unasked):
         asking.use()
     elif isinstance(asking, Coroutine):
         asking.close()
 
 
-async def pose(call: Call, inquiry: Inquiry[Any], manner: Manner, name: str | None = None) -> Any:
+async def ask_until_valid(
+    call: ServedCall, request: ClientRequest[Any], options: AskOptions, name: str | None = None
+) -> Any:
     """Ask, and ask again while the answer cannot be used; the result.
 
-    On the wire a question has its `key`, the name that it was given among others, or an id of its own. What is
-    raised fits the call, if the author lets it pass. Everything is in one frame: thousands of them wait at once.
+    On the wire a question has its `key`, the name that it was given among others, or an id of its own. The errors that
+    are raised end the call well, if the author does not catch them.
     """
-    if call.is_left:  # nobody is there to be asked
-        raise call.tell_left()
     recorder = call.runtime.recorder
-    if recorder is not None and not recorder.observes(inquiry):
-        return await recorder.pose(pose, call, inquiry, manner, name)
-    asker = asyncio.current_task()
-    assert asker is not None
-    call.askers += (asker,)
-    if asker.cancelling() or call.swallowed:
-        call.was_cancelled(asker)
+    record = None if recorder is None else recorder.question(call, request)
     try:
-        if not call.is_open:
-            raise UsageError("the call that this question belongs to is over: ask before its handler returns")
-        if not call.can(inquiry.mode):
-            raise NotSupported(inquiry.mode)
-        key = manner.key or name or call.next_key(inquiry.content)
-        if recorder is not None:
-            recorder.name(inquiry, key)
-        if manner.unsafe_preanswer and (given := await _given_before(call, key, inquiry)) is not None:
-            return given
-        timeout = manner.timeout or call.runtime.options.timeout
-        if inquiry.mode != "form":  # a form has nothing to begin
-            inquiry = await inquiry.begin(call, timeout)
-        tries = call.runtime.options.max_reasks
-        reasons: tuple[str, ...] = ()
-        call.count()
-        while True:
-            with person_time():
-                raw = await call.exchange(key, inquiry.request(call.revision, reasons), timeout)
-            call.refresh()
+        async with call.call.at_question():
             try:
-                result = await inquiry.read(raw, call)
-            except WireError as error:
-                raise Failed(f"the client's answer is none: {error}") from error
-            if not isinstance(result, Unusable):
-                return result
-            reasons = result.reasons
-            if result.counts:
-                if tries == 0:
-                    raise UnusableAnswer("; ".join(reasons))
-                tries -= 1
-                call.count()
-    except asyncio.CancelledError as cancelled:
-        raise call.meaning(cancelled) from cancelled.__cause__
+                return await _ask(call, request, options, name, record)
+            except asyncio.CancelledError:
+                if record is not None:
+                    record.withdrawn()
+                raise
+            except HandraiseError as error:
+                # Some clients declare that they can be asked, and then answer otherwise.
+                falls_back = isinstance(error, NotSupported) and options.fallback is not NO_FALLBACK
+                if record is not None:
+                    await record.ended(error, fell_back=falls_back)
+                if falls_back:
+                    return Fallback(options.fallback)
+                raise
     except HandraiseError as error:
-        # Some clients declare that they can be asked and then say otherwise; and a revision may lack a kind of field.
-        if isinstance(error, NotSupported) and manner.fallback is not NO_FALLBACK:
-            return Fallback(manner.fallback)
-        if isinstance(error, Withdrawn):
-            call.hears()
         raise call.raisable(error) from error.__cause__
-    finally:
-        if len(call.askers) == 1:
-            call.askers = ()
-        else:
-            call.has_asked(asker)
 
 
-async def _given_before(call: Call, key: str, inquiry: Inquiry[Any]) -> Any:
+async def _ask(
+    call: ServedCall, request: ClientRequest[Any], options: AskOptions, name: str | None, record: Any
+) -> Any:
+    runtime = call.runtime
+    call.require_mode(request.mode)
+    if isinstance(request, FormRequest):
+        require_none(call.reading.judge_together(request.question.message, request.question.form))
+    key = options.key or name or call.next_key(request.content)
+    timeout = options.timeout or runtime.options.timeout
+    request = await request.begin(call, timeout)
+    if options.unsafe_preanswer and (given := await _given_before(call, key, request, record)) is not None:
+        return given
+    tries = runtime.options.max_reasks
+    again: Unusable | None = None
+    call.count()
+    while True:
+        wire = request.dump(call.revision, timeout, again)
+        if record is not None:
+            record.sending(key, request, wire)
+        asked_at = time.monotonic()
+        with person_time():
+            raw = await call.channel.exchange(key, wire, timeout)
+        call.refresh()
+        if (refusal := parse_refusal(raw)) == "expired":  # the desk was a moment faster than our own timer
+            raise Expired
+        if refusal is not None:
+            raise Failed(f"nobody was asked: {REFUSALS[refusal]}")
+        if record is not None:
+            await record.decided(raw)
+        try:
+            result = await request.read(raw, call)
+        except WireError as error:
+            raise Failed(f"the client's answer is none: {error}") from error
+        if record is not None:
+            await record.read(result)
+        if not isinstance(result, Unusable):
+            return _timed(result, time.monotonic() - asked_at)
+        again = result
+        if result.counts:
+            if tries == 0:
+                raise UnusableAnswer("; ".join(result.reasons))
+            tries -= 1
+            call.count()
+
+
+def _timed(result: Any, seconds: float) -> Any:
+    """A decline or cancel that came faster than a person can read says how long it took."""
+    if isinstance(result, Declined | Cancelled) and seconds < FASTER_THAN_READING:
+        return replace(result, seconds=seconds)
+    return result
+
+
+async def _given_before(call: ServedCall, key: str, request: ClientRequest[Any], record: Any) -> Any:
     """A valid answer that came with the call itself, or None."""
     if key not in call.answered_before:
         return None
+    raw = call.answered_before[key]
     try:
-        result = await inquiry.read(call.answered_before[key], call)
+        result = await request.read(raw, call)
     except HandraiseError:
         return None
     if isinstance(result, Unusable):
         return None
-    await call.keep_answer(key, inquiry.request(call.revision), call.answered_before[key])
+    if record is not None:
+        await record.preanswered(raw)
+    await call.keep_answer(key, request.dump(call.revision), raw)
     return result
+
+
+def wait_in_thread(asking: Awaitable[T]) -> T:
+    """Ask from the worker thread of a plain `def` tool, and wait for the answer there."""
+    began = False
+
+    async def begin() -> T:
+        nonlocal began
+        began = True
+        return await _with_a_thread_more(asking)
+
+    try:
+        answer = anyio.from_thread.run(begin)
+    except RuntimeError:
+        if began:
+            raise
+        give_up(asking)
+        raise fitting(UsageError(_NO_WORKER)) from None
+    if (call := CURRENT.get()) is not None:
+        call.refresh()
+    return answer
+
+
+async def _with_a_thread_more(asking: Awaitable[T]) -> T:
+    """Wait without using up a worker thread that other tools need."""
+    limiter = anyio.to_thread.current_default_thread_limiter()
+    if limiter.total_tokens - limiter.available_tokens > _MAX_WAITING_THREADS:
+        give_up(asking)
+        raise current_call().raisable(
+            TooManyQuestions("too many plain `def` tools wait for a person at once")
+        )
+    limiter.total_tokens += 1
+    try:
+        return await asking
+    finally:
+        limiter.total_tokens -= 1

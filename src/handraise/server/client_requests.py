@@ -1,120 +1,351 @@
-"""A request to the client on the legacy revisions: sent by the SDK, once for all duplicates of a call."""
+"""Everything that can be asked: how each looks on the wire, and how its answer is read."""
 
 from __future__ import annotations
 
-import asyncio
+import inspect
 import time
-from collections.abc import Collection
-from contextvars import Context, copy_context
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
-import anyio
-from mcp.server.session import ServerSession
-from mcp.shared.exceptions import MCPError, NoBackChannelError
-from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, METHOD_NOT_FOUND, REQUEST_TIMEOUT, ErrorData
+from handraise.calls.rounds import digest
+from handraise.errors import Expired, Failed, Mode, Stale
+from handraise.forms import DEFAULT_LIMITS, Form, Problem, label_of, read_answer
+from handraise.questions import (
+    Accepted,
+    Cancelled,
+    Declined,
+    FormQuestion,
+    Question,
+    UrlQuestion,
+    with_reasons,
+)
+from handraise.revisions import Revision
+from handraise.urls import require_safe_url
+from handraise.wire import dump_question, parse_answer
 
-from handraise.errors import Expired, Failed, HandraiseError, Mode, NotSupported, Withdrawn
-from handraise.server.calls import CURRENT, Wire
-from handraise.server.rebind import scratch_of
+if TYPE_CHECKING:
+    from handraise.server.served import ServedCall
 
-Reply = dict[str, Any] | ErrorData
-"""The client's reply to a request: its result, or an error."""
+T = TypeVar("T")
+R_co = TypeVar("R_co", covariant=True)
 
-_BRIEFLY = 1.0
-"""How long it may take to tell the client that a question is withdrawn."""
-_NEVER = anyio.Event()
+Check = Callable[[T], Any]
+"""The author's own validation: a sentence or False (or a raised ValueError) asks again."""
 
 
-async def send_request(
-    session: ServerSession,
-    channel: Any,
-    request_id: str,
-    request: Wire,
-    timeout: float,
-    own: set[asyncio.Task[Reply]],
-) -> dict[str, Any]:
-    """Send a request under this id, or join the same request of a duplicate of the call; its result.
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """An answer that has to be asked for again, with the reasons.
 
-    Raises the `NoAnswer` that an error means for the question. When the task that sent the request is cancelled, the
-    SDK tells the client, and the duplicates get `Withdrawn`. The same happens when the client cancels the call: the SDK
-    then cancels only the dispatch that came last. While a request is under way its task is one of the caller's `own`.
+    A link that was opened and is not finished yet is asked again too. That counts against nobody (`counts`).
     """
-    under_way: dict[str, asyncio.Task[Reply]] = scratch_of(session).setdefault("handraise", {})
-    sending = under_way.get(request_id)
-    is_ours = sending is None
-    if sending is None:
-        sending = under_way[request_id] = asyncio.get_running_loop().create_task(
-            _send(channel, request_id, request, timeout), context=_context_without_call()
+
+    reasons: tuple[str, ...]
+    counts: bool = True
+    problems: tuple[tuple[str, str], ...] = ()
+    """The fields that were wrong, each with the reason."""
+    right: Mapping[str, Any] = field(default_factory=dict)
+    """The values that were right: the next form carries them as defaults, so that nobody types them twice."""
+
+
+class ClientRequest(Protocol[R_co]):
+    """Anything that can be asked of the client within a call."""
+
+    @property
+    def mode(self) -> Mode:
+        """What the client has to be able to do."""
+        ...
+
+    @property
+    def content(self) -> object:
+        """What makes this request differ from others, for its id."""
+        ...
+
+    @property
+    def question(self) -> Question | None:
+        """The question to a person; None for a request that no person answers."""
+        ...
+
+    @property
+    def leads_to_browser(self) -> bool:
+        """Whether accepting it means that something was finished in a browser."""
+        ...
+
+    def dump(
+        self, revision: Revision, timeout: float | None = None, again: Unusable | None = None
+    ) -> dict[str, Any]:
+        """The input request; `again` says why the last answer could not be used."""
+        ...
+
+    async def begin(self, call: ServedCall, timeout: float) -> ClientRequest[R_co]:
+        """The request as it is asked in this call."""
+        ...
+
+    async def read(self, raw: Any, call: ServedCall) -> R_co | Unusable:
+        """The result, from the client's answer. Raises `WireError` when it is no answer."""
+        ...
+
+
+@dataclass(slots=True)
+class FormRequest(Generic[T]):
+    """A form question. `declined_when` tells the accepted answers that mean "no" (a confirmation)."""
+
+    mode: ClassVar[Mode] = "form"
+    leads_to_browser: ClassVar[bool] = False
+    question: FormQuestion[Any]
+    convert: Callable[[Any], T] | None = None
+    """From what the form reads to what the author gets."""
+    check: Check[T] | None = None
+    still: Callable[[], Any] | None = None
+    declined_when: Callable[[T], bool] | None = None
+    longest_message: int = DEFAULT_LIMITS.message
+    """Bytes, the reasons of a question that is asked again included."""
+
+    @property
+    def content(self) -> object:
+        return self.question.message
+
+    def dump(
+        self, revision: Revision, timeout: float | None = None, again: Unusable | None = None
+    ) -> dict[str, Any]:
+        hints = replace(self.question.hints, expires_in=timeout)
+        right: Mapping[str, Any] = {}
+        if again is not None:
+            right = again.right if self.question.confirms is None else {}
+            hints = replace(hints, problems=again.problems, last_answer=right)
+        params = dump_question(replace(self.question, hints=hints), revision)
+        if again is not None:
+            params["message"] = with_reasons(params["message"], again.reasons, self.longest_message)
+            params["requestedSchema"] = _with_defaults(params["requestedSchema"], right, revision)
+        return {"method": "elicitation/create", "params": params}
+
+    async def begin(self, call: ServedCall, timeout: float) -> FormRequest[T]:
+        return self
+
+    async def read(self, raw: Any, call: ServedCall) -> Accepted[T] | Declined | Cancelled | Unusable:
+        form = self.question.form
+        action, content = parse_answer(raw, "form", form)
+        if content is None:
+            return Declined() if action == "decline" else Cancelled()
+        data: Any
+        data, problems = read_answer(form, content)
+        if problems:
+            return _unusable(form, content, problems)
+        if self.convert is not None:
+            data = self.convert(data)
+        if self.check is not None:
+            said = ["check", self.question.message, raw]
+            if (reason := await call.judge(said, partial(_refusal, partial(self.check, data)))) is not None:
+                return Unusable((reason,), right=content)
+        if self.declined_when is not None and self.declined_when(data):
+            return Declined(by="answer")
+        if self.still is not None:
+            said = ["still", self.question.message, raw]
+            if (changed := await call.judge(said, partial(_refusal, self.still))) is not None:
+                raise Stale(changed)
+        return Accepted(data)
+
+
+@dataclass(frozen=True, slots=True)
+class UrlRequest:
+    """Consent to open a link and, with `wait`, what the person does there until it is complete."""
+
+    mode: ClassVar[Mode] = "url"
+    question: UrlQuestion
+    wait: bool = True
+    unsafe_plain_http: bool = False
+    deadline: float = 0.0
+    about: str = ""
+    """What its id is found by in another call, if the author chose none and it is required there, too."""
+
+    @property
+    def content(self) -> object:
+        return self.question.url
+
+    @property
+    def leads_to_browser(self) -> bool:
+        return self.wait
+
+    def dump(
+        self, revision: Revision, timeout: float | None = None, again: Unusable | None = None
+    ) -> dict[str, Any]:
+        left = max(0.0, self.deadline - time.monotonic()) if self.deadline else timeout
+        hints = replace(self.question.hints, expires_in=left)
+        params = dump_question(replace(self.question, hints=hints), revision)
+        if again is not None:  # the person's answer was not wrong
+            params["message"] = "\n\n".join((self.question.message, *again.reasons))
+        return {"method": "elicitation/create", "params": params}
+
+    def require_askable(self) -> None:
+        """Refuse a link that no question may carry, where the question is made."""
+        require_safe_url(self.question.url, unsafe_plain_http=self.unsafe_plain_http)
+
+    async def known(self, call: ServedCall) -> UrlRequest:
+        """The same link with the id that this server gave the person of the call for it before.
+
+        Elicitation ids are random, so the flows remember which one was given out.
+        """
+        if self.question.elicitation_id is not None:
+            return self
+        about = f"link {digest([call.runtime.hosting.name, call.person.key, self.question.url])}"
+        chosen = await call.runtime.flows.known_id(about)
+        return replace(self, question=replace(self.question, elicitation_id=chosen), about=about)
+
+    async def is_finished(self, call: ServedCall) -> bool:
+        """Whether the person of the call has done it before."""
+        chosen = self.question.elicitation_id
+        return chosen is not None and await call.runtime.flows.is_complete(chosen, call.person)
+
+    def identified(self, call: ServedCall) -> UrlRequest:
+        """The same link with an id, if the author chose none."""
+        if self.question.elicitation_id is not None:
+            return self
+        chosen = call.new_elicitation_id(self.question.url)
+        return replace(self, question=replace(self.question, elicitation_id=chosen))
+
+    async def begin(self, call: ServedCall, timeout: float) -> UrlRequest:
+        if self.deadline:
+            return self
+        chosen = self.question.elicitation_id or call.new_elicitation_id(self.question.url)
+        chosen = await call.runtime.flows.open(chosen, call.person, timeout, self.about)
+        question = replace(self.question, elicitation_id=chosen)
+        return replace(self, question=question, deadline=time.monotonic() + timeout)
+
+    async def read(self, raw: Any, call: ServedCall) -> Accepted[None] | Declined | Cancelled | Unusable:
+        match parse_answer(raw, "url").action:
+            case "decline":
+                return Declined()
+            case "cancel":
+                return Cancelled()
+        # Only a client whose person consented is told of the end.
+        elicitation_id = str(self.question.elicitation_id)
+        if not self.wait:
+            await call.channel.announce(elicitation_id, self.deadline)
+            return Accepted(None)
+        if await call.channel.completed(elicitation_id, self.deadline):
+            return Accepted(None)
+        if time.monotonic() >= self.deadline:
+            raise Expired
+        return Unusable(("The page was not finished yet.",), counts=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A place that the client lets the server see."""
+
+    uri: str
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RootsRequest:
+    """Which roots the client exposes."""
+
+    mode: ClassVar[Mode] = "roots"
+    content: ClassVar[object] = "roots"
+    question: ClassVar[None] = None
+    leads_to_browser: ClassVar[bool] = False
+
+    async def begin(self, call: ServedCall, timeout: float) -> RootsRequest:
+        return self
+
+    def dump(
+        self, revision: Revision, timeout: float | None = None, again: Unusable | None = None
+    ) -> dict[str, Any]:
+        return {"method": "roots/list"}
+
+    async def read(self, raw: Any, call: ServedCall) -> tuple[Root, ...] | Unusable:
+        roots = raw.get("roots") if isinstance(raw, Mapping) else None
+        if not isinstance(roots, list) or not all(map(_is_root, roots)):
+            raise Failed("the client answered roots/list with something that is no list of roots")
+        return tuple(Root(root["uri"], root.get("name")) for root in roots)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """What the client's model said."""
+
+    text: str
+    model: str
+    stop_reason: str | None
+    content: Any
+    """The content exactly as it came: one block, or several."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """A request to the client's own model (sampling)."""
+
+    mode: ClassVar[Mode] = "sampling"
+    question: ClassVar[None] = None
+    leads_to_browser: ClassVar[bool] = False
+    params: Mapping[str, Any]
+
+    @property
+    def content(self) -> object:
+        return self.params
+
+    async def begin(self, call: ServedCall, timeout: float) -> ModelRequest:
+        return self
+
+    def dump(
+        self, revision: Revision, timeout: float | None = None, again: Unusable | None = None
+    ) -> dict[str, Any]:
+        return {"method": "sampling/createMessage", "params": dict(self.params)}
+
+    async def read(self, raw: Any, call: ServedCall) -> ModelReply | Unusable:
+        if not isinstance(raw, Mapping) or not isinstance(raw.get("model"), str) or "content" not in raw:
+            raise Failed("the client answered sampling/createMessage with something that is no message")
+        content = raw["content"]
+        blocks = content if isinstance(content, list) else [content]
+        text = "".join(
+            str(b.get("text", "")) for b in blocks if isinstance(b, Mapping) and b.get("type") == "text"
         )
-        sending.add_done_callback(lambda _sent: under_way.pop(request_id))
-    own.add(sending)
+        return ModelReply(text, raw["model"], raw.get("stopReason"), content)
+
+
+def _unusable(form: Form[Any], content: Mapping[str, Any], problems: Sequence[Problem]) -> Unusable:
+    """An answer with problems: each told by the label of its field, and the fields that were right."""
+    wrong = {problem.field for problem in problems}
+    labels = {each.name: label_of(each) for each in form.fields}
+    return Unusable(
+        tuple(f"{labels.get(p.field, p.field)}: {p.message}" if p.field else p.message for p in problems),
+        problems=tuple((p.field, p.message) for p in problems if p.field),
+        right={name: content[name] for name in labels if name in content and name not in wrong},
+    )
+
+
+def _with_defaults(
+    schema: Mapping[str, Any], values: Mapping[str, Any], revision: Revision
+) -> dict[str, Any]:
+    """A schema with these values as defaults. 2025-06-18 has them on booleans only."""
+    properties = {
+        name: {**rules, "default": values[name]}
+        if name in values and (revision is not Revision.JUNE_2025 or isinstance(values[name], bool))
+        else rules
+        for name, rules in schema["properties"].items()
+    }
+    return {**schema, "properties": properties}
+
+
+async def _refusal(check: Callable[[], Any]) -> str | None:
+    """Why a function of the author's refuses: a sentence, False, or a ValueError. None when it does not."""
     try:
-        await asyncio.wait((sending,))
-    except asyncio.CancelledError:
-        if is_ours or getattr(channel, "cancel_requested", _NEVER).is_set():
-            sending.cancel()
-            await told((sending,))
-        raise
-    finally:
-        own.discard(sending)
-    if sending.cancelled():
-        raise Withdrawn
-    reply = sending.result()
-    if isinstance(reply, ErrorData):
-        raise _meaning(reply, request) from MCPError.from_error_data(reply)
-    return reply
+        verdict = check()
+        if inspect.isawaitable(verdict):
+            verdict = await verdict
+    except ValueError as error:
+        return str(error) or "This answer cannot be used."
+    if verdict is None or verdict is True:
+        return None
+    return verdict if isinstance(verdict, str) else "This answer cannot be used."
 
 
-async def told(sending: Collection[asyncio.Task[Reply]]) -> None:
-    """Wait until the client is told of requests that were cancelled; briefly, whatever happens around."""
-    if sending:
-        with anyio.move_on_after(_BRIEFLY, shield=True):
-            await asyncio.wait(sending)
-
-
-def _context_without_call() -> Context:
-    """The reader of a message keeps the context in which it was sent until the next message: without our call."""
-    context = copy_context()
-    context.run(CURRENT.set, None)  # type: ignore[arg-type]
-    return context
-
-
-_TIMED_OUT = ErrorData(code=REQUEST_TIMEOUT, message="Nobody answered in time")
-_NO_WAY = ErrorData(code=METHOD_NOT_FOUND, message="There is no way back to the client")
-
-
-async def _send(channel: Any, request_id: str, request: Wire, timeout: float) -> Reply:
-    end = time.monotonic() + timeout
-    options = {"timeout": timeout, "request_id": request_id}
-    try:
-        result: dict[str, Any] = await channel.send_raw_request(
-            request["method"], request.get("params"), options
-        )
-    except NoBackChannelError:
-        return _NO_WAY
-    except MCPError as error:
-        is_late = error.code == REQUEST_TIMEOUT and time.monotonic() >= end
-        return _TIMED_OUT if is_late else error.error
-    return result
-
-
-def _meaning(error: ErrorData, request: Wire) -> HandraiseError:
-    if error.code in (METHOD_NOT_FOUND, INVALID_PARAMS):
-        return NotSupported(_mode_of(request))
-    if error is _TIMED_OUT:
-        return Expired()
-    if (error.code, error.message) == _CLOSED:
-        return Withdrawn()
-    return Failed(f"the client answered {error.code}: {error.message}", error_code=error.code)
-
-
-_CLOSED = CONNECTION_CLOSED, "Connection closed"
-"""The SDK's error for a connection that has ended. A client may answer with its code, and another message."""
-_MODES: dict[str, Mode] = {"sampling/createMessage": "sampling", "roots/list": "roots"}
-
-
-def _mode_of(request: Wire) -> Mode:
-    method = request["method"]
-    if method in _MODES:
-        return _MODES[method]
-    return "url" if request["params"].get("mode") == "url" else "form"
+def _is_root(root: Any) -> bool:
+    return (
+        isinstance(root, Mapping)
+        and isinstance(root.get("uri"), str)
+        and isinstance(root.get("name"), str | None)
+    )

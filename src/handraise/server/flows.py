@@ -8,12 +8,17 @@ import logging
 import os
 import time
 import weakref
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from handraise.conversation import Flow, Store
+from handraise.calls import Flow, Store
 from handraise.errors import CompletionRefused, StoreError
 from handraise.questions import Person
-from handraise.server.notices import Notice, Notices
-from handraise.stores.named import named_store
+from handraise.stores.registry import named_store
+
+if TYPE_CHECKING:
+    from handraise.sdk.adapter import IncomingRequest
+    from handraise.server.served import ServedCall
 
 logger = logging.getLogger(__name__)
 
@@ -23,6 +28,78 @@ _AT_ONCE = 16
 """How many flows that no body waits for are looked up then, one after the other if there are more."""
 _AWAY = 5.0
 """How long to leave a store alone that cannot be reached."""
+_FEW = 64
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class Notice:
+    """One client is to be told of one flow. The notice lives as long as its keeper."""
+
+    elicitation_id: str
+    deadline: float
+    """Until when, by the monotonic clock."""
+    request: IncomingRequest
+    """The request that asked."""
+    call: weakref.ref[ServedCall]
+    keeper: dict[str, Notice]
+    """What keeps it alive: the connection, or a call that waits."""
+
+    @property
+    def is_on_call(self) -> bool:
+        """Whether the call that asked is still open."""
+        call = self.call()
+        return call is not None and call.is_open
+
+    async def send(self) -> None:
+        """Tell the client, on the call's own stream while it is open, then on the connection's."""
+        await self.request.send_complete(self.elicitation_id, on_request=self.is_on_call)
+
+
+class Notices:
+    """The notices that are due on one server, by weak references: a client that is gone is told nothing."""
+
+    def __init__(self) -> None:
+        self._due: dict[str, weakref.WeakSet[Notice]] = {}
+        self._many = _FEW
+
+    def add(self, notice: Notice) -> None:
+        """Have a client told, instead of what the same keeper has for the same flow."""
+        if len(self._due) >= self._many:
+            self._many = max(_FEW, 2 * len(self.flows()))
+        notice.keeper[notice.elicitation_id] = notice
+        self._due.setdefault(notice.elicitation_id, weakref.WeakSet()).add(notice)
+
+    def drop(self, notice: Notice) -> None:
+        """Have nobody told by this one."""
+        if notice.keeper.get(notice.elicitation_id) is notice:
+            del notice.keeper[notice.elicitation_id]
+        due = self._due.get(notice.elicitation_id)
+        if due is not None:
+            due.discard(notice)
+            if not due:
+                del self._due[notice.elicitation_id]
+
+    def flows(self) -> list[str]:
+        """The ids of the flows that some client still waits for."""
+        now = time.monotonic()
+        for elicitation_id, due in list(self._due.items()):
+            for notice in [notice for notice in due if notice.deadline <= now]:
+                self.drop(notice)
+            if not due:
+                self._due.pop(elicitation_id, None)
+        return list(self._due)
+
+    def send(self, elicitation_id: str) -> asyncio.Future[list[None]]:
+        """Tell every client that a flow is finished, once for each connection, one not waiting for another.
+
+        The notices are on their way when this returns, so that a handler which is woken now comes after them.
+        """
+        now = time.monotonic()
+        due = sorted(self._due.get(elicitation_id, ()), key=lambda notice: notice.is_on_call)
+        for notice in due:
+            self.drop(notice)
+        told = {id(notice.request.connection): notice for notice in due if notice.deadline > now}
+        return asyncio.gather(*(notice.send() for notice in told.values()))
 
 
 class Flows:

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, Unpack, ov
 
 from handraise.forms import Form
 from handraise.questions import Accepted, Cancelled, Declined, Fallback
-from handraise.server.arguments import (
+from handraise.server.asking import NO_FALLBACK, Asking, AskOptions
+from handraise.server.page_requests import PageAsking, PageRequest
+from handraise.server.question_arguments import (
     require_callable,
     require_known,
-    require_named,
+    require_name,
     require_text,
     require_timeout,
 )
-from handraise.server.asking import NO_FALLBACK, Asking, Manner
-from handraise.server.paging import PageAsking, PageInquiry
-from handraise.server.refusals import fitted
+from handraise.server.served import fitted
 from handraise.vault import Secret
 
 if TYPE_CHECKING:
-    from handraise.pages import Errand, Page, SecretField, Setup
+    from handraise.pages import OutsideRequest, Page, SecretField, Setup
     from handraise.pages.oauth import Account, Token
 
 T = TypeVar("T")
@@ -30,7 +30,7 @@ R = TypeVar("R")
 Answer: TypeAlias = Accepted[T] | Declined | Cancelled
 
 
-class UsualOnPages(TypedDict, total=False):
+class PageOptions(TypedDict, total=False):
     """What every question that is answered on a page may be given.
 
     - `key`: its name on the wire and in the journal; made up when absent.
@@ -58,7 +58,7 @@ class PageAsks:
         pattern: str | None = None,
         multiline: bool = False,
         check: Callable[[Secret], Any] | None = None,
-        **usual: Unpack[UsualOnPages],
+        **common: Unpack[PageOptions],
     ) -> Asking[Answer[Secret]]: ...
     @overload
     def secret(
@@ -72,7 +72,7 @@ class PageAsks:
         pattern: str | None = None,
         multiline: bool = False,
         check: Callable[[Secret], Any] | None = None,
-        **usual: Unpack[UsualOnPages],
+        **common: Unpack[PageOptions],
     ) -> Asking[Answer[Secret] | Fallback[F]]: ...
     @overload
     def secret(
@@ -83,7 +83,7 @@ class PageAsks:
         service: str | None = None,
         keep_for: float | None = None,
         check: Callable[[Mapping[str, Secret]], Any] | None = None,
-        **usual: Unpack[UsualOnPages],
+        **common: Unpack[PageOptions],
     ) -> Asking[Answer[Mapping[str, Secret]]]: ...
     @overload
     def secret(
@@ -95,7 +95,7 @@ class PageAsks:
         service: str | None = None,
         keep_for: float | None = None,
         check: Callable[[Mapping[str, Secret]], Any] | None = None,
-        **usual: Unpack[UsualOnPages],
+        **common: Unpack[PageOptions],
     ) -> Asking[Answer[Mapping[str, Secret]] | Fallback[F]]: ...
     def secret(
         self,
@@ -109,7 +109,7 @@ class PageAsks:
         multiline: bool = False,
         check: Callable[[Any], Any] | None = None,
         fallback: Any = NO_FALLBACK,
-        **usual: Unpack[UsualOnPages],
+        **common: Unpack[PageOptions],
     ) -> Asking[Any]:
         """Ask for a secret on a page of this server's own, or for several with `fields`.
 
@@ -123,10 +123,10 @@ class PageAsks:
         require_text("title", title)
         require_text("hint", hint or "")
         require_callable("check", check)
-        with fitted:
+        with fitted():
             one = SecretField(ONE, title, hint=hint, pattern=pattern, multiline=multiline)
             page: SecretPage[Any] = SecretPage(title, tuple(fields or (one,)), service, keep_for, check)
-        return self.page(page, fallback=fallback, **usual)
+        return self.page(page, fallback=fallback, **common)
 
     @overload
     def setup(
@@ -138,7 +138,7 @@ class PageAsks:
         service: str | None = None,
         keep_for: float | None = None,
         check: Callable[[Setup[T]], Any] | None = None,
-        **usual: Unpack[UsualOnPages],
+        **common: Unpack[PageOptions],
     ) -> Asking[Answer[Setup[T]]]: ...
     @overload
     def setup(
@@ -151,7 +151,7 @@ class PageAsks:
         service: str | None = None,
         keep_for: float | None = None,
         check: Callable[[Setup[T]], Any] | None = None,
-        **usual: Unpack[UsualOnPages],
+        **common: Unpack[PageOptions],
     ) -> Asking[Answer[Setup[T]] | Fallback[F]]: ...
     def setup(
         self,
@@ -163,47 +163,47 @@ class PageAsks:
         keep_for: float | None = None,
         check: Callable[[Setup[T]], Any] | None = None,
         fallback: Any = NO_FALLBACK,
-        **usual: Unpack[UsualOnPages],
+        **common: Unpack[PageOptions],
     ) -> Asking[Any]:
         """Ask for ordinary fields and for secrets on one page, once: the vault keeps them for the `service`."""
         from handraise.pages import SetupPage
 
         require_text("title", title)
         require_callable("check", check)
-        with fitted:
+        with fitted():
             page = SetupPage(title, Form.of(form), tuple(secrets), service, keep_for, check)
-        return self.page(page, fallback=fallback, **usual)
+        return self.page(page, fallback=fallback, **common)
 
     @overload
     def outside(
         self,
         title: str,
-        url: Callable[[Errand], str] | str,
+        url: Callable[[OutsideRequest], str] | str,
         *,
         confirm: Callable[[str], Any] | None = None,
         webhook_key: str | bytes | None = None,
-        **usual: Unpack[UsualOnPages],
+        **common: Unpack[PageOptions],
     ) -> Asking[Answer[None]]: ...
     @overload
     def outside(
         self,
         title: str,
-        url: Callable[[Errand], str] | str,
+        url: Callable[[OutsideRequest], str] | str,
         *,
         fallback: F,
         confirm: Callable[[str], Any] | None = None,
         webhook_key: str | bytes | None = None,
-        **usual: Unpack[UsualOnPages],
+        **common: Unpack[PageOptions],
     ) -> Asking[Answer[None] | Fallback[F]]: ...
     def outside(
         self,
         title: str,
-        url: Callable[[Errand], str] | str,
+        url: Callable[[OutsideRequest], str] | str,
         *,
         confirm: Callable[[str], Any] | None = None,
         webhook_key: str | bytes | None = None,
         fallback: Any = NO_FALLBACK,
-        **usual: Unpack[UsualOnPages],
+        **common: Unpack[PageOptions],
     ) -> Asking[Any]:
         """Send the person to another site, to pay or to sign, and wait until it is done there.
 
@@ -213,9 +213,9 @@ class PageAsks:
 
         require_text("title", title)
         require_callable("confirm", confirm)
-        with fitted:
+        with fitted():
             page = OutsidePage(title, url, confirm, webhook_key)
-        return self.page(page, fallback=fallback, **usual)
+        return self.page(page, fallback=fallback, **common)
 
     @overload
     def connect(
@@ -223,7 +223,7 @@ class PageAsks:
         account: Account,
         *,
         keep_for: float | None = None,
-        **usual: Unpack[UsualOnPages],
+        **common: Unpack[PageOptions],
     ) -> Asking[Answer[Token]]: ...
     @overload
     def connect(
@@ -232,7 +232,7 @@ class PageAsks:
         *,
         fallback: F,
         keep_for: float | None = None,
-        **usual: Unpack[UsualOnPages],
+        **common: Unpack[PageOptions],
     ) -> Asking[Answer[Token] | Fallback[F]]: ...
     def connect(
         self,
@@ -240,7 +240,7 @@ class PageAsks:
         *,
         keep_for: float | None = None,
         fallback: Any = NO_FALLBACK,
-        **usual: Unpack[UsualOnPages],
+        **common: Unpack[PageOptions],
     ) -> Asking[Any]:
         """Ask the person to connect their account at a service, by OAuth; its token, from the vault when it is there.
 
@@ -249,29 +249,29 @@ class PageAsks:
         """
         from handraise.pages.oauth import ConnectPage
 
-        return self.page(ConnectPage(account, keep_for), fallback=fallback, **usual)
+        return self.page(ConnectPage(account, keep_for), fallback=fallback, **common)
 
     @overload
-    def page(self, page: Page[R], **usual: Unpack[UsualOnPages]) -> Asking[Answer[R]]: ...
+    def page(self, page: Page[R], **common: Unpack[PageOptions]) -> Asking[Answer[R]]: ...
     @overload
     def page(
-        self, page: Page[R], *, fallback: F, **usual: Unpack[UsualOnPages]
+        self, page: Page[R], *, fallback: F, **common: Unpack[PageOptions]
     ) -> Asking[Answer[R] | Fallback[F]]: ...
     def page(
-        self, page: Page[R], *, fallback: Any = NO_FALLBACK, **usual: Unpack[UsualOnPages]
+        self, page: Page[R], *, fallback: Any = NO_FALLBACK, **common: Unpack[PageOptions]
     ) -> Asking[Any]:
         """Ask for what a page obtains: any kind of page."""
-        require_known(usual, UsualOnPages)
-        require_text("because", usual.get("because") or "")
-        require_text("if_declined", usual.get("if_declined") or "")
-        require_named("key", usual.get("key"))
-        require_timeout(usual.get("timeout"))
+        require_known(common, PageOptions)
+        require_text("because", common.get("because") or "")
+        require_text("if_declined", common.get("if_declined") or "")
+        require_name("key", common.get("key"))
+        require_timeout(common.get("timeout"))
         require_text("message", page.message)
-        reasons = [usual.get("because"), _if_declined(usual.get("if_declined"))]
+        reasons = [common.get("because"), _if_declined(common.get("if_declined"))]
         why = " ".join(reason for reason in reasons if reason)
-        message = f"{page.message}\n\nWhy: {why}" if why else page.message
-        manner = Manner(usual.get("key"), usual.get("timeout"), fallback)
-        return PageAsking(PageInquiry(page, message, why), manner)
+        message = f"{page.message}\nWhy: {why}" if why else page.message
+        options_ = AskOptions(common.get("key"), common.get("timeout"), fallback)
+        return PageAsking(PageRequest(page, message, why), options_)
 
 
 def _if_declined(sentence: str | None) -> str | None:

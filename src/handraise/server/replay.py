@@ -1,4 +1,4 @@
-"""`once` and `replayable`: what an author says about running a body again."""
+"""`once` and `replayable`: what an author says about running a handler again."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any, ParamSpec, TypeVar, cast
 import anyio
 
 from handraise.errors import UsageError
-from handraise.server.calls import CURRENT, Call, current_call
-from handraise.server.declared import declare, mark
+from handraise.server.replayable_registry import declare, mark
+from handraise.server.served import CURRENT, ServedCall, current_call
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def replayable(handler: Callable[P, R]) -> Callable[P, R]:
-    """Declare that a handler may run again from the top when its suspended body is gone.
+    """Declare that a handler may run again from the top when its suspended task is gone.
 
     Its questions and its `once` steps are then answered from the journal; everything else in it runs again.
     Put it next to the function, below the server's own decorator: it says nothing about a handler that only calls it.
@@ -30,7 +30,7 @@ def replayable(handler: Callable[P, R]) -> Callable[P, R]:
 
         @functools.wraps(handler)
         async def replayable_async(*args: P.args, **kwargs: P.kwargs) -> Any:
-            if (call := CURRENT.get(None)) is not None:
+            if (call := CURRENT.get()) is not None:
                 await call.declare_replayable(name)
             return await cast("Awaitable[Any]", handler(*args, **kwargs))
 
@@ -39,7 +39,7 @@ def replayable(handler: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(handler)
     def replayable_sync(*args: P.args, **kwargs: P.kwargs) -> Any:
-        call = CURRENT.get(None)
+        call = CURRENT.get()
         if call is None:
             return handler(*args, **kwargs)
         if _is_in_worker_thread():
@@ -61,19 +61,19 @@ def _is_in_worker_thread() -> bool:
     return True
 
 
-async def _declared_first(call: Call, name: str, result: Awaitable[R]) -> R:
+async def _declared_first(call: ServedCall, name: str, result: Awaitable[R]) -> R:
     await call.declare_replayable(name)
     return await result
 
 
 async def once(key: str, step: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Run the step that a key names once in this conversation, however often the body runs; its result is kept.
+    """Run a step once in this call, however often the handler runs. Its result is kept under the key.
 
     The same key gives the same result again: a loop needs a key for each turn. In a replayable handler the result
     goes through JSON, the same on the first run and on every later one.
     """
     call = current_call()
-    journal = call.journal
+    journal = call.call.journal
     if journal is not None and journal.has_done(key):
         return _given(call, key, journal.result_of(key))
     with call.step(key):
@@ -84,9 +84,9 @@ async def once(key: str, step: Callable[..., Any], /, *args: Any, **kwargs: Any)
     return _given(call, key, result)
 
 
-def _given(call: Call, key: str, result: Any) -> Any:
-    """A result as the body gets it: its own to change, where it is told again when the body is replayed."""
-    return _through_json(key, result) if call.replayable else result
+def _given(call: ServedCall, key: str, result: Any) -> Any:
+    """A result as the handler gets it. A replayable one gets a copy, because a replay must see it unchanged."""
+    return _through_json(key, result) if call.call.replays is not None else result
 
 
 def _through_json(key: str, result: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What an installed server has of its own while it runs."""
+"""Our side of an installed server, while it runs."""
 
 from __future__ import annotations
 
@@ -12,34 +12,30 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import anyio
-from mcp.server.lowlevel import Server
-from mcp.server.session import ServerSession
-from mcp_types import SERVER_INFO_META_KEY
 
-from handraise.conversation import Lot, Store, Terms
-from handraise.errors import HandraiseError, UsageError
+from handraise.calls import TOKEN_PREFIX, CallLimits, Calls, Store
+from handraise.errors import AnswerNotKept, HandraiseError, StoreError, UsageError
+from handraise.forms import DEFAULT_LIMITS, Limits
 from handraise.revisions import Revision
-from handraise.server.endings import describe
+from handraise.sdk.adapter import Adapter, Identify, IncomingRequest, Result
+from handraise.sdk.choose import session_request
+from handraise.server.endings import fault_of
 from handraise.server.flows import Flows
-from handraise.server.opened import let_go, reach
-from handraise.server.rebind import scratch_of
+from handraise.server.served import RoundRetry, ServedCall
 from handraise.wire import dump_input_required
 
 if TYPE_CHECKING:
-    from handraise.server.hosted_at import Hosting
-    from handraise.server.hosting import PageHost
-    from handraise.server.middleware import Carrier
+    from handraise.server.pages_host import Hosting, PageHost
     from handraise.server.recording import Recorder
-    from handraise.server.registered import Registered
 
 logger = logging.getLogger(__name__)
 
-_OWN = "handraise/runtime"
-"""Where a connection has the runtime of its server."""
+_RUNTIME = "handraise runtime"
+"""Where a connection keeps the runtime of its server."""
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class AskLimits:
     """How questions are asked on one server."""
 
     timeout: float
@@ -47,78 +43,98 @@ class Options:
     keep_awake: float
     max_questions: int
     max_reasks: int
+    size: Limits = DEFAULT_LIMITS
+    """How large a question may be."""
 
 
 @runtime_checkable
 class Keyed(Protocol):
-    """A store with keys, which all who share it have."""
+    """A store with keys, which everybody who shares it has."""
 
     async def secret_for(self, purpose: str) -> bytes:
-        """A secret for a purpose of its own: the same for all, and found out by nobody else."""
+        """A secret for a purpose of its own, the same for everybody who shares the store."""
         ...
 
 
 class Runtime:
-    """What an installed server has of its own: its conversations, its flows, its options."""
+    """An installed server: its calls, its flows, its options."""
 
     def __init__(
         self,
-        server: Server[Any],
-        name: str,
-        options: Options,
+        adapter: Adapter,
+        options: AskLimits,
         store: Store,
-        terms: Terms,
-        tool_error: type[Exception] | None,
+        limits: CallLimits,
         hosting: Hosting,
-        tools: Registered,
         recorder: Recorder | None = None,
         *,
         own_store: bool = False,
+        identify: Identify | None = None,
     ) -> None:
-        self.name = name
+        self.adapter = adapter
+        self.name: str = adapter.lasting_name
         """What its rounds are bound to: the same on all nodes of this server, and after a restart."""
         self.options = options
-        self.tools = tools
         self.recorder = recorder
-        """What keeps the ledger, if there is one."""
+        """Writes the ledger, if there is one."""
+        self.hosting = hosting
         self.flows: Flows = Flows(store)
-        self._stamp = server.server_info_stamp
-        wire = partial(dump_input_required, meta={SERVER_INFO_META_KEY: dict(self._stamp)})
-        self.lot: Lot = Lot(store, terms, wire=wire, describe=describe)
-        if recorder is not None and recorder.shares:
-            self.lot.tell_asked = recorder.sending
-        self.tool_error = tool_error
-        """What the framework around tools shows to the model instead of reporting a crash."""
-        self.carriers: list[Carrier] = []
+        self.calls: Calls = Calls(store, limits, dump_round=self._dump_round, describe=self._describe)
+        self.resumes: bool = store.durable
+        """Whether calls outlive this process."""
         self.id_key: bytes = secrets.token_bytes(32)
-        """What question ids are made with, so that the same request dispatched twice asks the same question.
+        """The key of question ids, so that the same request dispatched twice asks the same question.
 
-        A store with keys gives one when the server starts, so that this holds for all who share the store.
+        A store with keys gives one when the server starts, so that this holds on all nodes.
         """
+        self.identify = identify
+        """The author's function from an access token to its person."""
         self._running = 0
         self._turning = anyio.Lock()
-        """Held by whoever starts or stops it: who comes meanwhile waits, and finds it running or stopped."""
+        """Held while it starts or stops: a connection that comes meanwhile waits, and finds it running or stopped."""
         self._own_store = own_store
         """Whether nobody else closes the store."""
-        self.hosting = hosting
 
     @cached_property
     def pages(self) -> PageHost:
-        """Where this server's pages are; loaded when the first one is needed."""
-        from handraise.server.hosting import PageHost
+        """This server's pages; loaded when the first one is needed."""
+        from handraise.server.pages_host import PageHost
 
         return PageHost(self.hosting, self.flows, self.recorder)
 
-    def stamped(self, result: dict[str, Any], revision: Revision) -> dict[str, Any]:
-        """A result that did not pass the SDK's own serializer, with what that would have added."""
-        if revision.modern:
-            result.setdefault("resultType", "complete")
-            result["_meta"] = {**result.get("_meta", {}), SERVER_INFO_META_KEY: dict(self._stamp)}
-        return result
+    # Serving.
 
-    def begin(self, session: ServerSession) -> None:
-        """A legacy session begins at this server."""
-        scratch_of(session)[_OWN] = self
+    async def serve(self, request: IncomingRequest) -> Result:
+        """Serve a request that may ask: a new call, or a retry that goes on with one."""
+        state = request.params.get("requestState")
+        try:
+            if self.identify is not None:
+                request.identify(self.identify)
+            if request.revision.modern and isinstance(state, str) and state.startswith(TOKEN_PREFIX):
+                return await self.calls.resume(RoundRetry(self, request, state))
+            return await ServedCall(self, request).serve()
+        except HandraiseError as error:
+            told = AnswerNotKept(str(error)) if type(error) is StoreError else error
+            raise self.refusal(told, request.revision) from error
+
+    def meet(self, request: IncomingRequest) -> None:
+        """A session began at this server: questions outside of a request may go to it."""
+        request.connection[_RUNTIME] = self
+
+    def refusal(self, error: HandraiseError, revision: Revision) -> Exception:
+        """The exception that sends an error as JSON-RPC; its reason goes to the log."""
+        if (fault := self.adapter.fault_of(error)) is None:
+            logger.warning("%s: %s", error.code, error)
+            fault = fault_of(error, revision)
+        return self.adapter.refusal(fault)
+
+    def _describe(self, error: BaseException) -> dict[str, Any]:
+        return self.adapter.fault_of(error) or fault_of(error)
+
+    def _dump_round(self, requests: Any, token: str) -> dict[str, Any]:
+        return self.adapter.stamp(dump_input_required(requests, token), Revision.JULY_2026)
+
+    # Starting and stopping.
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -131,7 +147,7 @@ class Runtime:
             yield
         finally:
             with anyio.CancelScope(shield=True):
-                await self.lot.see_off()  # before what their connection has is closed
+                await self.calls.join_left()  # before their connection is closed
                 async with self._turning:
                     self._running -= 1
                     if self._running == 0:
@@ -139,8 +155,8 @@ class Runtime:
 
     async def _start(self) -> None:
         """Reach what the server needs. When that fails nothing is left of it, and it can be started again."""
-        store = self.lot.store
-        await reach(store, own=self._own_store)
+        store = self.calls.store
+        await _open_store(store, own=self._own_store)
         try:
             if isinstance(store, Keyed):
                 self.id_key = await store.secret_for("handraise/questions")
@@ -150,43 +166,71 @@ class Runtime:
             with anyio.CancelScope(shield=True):
                 await self._stop()
             raise
-        self.lot.open()
+        self.calls.open()
 
     async def _stop(self) -> None:
         """Let go of everything, also when some of it fails: the next thing may be a lock that others wait for."""
-        steps = [self.flows.close, self.lot.close]
+        steps = [self.flows.close, self.calls.close]
         if "pages" in self.__dict__:
             steps.append(self.pages.close)
         if self.recorder is not None:
             steps.append(self.recorder.close)
-        steps.append(partial(let_go, self.lot.store, own=self._own_store))
+        steps.append(partial(_close_store, self.calls.store, own=self._own_store))
         for step in steps:
             try:
                 await step()
             except Exception as error:
-                logger.error("a part of the server could not be closed: %s", error, exc_info=not _told(error))
+                unknown = not isinstance(error, HandraiseError)
+                logger.error("a part of the server could not be closed: %s", error, exc_info=unknown)
 
 
-def _told(error: Exception) -> bool:
-    """Whether the message of an error says what happened."""
-    return isinstance(error, HandraiseError)
+RUNTIMES: weakref.WeakSet[Runtime] = weakref.WeakSet()
+"""The runtimes of all servers that Handraise is installed in."""
 
 
-RUNTIMES: weakref.WeakKeyDictionary[Server[Any], Runtime] = weakref.WeakKeyDictionary()
-"""Of every server that Handraise is installed in."""
+def session_call(session: object) -> ServedCall:
+    """A call that stands for a legacy session outside of any request: questions go on the connection's own stream."""
+    request = session_request(session)
+    if request.revision.modern:
+        raise UsageError("on 2026-07-28 a question needs a request that it belongs to")
+    runtime = _runtime_of(request)
+    if runtime.identify is not None:
+        request.identify(runtime.identify)
+    return ServedCall(runtime, request)
 
 
-def runtime_for(session: ServerSession) -> Runtime:
-    """The runtime of the server that a legacy session began at, which a question on it follows.
-
-    One that began without us ever seeing it follows the only runtime there is.
-    """
-    own: Runtime | None = scratch_of(session).get(_OWN)
+def _runtime_of(request: IncomingRequest) -> Runtime:
+    """The runtime of the server that a session began at. If nobody saw it begin, the only runtime there is."""
+    own: Runtime | None = request.connection.get(_RUNTIME)
     if own is not None:
         return own
-    known = list(RUNTIMES.values())
+    known = list(RUNTIMES)
     if not known:
         raise UsageError("no server has Handraise installed; call Handraise().install(server) first")
     if len(known) > 1:
         raise UsageError("this session began at no server that Handraise is installed in; install it there")
     return known[0]
+
+
+_USERS: weakref.WeakKeyDictionary[Store, int] = weakref.WeakKeyDictionary()
+"""How many servers run on each store that was opened for them."""
+
+
+async def _open_store(store: Store, *, own: bool) -> None:
+    """Open a store for a server that starts. A store that cannot be used is closed."""
+    if own:
+        _USERS[store] = _USERS.get(store, 0) + 1
+    try:
+        await store.open()
+    except BaseException:
+        with anyio.CancelScope(shield=True):
+            await _close_store(store, own=own)
+        raise
+
+
+async def _close_store(store: Store, *, own: bool) -> None:
+    """Close a store with its last server, so that other nodes do not wait for this one."""
+    if own:
+        _USERS[store] -= 1
+        if not _USERS[store]:
+            await store.aclose()

@@ -1,4 +1,4 @@
-"""What every site that Handraise serves has in common: its look, its gate, and how it listens on this computer."""
+"""The common parts of every site that Handraise serves: look, middleware and listener on this computer."""
 
 from importlib.util import find_spec
 

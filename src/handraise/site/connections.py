@@ -17,13 +17,15 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 IDLE: Final = 10.0
 """Seconds after which a connection is closed on which no request, and no part of one, came."""
+BODY: Final = 120.0
+"""Seconds after which a connection is closed whose request is still not complete, however often a part of it came."""
 MOST_IDLE: Final = 200
 """How many connections may be without a complete request."""
 MOST_REQUESTS: Final = 200
 """How many complete requests are served at once."""
 
 
-class Connections:
+class BoundedConnections:
     """An application whose connections are bounded: `uvicorn.Config(Connections(app), http=Watched, ws="none")`."""
 
     def __init__(
@@ -32,17 +34,19 @@ class Connections:
         *,
         protocol: type[H11Protocol] = H11Protocol,
         idle: float = IDLE,
+        body: float = BODY,
         most_idle: int = MOST_IDLE,
         most_requests: int = MOST_REQUESTS,
     ) -> None:
         self.protocol = protocol
         self._app = app
         self._idle = idle
+        self._body = body
         self._most_idle = most_idle
         self._most_requests = most_requests
         self._requests = 0
-        self._open: dict[object, Watched] = {}
-        self._waiting: dict[Watched, None] = {}
+        self._open: dict[object, BoundedProtocol] = {}
+        self._waiting: dict[BoundedProtocol, None] = {}
         """The connections without a complete request, the oldest first."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -53,12 +57,14 @@ class Connections:
             return
         connection = self._open.get((scope["client"], scope["server"]))
         is_complete = not _has_body(scope)
+        latest = asyncio.get_running_loop().time() + self._body
 
         async def receive_part() -> Message:
             nonlocal is_complete
             message = await receive()
             if not is_complete and message.get("more_body") and connection is not None:
-                connection.wait(self._idle)  # more is on its way
+                left = latest - asyncio.get_running_loop().time()
+                connection.wait(min(self._idle, left))  # more is on its way
             elif not is_complete:
                 is_complete = True
                 self._begin(connection)
@@ -73,7 +79,7 @@ class Connections:
             if connection is not None:
                 self.wait(connection)
 
-    def add(self, connection: Watched) -> None:
+    def add(self, connection: BoundedProtocol) -> None:
         """Watch a new connection. When too many are without a request, the oldest of them is closed."""
         self._open[connection.ends] = connection
         self.wait(connection)
@@ -82,20 +88,20 @@ class Connections:
             self.remove(oldest)
             oldest.abort()
 
-    def wait(self, connection: Watched) -> None:
+    def wait(self, connection: BoundedProtocol) -> None:
         """Give a connection some time for its next request, unless it is closed."""
         if self._open.get(connection.ends) is connection:
             self._waiting[connection] = None
             connection.wait(self._idle)
 
-    def remove(self, connection: Watched) -> None:
+    def remove(self, connection: BoundedProtocol) -> None:
         """Forget a connection that is closed."""
         self._waiting.pop(connection, None)
         connection.stop_waiting()
         if self._open.get(connection.ends) is connection:
             del self._open[connection.ends]
 
-    def _begin(self, connection: Watched | None) -> None:
+    def _begin(self, connection: BoundedProtocol | None) -> None:
         """A request is complete: from now on its connection may take as long as the answer takes."""
         self._requests += 1
         if connection is not None:
@@ -103,11 +109,11 @@ class Connections:
             connection.stop_waiting()
 
 
-class Watched(asyncio.Protocol):
+class BoundedProtocol(asyncio.Protocol):
     """One connection. It hands everything on to uvicorn's own protocol."""
 
     def __init__(self, config: uvicorn.Config, **options: Any) -> None:
-        self._all = cast(Connections, config.app)
+        self._all = cast(BoundedConnections, config.app)
         self._inner = self._all.protocol(config, **options)
         self._timer: asyncio.TimerHandle | None = None
 

@@ -13,7 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from handraise.errors import SetupError, UsageError
-from handraise.site.connections import IDLE, Connections, Watched
+from handraise.site.connections import IDLE, BoundedConnections, BoundedProtocol
 
 LOOPBACK: Final = ("127.0.0.1", "::1")
 _TRIES: Final = 10
@@ -78,7 +78,7 @@ class Listener:
 
     @property
     def hosts(self) -> frozenset[str]:
-        """The names under which it answers; under any other it does not, whatever it resolves to."""
+        """The host names that it answers to. It refuses every other name, even one that resolves to this address."""
         return frozenset(f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]"))
 
     @property
@@ -95,7 +95,7 @@ class Listener:
         if self._serving is not None:
             raise UsageError(f"{self._name} is running already.")
         listening = self._bind_all()
-        self._server = _QuietServer(_config(Connections(app, idle=self._idle)))
+        self._server = _QuietServer(_config(BoundedConnections(app, idle=self._idle)))
         self._serving = asyncio.create_task(
             self._server.serve(sockets=listening), name=f"handraise: {self._name}"
         )
@@ -142,14 +142,14 @@ class Listener:
         return listening
 
 
-def _config(app: Connections) -> uvicorn.Config:
+def _config(app: BoundedConnections) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         log_config=None,
         log_level="error",
         access_log=False,
         lifespan="off",
-        http=Watched,
+        http=BoundedProtocol,
         ws="none",
         server_header=False,
         proxy_headers=False,  # nothing is in front of it, and a header must not say where a request comes from

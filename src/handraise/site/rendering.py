@@ -1,4 +1,4 @@
-"""From templates to text. Whatever is not ours is made inert on its way into a page."""
+"""From templates to text. Text from others is made inert on its way into a page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WHOLE = 1_000_000
 """Where nothing may be left out, all is shown, however long it is."""
 
 _WRITTEN_OUT: Final = re.compile("⟨[^⟩]*⟩")
-"""What display put in for a character that cannot be seen. The text itself never contains these brackets."""
+"""The mark that display puts in for an invisible character. The text itself never contains these brackets."""
 
 _TYPES: Final = {
     "css": "text/css; charset=utf-8",
@@ -89,7 +89,7 @@ def environment(*packages: str, static: str) -> Environment:
 
 
 class StaticFiles:
-    """The stylesheets, scripts and icons of a site: what all sites have, and what a package adds."""
+    """The stylesheets, scripts and icons of a site: the common ones, and those that a package adds."""
 
     def __init__(self, *packages: str) -> None:
         self._files = {

@@ -1,6 +1,6 @@
 """Where rounds, journals, flows, secrets, tickets and the ledger are kept: memory, SQLite, PostgreSQL.
 
-`handraise.stores.postgres` is imported by whoever needs it: its driver is an extra.
+Import `handraise.stores.postgres` only where it is needed: its driver is an extra.
 """
 
 from handraise.stores.memory import MemoryStore

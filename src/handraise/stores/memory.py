@@ -5,45 +5,129 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from handraise.conversation.digest import Written
-from handraise.conversation.recorded import Record
-from handraise.conversation.records import (
+from handraise.calls.ledger_tables import Record
+from handraise.calls.records import (
     EXPIRED,
-    Binding,
-    Consumption,
-    Entry,
+    ConsumeResult,
     Flow,
+    JournalEntry,
     Json,
-    Outcome,
+    RoundOutcome,
     RoundRecord,
-    Unfinished,
+    RoundUse,
+    UnfinishedRound,
 )
+from handraise.calls.store import Ticket
+from handraise.disk import Leftover
 from handraise.errors import StoreError
-from handraise.stores.alone import Alone
 from handraise.stores.memory_ledger import MemoryLedger
-from handraise.stores.memory_secrets import MemorySecrets
-from handraise.stores.memory_tickets import MemoryTickets
+from handraise.stores.single_node import LocalProcesses, SingleNode
+from handraise.vault.records import SealedSecret
+
+
+class MemorySecrets:
+    """Sealed secrets that go with the process."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[str, str], SealedSecret] = {}
+
+    async def put(self, secret: SealedSecret) -> None:
+        self._rows[secret.owner, secret.service] = secret
+
+    async def find(self, owner: str, service: str) -> SealedSecret | None:
+        return self._rows.get((owner, service))
+
+    async def all(self, owner: str | None = None) -> list[SealedSecret]:
+        return [row for key, row in sorted(self._rows.items()) if owner is None or key[0] == owner]
+
+    async def remove(self, owner: str, service: str) -> bool:
+        return self._rows.pop((owner, service), None) is not None
+
+    async def purge(self) -> Leftover | None:
+        return None
+
+    async def rewrap(self, row: str, *, was: bytes, wrapped: bytes) -> bool:
+        for key, secret in self._rows.items():
+            if (secret.row, secret.wrapped) == (row, was):
+                self._rows[key] = secret._replace(wrapped=wrapped)
+                return True
+        return False
+
+    def prune(self, now: float) -> int:
+        """Delete what has expired; how many went."""
+        over = [key for key, secret in self._rows.items() if secret.until is not None and now >= secret.until]
+        for key in over:
+            del self._rows[key]
+        return len(over)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._rows.clear()
+
+
+class MemoryTickets(LocalProcesses):
+    """Parked calls that go with the process."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, Ticket] = {}
+
+    async def open(self, ticket: Ticket) -> None:
+        self._rows[ticket.key] = ticket
+
+    async def find(self, key: str) -> Ticket | None:
+        return self._rows.get(key)
+
+    async def waiting(self, person: str) -> list[Ticket]:
+        return [row for row in self._rows.values() if row.person == person and row.outcome is None]
+
+    async def ask(self, key: str, round: Json) -> None:
+        if (row := self._rows.get(key)) is not None:
+            self._rows[key] = row._replace(round=round, sent=False)
+
+    async def send(self, key: str, *, holder: str) -> bool:
+        row = self._rows.get(key)
+        if row is None or row.holder != holder:
+            return False
+        self._rows[key] = row._replace(sent=True)
+        return True
+
+    async def take(self, key: str, *, was: str, holder: str) -> bool:
+        row = self._rows.get(key)
+        if row is None or row.holder != was or row.sent or row.outcome is not None:
+            return False
+        self._rows[key] = row._replace(holder=holder)
+        return True
+
+    async def settle(self, key: str, outcome: Json, *, until: float) -> None:
+        if (row := self._rows.get(key)) is not None:
+            self._rows[key] = row._replace(outcome=outcome, deadline=until, call=None, round=None)
+
+    async def prune(self, now: float) -> int:
+        over = [key for key, row in self._rows.items() if now >= row.deadline]
+        for key in over:
+            del self._rows[key]
+        return len(over)
 
 
 @dataclass(slots=True)
 class _Row:
     record: RoundRecord
     answers: dict[str, Json] | None = None
-    said: Written | None = None
+    said: str | None = None
     since: float = 0.0
-    outcome: Outcome | None = None
+    outcome: RoundOutcome | None = None
     until: float | None = None
 
 
-class MemoryStore(Alone):
-    """Keeps everything in dictionaries. What it holds is gone with the process."""
+class MemoryStore(SingleNode):
+    """Keeps everything in dictionaries. Everything in it is lost when the process ends."""
 
     durable = False
 
     def __init__(self) -> None:
         self._rows: dict[str, _Row] = {}
         self._tokens: dict[str, tuple[str, ...]] = {}
-        self._journals: dict[str, list[Entry]] = {}
+        self._journals: dict[str, list[JournalEntry]] = {}
         self._flows: dict[str, Flow] = {}
         self.secrets: MemorySecrets = MemorySecrets()
         """The vault's table."""
@@ -56,11 +140,11 @@ class MemoryStore(Alone):
         if record.token in self._rows:
             raise StoreError("a round with this token exists already")
         self._rows[record.token] = _Row(record)
-        self._tokens[record.conversation] = (*self._tokens.get(record.conversation, ()), record.token)
+        self._tokens[record.call_id] = (*self._tokens.get(record.call_id, ()), record.token)
         if record.journal:
-            self._journals[record.conversation] = list(record.journal)
+            self._journals[record.call_id] = list(record.journal)
         else:
-            self._journals.pop(record.conversation, None)
+            self._journals.pop(record.call_id, None)
         if events:
             self.ledger.add(events)
 
@@ -68,40 +152,31 @@ class MemoryStore(Alone):
         row = self._rows.get(token)
         if row is None:
             return None
-        conversation = row.record.conversation
-        newest = self._tokens[conversation][-1] == token
-        journal = self._journals.get(conversation, ())
+        call_id = row.record.call_id
+        newest = self._tokens[call_id][-1] == token
+        journal = self._journals.get(call_id, ())
         return row.record._replace(journal=(*journal, *(_answers_of(row) if newest else ())))
 
-    async def consume(
-        self,
-        token: str,
-        *,
-        binding: Binding,
-        answers: dict[str, Json],
-        said: Written,
-        now: float,
-        events: Sequence[Record] = (),
-    ) -> Consumption:
+    async def consume(self, token: str, use: RoundUse, *, events: Sequence[Record] = ()) -> ConsumeResult:
         row = self._rows.get(token)
         if row is None:
-            return Consumption("refused", "unknown token")
-        if row.record.binding != binding:
-            return Consumption("refused", "bound to another person or call")
+            return ConsumeResult("refused", "unknown token")
+        if row.record.binding != use.binding:
+            return ConsumeResult("refused", "bound to another person or call")
         if row.said is None:
             if row.outcome is not None:
-                return Consumption("again", outcome=row.outcome)
-            if now >= row.record.deadline or row.until is not None:
-                return Consumption("refused", EXPIRED)
-            row.said, row.answers, row.since = said, answers, now
+                return ConsumeResult("again", outcome=row.outcome)
+            if use.now >= row.record.deadline or row.until is not None:
+                return ConsumeResult("refused", EXPIRED)
+            row.said, row.answers, row.since = use.said, use.answers, use.now
             if events:
                 self.ledger.add(events)
-            return Consumption("first", since=now)
-        if row.said != said:
-            return Consumption("refused", "used already, with other answers")
+            return ConsumeResult("first", since=use.now)
+        if row.said != use.said:
+            return ConsumeResult("refused", "used already, with other answers")
         if row.outcome is None and row.until is not None:
-            return Consumption("refused", "the call is over, and how this round went on was not kept")
-        return Consumption("again", outcome=row.outcome, since=row.since)
+            return ConsumeResult("refused", "the call is over, and how this round went on was not kept")
+        return ConsumeResult("again", outcome=row.outcome, since=row.since)
 
     async def hold_round(self, token: str, *, since: float, now: float) -> bool:
         row = self._rows.get(token)
@@ -118,11 +193,17 @@ class MemoryStore(Alone):
         self.ledger.add(events)
         return True
 
-    async def append(self, conversation: str, entries: Sequence[Entry]) -> None:
-        self._journals.setdefault(conversation, []).extend(entries)
+    async def append(self, call_id: str, entries: Sequence[JournalEntry]) -> None:
+        self._journals.setdefault(call_id, []).extend(entries)
 
     async def settle(
-        self, token: str, outcome: Outcome, *, until: float, ends: str = "", events: Sequence[Record] = ()
+        self,
+        token: str,
+        outcome: RoundOutcome,
+        *,
+        until: float,
+        ends: str = "",
+        events: Sequence[Record] = (),
     ) -> None:
         row = self._rows.get(token)
         if row is not None:
@@ -132,12 +213,12 @@ class MemoryStore(Alone):
         if events:
             self.ledger.add(events)
 
-    async def end(self, conversation: str, *, until: float) -> None:
-        self._end(conversation, until)
+    async def end(self, call_id: str, *, until: float) -> None:
+        self._end(call_id, until)
 
-    def _end(self, conversation: str, until: float) -> None:
-        self._journals.pop(conversation, None)
-        for token in self._tokens.get(conversation, ()):
+    def _end(self, call_id: str, until: float) -> None:
+        self._journals.pop(call_id, None)
+        for token in self._tokens.get(call_id, ()):
             row = self._rows[token]
             row.answers, row.until = None, until
             row.record = RoundRecord(*row.record[:5], _NONE, _NONE, (), *row.record[8:])
@@ -151,9 +232,9 @@ class MemoryStore(Alone):
             and (person is None or row.record.binding.person == person)
         ]
 
-    async def unfinished(self) -> list[Unfinished]:
+    async def unfinished(self) -> list[UnfinishedRound]:
         return [
-            Unfinished(row.record.conversation, row.record.handler, row.record.deadline)
+            UnfinishedRound(row.record.call_id, row.record.handler, row.record.deadline)
             for row in self._rows.values()
             if row.outcome is None and row.until is None
         ]
@@ -197,21 +278,23 @@ class MemoryStore(Alone):
         self.ledger.clear()
 
     def _forget(self, token: str) -> None:
-        conversation = self._rows.pop(token).record.conversation
-        tokens = tuple(other for other in self._tokens[conversation] if other != token)
+        call_id = self._rows.pop(token).record.call_id
+        tokens = tuple(other for other in self._tokens[call_id] if other != token)
         if tokens:
-            self._tokens[conversation] = tokens
+            self._tokens[call_id] = tokens
         else:
-            del self._tokens[conversation]
-            self._journals.pop(conversation, None)
+            del self._tokens[call_id]
+            self._journals.pop(call_id, None)
 
 
 _NONE: dict[str, Json] = {}
-"""What is left of the questions of a call that is over, shared by all."""
+"""One shared empty value for the questions of calls that are over."""
 _GRACE = 3600.0
 """How long a round that nobody answered is remembered after its deadline, so that a late retry learns why."""
 
 
-def _answers_of(row: _Row) -> tuple[Entry, ...]:
+def _answers_of(row: _Row) -> tuple[JournalEntry, ...]:
     pins = row.record.pins
-    return tuple(Entry("answer", key, pins.get(key, ""), value) for key, value in (row.answers or {}).items())
+    return tuple(
+        JournalEntry("answer", key, pins.get(key, ""), value) for key, value in (row.answers or {}).items()
+    )

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 
-from handraise.conversation.recorded import (
+from handraise.calls.ledger_tables import (
     Anchor,
     Authenticator,
     Draft,
-    EventRow,
+    EventColumns,
     Head,
-    Kept,
-    Place,
+    LedgerPlace,
     Record,
-    Row,
     Settle,
     Snapshot,
+    StoredContent,
+    StoredEvent,
     content_digest,
     dump_digests,
 )
@@ -35,9 +35,9 @@ class MemoryLedger:
         self._authenticator = authenticator
 
     def clear(self) -> None:
-        self._rows: dict[int, EventRow] = {}
+        self._rows: dict[int, EventColumns] = {}
         self._hashes: list[bytes] = []
-        self._kept: dict[str, tuple[int, Kept]] = {}
+        self._kept: dict[str, tuple[int, StoredContent]] = {}
         self._named: dict[str, int] = {}
         self._notes: list[str] = []
         self._stored: Head | None = None
@@ -46,7 +46,7 @@ class MemoryLedger:
         """Write events along with something else."""
         if not records:
             return
-        head, rows = self._head(), list[EventRow]()
+        head, rows = self._head(), list[EventColumns]()
         for record in records:
             if record.once in self._named:
                 continue
@@ -55,7 +55,7 @@ class MemoryLedger:
                 self._named[record.once] = number
             digests = {kept.ref: content_digest(kept.key, kept.body) for kept in record.kept}
             said = record.body, record.question, int(record.open), "", record.once, dump_digests(digests), b""
-            rows.append(self._authentic.marked(EventRow(*said), placed=True))
+            rows.append(self._authentic.marked(EventColumns(*said), placed=True))
             self._kept |= {kept.ref: (number, kept) for kept in record.kept}
         self._rows |= dict(enumerate(rows, head.size + 1))
         self._stored, hashes = self._authentic.place(head, rows)
@@ -79,15 +79,16 @@ class MemoryLedger:
     def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
         return nullcontext(_MemorySnapshot(self))
 
-    async def rows(self, after: int, limit: int) -> list[Row]:
+    async def rows(self, after: int, limit: int) -> list[StoredEvent]:
         numbers = (number for number in self._rows if number > after)
         return [
-            Row(number, self._rows[number].body) for number, _ in zip(numbers, range(limit), strict=False)
+            StoredEvent(number, self._rows[number].body)
+            for number, _ in zip(numbers, range(limit), strict=False)
         ]
 
-    async def rows_before(self, number: int | None, limit: int) -> list[Row]:
+    async def rows_before(self, number: int | None, limit: int) -> list[StoredEvent]:
         known = (at for at in reversed(self._rows) if number is None or at < number)
-        return [Row(at, self._rows[at].body) for at, _ in zip(known, range(limit), strict=False)]
+        return [StoredEvent(at, self._rows[at].body) for at, _ in zip(known, range(limit), strict=False)]
 
     async def add_note(self, draft: Draft) -> str:
         self._stored, note = draft(self._head(), ())
@@ -97,7 +98,7 @@ class MemoryLedger:
     async def notes(self) -> list[str]:
         return list(self._notes)
 
-    async def contents(self, refs: Collection[str]) -> dict[str, Kept]:
+    async def contents(self, refs: Collection[str]) -> dict[str, StoredContent]:
         return {ref: self._kept[ref][1] for ref in refs if ref in self._kept}
 
     async def purge(self) -> Leftover | None:
@@ -136,6 +137,7 @@ class _MemorySnapshot:
     """The lists as they are at one moment."""
 
     anchored = False
+    problems: Sequence[str] = ()
 
     def __init__(self, ledger: MemoryLedger) -> None:
         self.heads: Sequence[Head] = [] if ledger._stored is None else [ledger._stored]
@@ -143,15 +145,15 @@ class _MemorySnapshot:
         self.anchor: Anchor | None = None
         self._rows, self._hashes, self._kept = dict(ledger._rows), list(ledger._hashes), dict(ledger._kept)
 
-    async def places(self) -> AsyncIterator[Sequence[Place]]:
+    async def places(self) -> AsyncIterator[Sequence[LedgerPlace]]:
         yield [
-            Place(number, leaf, self._rows.get(number), str(number))
+            LedgerPlace(number, leaf, self._rows.get(number), str(number))
             for number, leaf in enumerate(self._hashes, 1)
         ]
 
-    async def unplaced(self) -> AsyncIterator[Sequence[Place]]:
+    async def unplaced(self) -> AsyncIterator[Sequence[LedgerPlace]]:
         yield [
-            Place(number, None, row, str(number))
+            LedgerPlace(number, None, row, str(number))
             for number, row in self._rows.items()
             if number > len(self._hashes)
         ]

@@ -1,7 +1,7 @@
 """Encryption of what a store writes to disk.
 
-AES-256-GCM. The place of a value (table, row, column) is authenticated with it, so that whoever can write to
-the file cannot move an answer from one question to another.
+AES-256-GCM. The place of a value (table, row, column) is authenticated with it. An attacker who can write to the file
+cannot move an answer from one question to another.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def require_keys(keys: Sequence[bytes | str]) -> list[bytes]:
     return material
 
 
-def key_beside(path: Path) -> bytes:
+def key_file_beside(path: Path) -> bytes:
     """The key of a store that was given none: a file beside it that only its owner can read."""
     file = path.with_name(path.name + ".key")
     if not file.exists():

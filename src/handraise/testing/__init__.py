@@ -10,20 +10,14 @@ with contextlib.suppress(ImportError):
     import pytest
 
     pytest.register_assert_rewrite(
-        "handraise.testing.stores",
-        "handraise.testing.flows",
-        "handraise.testing.ledgers",
-        "handraise.testing.tickets",
-        "handraise.testing.vaults",
+        "handraise.testing.stores", "handraise.testing.part_contracts", "handraise.testing.ledgers"
     )
 
-from handraise.testing.clients import connect
-from handraise.testing.consent import assert_nothing_runs_before_consent
+from handraise.testing.clients import assert_nothing_runs_before_consent, connect
 from handraise.testing.ledgers import LedgerContract
+from handraise.testing.part_contracts import SecretsContract, TicketsContract
 from handraise.testing.people import ScriptedPerson
 from handraise.testing.stores import StoreContract
-from handraise.testing.tickets import TicketsContract
-from handraise.testing.vaults import SecretsContract
 
 __all__ = [
     "LedgerContract",

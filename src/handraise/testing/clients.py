@@ -1,17 +1,17 @@
-"""Clients for tests: the official SDK's, held to one revision and to the modes that it is to declare."""
+"""Clients for tests: the official SDK's, held to one revision; and a check that nothing runs before consent."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
+import copy
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-import mcp_types as types
-from mcp import Client, ClientSession
-
-from handraise.client.declare import elicitation_capability
+from handraise.questions import Answer, Cancelled, Declined, Question
 from handraise.revisions import Revision
+from handraise.sdk.client import Callbacks, elicit_result, open_client, protocol_error
 from handraise.testing.people import ScriptedPerson
+from handraise.wire import Capabilities, dump_capabilities
 
 BOTH = ("form", "url")
 
@@ -24,54 +24,81 @@ async def connect(
     *,
     modes: Iterable[str] = BOTH,
     **options: Any,
-) -> AsyncIterator[Client]:
+) -> AsyncIterator[Any]:
     """A client of `server` that speaks `revision`, with a person behind it; without one it cannot be asked.
 
-    `server` and `options` are what `mcp.Client` takes: a server in this process, a URL, a command's parameters.
+    `server` is a server in this process, a URL, or a command's parameters. `options` are those of the SDK's client.
     """
-    client = _Client(server, Revision(revision), tuple(modes), elicitation_callback=person, **options)
+    spoken, declared = Revision(revision), tuple(modes)
+
+    def declare(capabilities: dict[str, Any], at: Revision) -> None:
+        if capabilities.pop("elicitation", None) is not None:
+            both = Capabilities(form="form" in declared, url="url" in declared)
+            capabilities |= dump_capabilities(both, at)
+
+    client = open_client(
+        server,
+        Callbacks(person, None, options.pop("message_handler", None)),
+        declare,
+        mode=str(spoken) if spoken.modern else "legacy",
+        offer=None if spoken.modern else spoken,
+        **options,
+    )
     person = person or ScriptedPerson()
     try:
         async with client:
-            assert client.protocol_version == revision, f"the server speaks {client.protocol_version}"
+            assert client.protocol_version == spoken, f"the server speaks {client.protocol_version}"
             yield client
+            await person.finish_visits()
     finally:
         person.fail_on_surprise()
     person.fail_on_leftovers()
 
 
-class _Client(Client):
-    """`mcp.Client` has no way to offer an older revision or to declare one mode only."""
-
-    def __init__(self, server: Any, revision: Revision, modes: tuple[str, ...], **options: Any) -> None:
-        super().__init__(server, mode=str(revision) if revision.modern else "legacy", **options)
-        self._revision, self._modes = revision, modes
-
-    async def _build_session(self, exit_stack: AsyncExitStack) -> ClientSession:
-        session = await super()._build_session(exit_stack)
-        _offer(session, self._revision)
-        _declare(session, self._revision, self._modes)
-        return session
+_ENDINGS: Mapping[str, Answer[Any] | None] = {
+    "the person declined": Declined(),
+    "the person dismissed the question": Cancelled(),
+    "nobody could be asked": None,
+}
 
 
-def _offer(session: ClientSession, revision: Revision) -> None:
-    send = session.send_request
+async def assert_nothing_runs_before_consent(
+    server: Any,
+    tool: str,
+    arguments: Mapping[str, Any] | None = None,
+    *,
+    state: Callable[[], Any],
+    revisions: Iterable[Revision] = tuple(Revision),
+) -> None:
+    """Call `tool` on each revision; fail when `state()` changed before it asked, or although nobody consented.
 
-    async def send_request(request: Any, *args: Any, **options: Any) -> Any:
-        if isinstance(request, types.InitializeRequest):
-            request.params.protocol_version = str(revision)
-        return await send(request, *args, **options)
+    `state` tells what the tool works on, as a value that can be compared: rows, files, sent messages. The call is
+    made with a person who declines, with one who dismisses the question, and by a client that cannot be asked.
+    """
+    for revision in revisions:
+        for ending, answer in _ENDINGS.items():
+            before = copy.deepcopy(state())
+            person = None if answer is None else _Watching(answer, state, before, f"{tool} on {revision}")
+            async with connect(server, revision, person) as client:
+                with suppress(protocol_error()):
+                    await client.call_tool(tool, dict(arguments or {}))
+            assert person is None or person.asked, f"{tool} on {revision} never asked"
+            _unchanged(before, state(), f"{tool} on {revision}: something ran although {ending}")
 
-    session.send_request = send_request  # type: ignore[method-assign]
+
+class _Watching(ScriptedPerson):
+    """Answers everything alike, and looks at the state each time it is asked."""
+
+    def __init__(self, answer: Answer[Any], state: Callable[[], Any], before: Any, call: str) -> None:
+        super().__init__()
+        self._answer, self._state, self._before, self._call = answer, state, before, call
+
+    def answer(self, question: Question) -> Any:
+        _unchanged(
+            self._before, self._state(), f"{self._call}: something ran before it asked {question.message!r}"
+        )
+        return elicit_result({"action": self._answer.action})
 
 
-def _declare(session: ClientSession, revision: Revision, modes: tuple[str, ...]) -> None:
-    declare = session._build_capabilities
-
-    def declare_modes(version: str) -> types.ClientCapabilities:
-        capabilities = declare(version)
-        if capabilities.elicitation is not None:
-            capabilities.elicitation = elicitation_capability(modes, revision)
-        return capabilities
-
-    session._build_capabilities = declare_modes  # type: ignore[method-assign]
+def _unchanged(before: Any, now: Any, complaint: str) -> None:
+    assert now == before, f"{complaint}: {before!r} became {now!r}"

@@ -10,25 +10,24 @@ from __future__ import annotations
 
 import asyncio
 
-from handraise.conversation.digest import Written
-from handraise.conversation.recorded import Kept, LedgerTables, Record, Row
-from handraise.conversation.records import Flow, Outcome
-from handraise.conversation.store import Store
+from handraise.calls.ledger_tables import LedgerTables, Record, StoredContent, StoredEvent
+from handraise.calls.records import CallBinding, Flow, Json, RoundOutcome, RoundUse
+from handraise.calls.rounds import digest
+from handraise.calls.store import Store
 from handraise.errors import StoreError
-from handraise.ledger.audit import Report, Verdict, verify
 from handraise.ledger.authenticate import KeyedAuthenticator, tree_of
-from handraise.ledger.checkpoints import Keys, Note, parse_notes
+from handraise.ledger.checkpoints import LedgerKeys, Note, Tree, parse_notes, root_of
 from handraise.ledger.ledger import Ledger
-from handraise.ledger.tree import Tree, root_of
-from handraise.testing.made_up import ALICE, DEADLINE, MALLORY, NO, NOW, YES, a_round
+from handraise.ledger.maintenance import LedgerVerdict, VerificationReport, verify
+from handraise.testing.examples import ALICE, DEADLINE, MALLORY, NO, NOW, YES, a_round
 
-_KEYS, _OTHER_KEYS = Keys(b"k" * 32), Keys(b"o" * 32)
+_KEYS, _OTHER_KEYS = LedgerKeys(b"k" * 32), LedgerKeys(b"o" * 32)
 _KEYED = KeyedAuthenticator(lambda: _KEYS)
 
 
 def a_record(name: str = "one", *, open: bool = False, kept: bool = False) -> Record:
     """An event as a ledger would write it, for a store that does not look into it."""
-    contents = (Kept(f"c_{name}", name.encode().ljust(32), f"<{name}>".encode()),) if kept else ()
+    contents = (StoredContent(f"c_{name}", name.encode().ljust(32), f"<{name}>".encode()),) if kept else ()
     return Record(f"q_{name}", name.encode(), open, contents)
 
 
@@ -38,7 +37,7 @@ def keyed(store: Store) -> LedgerTables:
     return store.ledger
 
 
-async def verified(store: Store, *given: Note, keys: Keys = _KEYS) -> Report:
+async def verified(store: Store, *given: Note, keys: LedgerKeys = _KEYS) -> VerificationReport:
     """The verdict on the ledger in a store."""
     report = await verify(Ledger(store, keys=keys), given)
     keyed(store)
@@ -60,7 +59,7 @@ class LedgerContract:
         await tables.record([a_record("one"), a_record("two")])
         await tables.record([])
         await tables.record([a_record("three")])
-        every = [Row(1, b"one"), Row(2, b"two"), Row(3, b"three")]
+        every = [StoredEvent(1, b"one"), StoredEvent(2, b"two"), StoredEvent(3, b"three")]
         assert await tables.rows(0, 10) == every
         assert await tables.rows(1, 1) == every[1:2]
         assert await tables.rows_before(None, 2) == [every[2], every[1]]
@@ -81,7 +80,7 @@ class LedgerContract:
         await tables.record([again, a_record("other")])
         await asyncio.gather(*(tables.record([again]) for _ in range(10)))
         await store.open_round(a_round(), events=[again])
-        every = [Row(1, b"asked"), Row(2, b"used"), Row(3, b"other")]
+        every = [StoredEvent(1, b"asked"), StoredEvent(2, b"used"), StoredEvent(3, b"other")]
         assert await tables.rows(0, 10) == every
         assert list(await tables.contents(["c_used", "c_again"])) == ["c_used"]
 
@@ -105,15 +104,11 @@ class LedgerContract:
     async def test_only_the_first_use_of_a_round_writes_its_events(self, store: Store) -> None:
         keyed(store)
 
-        async def use(answers: dict[str, object], name: str, **more: object) -> None:
-            given = {"binding": ALICE, "now": NOW, **more}
-            await store.consume(
-                "hr1.first",
-                answers=answers,
-                said=Written.of(answers),
-                events=[a_record(name)],
-                **given,  # type: ignore[arg-type]
-            )
+        async def use(
+            answers: dict[str, Json], name: str, binding: CallBinding = ALICE, now: float = NOW
+        ) -> None:
+            given = RoundUse(binding, answers, digest(answers), now)
+            await store.consume("hr1.first", given, events=[a_record(name)])
 
         await store.open_round(a_round())
         await use(YES, "not hers", binding=MALLORY)
@@ -128,14 +123,7 @@ class LedgerContract:
         await store.open_round(a_round())
         await asyncio.gather(
             *(
-                store.consume(
-                    "hr1.first",
-                    binding=ALICE,
-                    answers=YES,
-                    said=Written.of(YES),
-                    now=NOW,
-                    events=[a_record(str(at))],
-                )
+                store.consume("hr1.first", RoundUse(ALICE, YES, digest(YES), NOW), events=[a_record(str(at))])
                 for at in range(20)
             )
         )
@@ -144,8 +132,8 @@ class LedgerContract:
     async def test_a_round_is_closed_with_its_events_unless_it_was_used(self, store: Store) -> None:
         keyed(store)
         await store.open_round(a_round())
-        await store.open_round(a_round("hr1.used", conversation="c2"))
-        await store.consume("hr1.used", binding=ALICE, answers=YES, said=Written.of(YES), now=NOW)
+        await store.open_round(a_round("hr1.used", call_id="c2"))
+        await store.consume("hr1.used", RoundUse(ALICE, YES, digest(YES), NOW))
         assert await store.close_round("hr1.first", events=[a_record("expired")])
         assert not await store.close_round("hr1.used", events=[a_record("not expired")])
         assert await bodies(store) == [b"expired"]
@@ -153,7 +141,7 @@ class LedgerContract:
     async def test_a_round_is_settled_with_its_events(self, store: Store) -> None:
         keyed(store)
         await store.open_round(a_round())
-        await store.settle("hr1.first", Outcome("result", {}), until=NOW, events=[a_record("used")])
+        await store.settle("hr1.first", RoundOutcome("result", {}), until=NOW, events=[a_record("used")])
         assert await bodies(store) == [b"used"]
 
     async def test_a_flow_is_completed_with_its_events_by_its_own_person(self, store: Store) -> None:
@@ -182,7 +170,7 @@ class LedgerContract:
         await tables.record([a_record(str(at)) for at in range(100)])
         await asyncio.gather(*(tables.place(7) for _ in range(20)))
         assert (await tables.size(), len(await tables.hashes(0, 1000))) == (100, 100)
-        assert (await verified(store)).verdict is Verdict.SOUND
+        assert (await verified(store)).verdict is LedgerVerdict.SOUND
 
     # Proof.
 
@@ -199,23 +187,28 @@ class LedgerContract:
 
     async def test_a_ledger_is_sound_after_everything_that_may_happen_to_it(self, store: Store) -> None:
         tables = keyed(store)
-        assert (await verified(store)).verdict is Verdict.UNPROVEN  # it is empty
+        assert (await verified(store)).verdict is LedgerVerdict.UNPROVEN  # it is empty
         await tables.record([a_record(name, kept=True) for name in ("a", "b", "c", "d")])
         await tables.place(1000)
         kept = parse_notes(await tables.add_note(_KEYED.checkpoint(1)))
-        assert (await verified(store, *kept)).verdict is Verdict.SOUND
+        assert (await verified(store, *kept)).verdict is LedgerVerdict.SOUND
         assert await tables.erase(["c_c"], _KEYED.erasure(2)) == 1
         assert await tables.cut(1, _KEYED.removal(3, Tree().grown(await tables.hashes(0, 1)))) == 1
         await tables.record([a_record("e", kept=True)])
         await tables.place(1000)
         report = await verified(store, *kept)
-        assert (report.verdict, report.proven, report.removed, report.waiting) == (Verdict.SOUND, 5, 1, 0)
+        assert (report.verdict, report.proven, report.removed, report.waiting) == (
+            LedgerVerdict.SOUND,
+            5,
+            1,
+            0,
+        )
 
     async def test_a_ledger_of_another_key_is_broken_and_nobody_adds_to_it(self, store: Store) -> None:
         tables = keyed(store)
         await tables.record([a_record()])
         await tables.place(1000)
-        assert (await verified(store, keys=_OTHER_KEYS)).verdict is Verdict.BROKEN
+        assert (await verified(store, keys=_OTHER_KEYS)).verdict is LedgerVerdict.BROKEN
         tables.attach(KeyedAuthenticator(lambda: _OTHER_KEYS))
         try:
             await tables.record([a_record("forged")])
@@ -231,7 +224,7 @@ class LedgerContract:
         _, foreign = KeyedAuthenticator(lambda: _OTHER_KEYS).checkpoint(1)(await tables.place(1000), ())
         _, unknown = _KEYED.checkpoint(1)(await tables.place(1000), ())  # ours, but never kept in the ledger
         for text in (foreign, unknown):
-            assert (await verified(store, *parse_notes(text))).verdict is Verdict.BROKEN
+            assert (await verified(store, *parse_notes(text))).verdict is LedgerVerdict.BROKEN
 
     # Contents.
 
@@ -249,7 +242,7 @@ class LedgerContract:
 
     async def test_contents_of_which_only_the_hash_is_known_have_a_key(self, store: Store) -> None:
         tables = keyed(store)
-        kept = Kept("c_1", b"k" * 32, None)
+        kept = StoredContent("c_1", b"k" * 32, None)
         await tables.record([a_record()._replace(kept=(kept,))])
         assert await tables.contents(["c_1"]) == {"c_1": kept}
 
@@ -261,7 +254,7 @@ class LedgerContract:
         await tables.place(1000)
         hashes = await tables.hashes(0, 10)
         assert await tables.cut(2, _KEYED.removal(1, Tree().grown(hashes[:2]))) == 2
-        assert await tables.rows(0, 10) == [Row(3, b"c")]
+        assert await tables.rows(0, 10) == [StoredEvent(3, b"c")]
         assert await tables.hashes(0, 10) == hashes
         assert list(await tables.contents(["c_a", "c_b", "c_c"])) == ["c_c"]
         assert [note.checkpoint.word for note in parse_notes("".join(await tables.notes()))] == ["cut"]
@@ -272,7 +265,7 @@ class LedgerContract:
         await tables.place(1000)
         await tables.cut(1, _KEYED.removal(1, Tree().grown(await tables.hashes(0, 1))))
         await tables.record([a_record("b")])
-        assert await tables.rows(0, 10) == [Row(2, b"b")]
+        assert await tables.rows(0, 10) == [StoredEvent(2, b"b")]
         assert (await tables.place(1000)).size == 2
 
     # What was in flight.

@@ -2,30 +2,139 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Mapping
+from html.parser import HTMLParser
+from http import HTTPStatus
 from typing import Any, TypeAlias
-
-import mcp_types as types
-from mcp.client import ClientRequestContext
+from urllib.error import HTTPError
+from urllib.parse import urlencode, urlsplit
+from urllib.request import ProxyHandler, Request, build_opener
 
 from handraise.forms import Form, check_answer
-from handraise.questions import Accepted, Answer, FormQuestion, Question
+from handraise.questions import Accepted, Answer, Cancelled, Declined, FormQuestion, Question, UrlQuestion
 from handraise.revisions import Revision
+from handraise.sdk.client import INTERNAL_ERROR, elicit_result, error_data
 from handraise.wire import parse_question
 
-Planned: TypeAlias = Answer[Any] | types.ElicitResult
+_SECONDS = 10
+
+
+class _Form(HTMLParser):
+    """A page as a program reads it: its fields by their names, what stands in them, and what is wrong."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.posted: dict[str, list[str]] = {}
+        """What the page sends when nobody changes anything."""
+        self.fields: dict[str, str] = {}
+        """The name of each field for people's answers, and its name for the browser."""
+        self.options: dict[str, dict[str, str]] = {}
+        """What to send for each option of a field, by its label."""
+        self.leads_to = ""
+        """Where the page sends the person instead of asking for something."""
+        self._field = ""
+        self._option: tuple[str, str] | None = None
+        self._alert: list[str] | None = None
+        self.feed(page)
+
+    @property
+    def problems(self) -> str:
+        """The notice on top of the page, which says what to correct."""
+        return " ".join(" ".join(self._alert or []).split())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self._field = given.get("data-field", self._field)
+        if given.get("role") == "alert":
+            self._alert = []
+        if tag == "a" and "main" in given.get("class", "").split():
+            self.leads_to = given["href"]
+        name = given.get("name")
+        if tag not in ("input", "textarea") or name is None:
+            return
+        value, kind = given.get("value", ""), given.get("type")
+        if kind != "hidden":
+            self.fields[self._field or name] = name
+        if kind in ("radio", "checkbox"):
+            self._option = name, value
+        if kind not in ("radio", "checkbox") or "checked" in given:
+            self.posted.setdefault(name, []).append(value)
+
+    def handle_data(self, data: str) -> None:
+        if self._option is not None and (label := data.strip()):
+            name, value = self._option
+            self.options.setdefault(name, {})[label] = value
+            self._option = None
+        if self._alert is not None and not self.fields:  # the notice stands above all fields
+            self._alert.append(data)
+
+    def enter(self, entries: Mapping[str, Any]) -> None:
+        """Write each entry into the field of its name."""
+        for name, entry in entries.items():
+            assert name in self.fields, f"the page has no field {name!r}; it has {', '.join(self.fields)}"
+            at = self.fields[name]
+            self.posted[at] = [
+                self._sent(at, each) for each in (entry if isinstance(entry, list) else [entry])
+            ]
+
+    def _sent(self, at: str, entry: Any) -> str:
+        if isinstance(entry, bool):
+            return "yes" if entry else "no"
+        known = self.options.get(at)
+        if known is None:
+            return str(entry)
+        assert entry in known, f"the page has no option {entry!r}; it has {', '.join(known)}"
+        return known[entry]
+
+
+def fill_in(url: str, entry: str | Mapping[str, Any], *, do: str = "enter") -> str:
+    """Write the entry into every field of the page, or each entry into the field of its name, and press a button.
+
+    The page that comes then. AssertionError when the page does not take it.
+    """
+    browser = build_opener(ProxyHandler({}))
+    with browser.open(url, timeout=_SECONDS) as response:
+        # By hand: Python's own jar, unlike browsers, does not give a loopback address its secure cookies back.
+        cookies = [cookie.partition(";")[0] for cookie in response.headers.get_all("Set-Cookie", [])]
+        form = _Form(response.read().decode())
+    if do == "enter":
+        assert form.fields, (
+            f"the page has no fields to fill in. It leads to {form.leads_to or 'nothing'}, and a scripted person "
+            "cannot sign in there: agree with Accepted(None) and finish the page yourself, or decline"
+        )
+        form.enter(dict.fromkeys(form.fields, entry) if isinstance(entry, str) else entry)
+    parts = urlsplit(url)
+    body = urlencode({**form.posted, "do": do}, doseq=True).encode()
+    headers = {"Origin": f"{parts.scheme}://{parts.netloc}", "Cookie": "; ".join(cookies)}
+    try:
+        with browser.open(Request(url, body, headers), timeout=_SECONDS) as response:  # noqa: S310 - our own page
+            return str(response.read().decode())
+    except HTTPError as refused:
+        page = refused.read().decode()
+        if refused.code == HTTPStatus.UNPROCESSABLE_ENTITY:
+            raise AssertionError(f"the page did not take the entry: {_Form(page).problems}") from None
+        return page
+
+
+Planned: TypeAlias = Answer[Any] | Any
+"""An answer, or an `ElicitResult` of the SDK's."""
 
 
 class ScriptedPerson:
     """Gives these answers in order. Asked once more than that, or with an answer that does not fit: the test fails.
 
     `Accepted(value)` answers a question with one field, such as those of `ask.choose` and `ask.confirm`;
-    `Accepted({"name": value, …})` answers any form, and `Accepted(None)` consents to a URL question. An
-    `ElicitResult` of the SDK's is sent as it is, whether or not it fits: for what a hostile client may send.
+    `Accepted({"name": value, …})` answers any form, and `Accepted(None)` consents to a URL question. With a value or a
+    mapping they also open the page in a browser of their own and enter it there, as `ask.secret` and `ask.setup` want
+    it: fields by their names, options by their labels. An `ElicitResult` of the SDK's is sent as it is, whether or not
+    it fits: for what a hostile client may send.
     """
 
     def __init__(self, *answers: Planned) -> None:
         self._answers = list(answers)
+        self._visits: list[asyncio.Future[None]] = []
         self.asked: list[Question] = []
         self.surprise: str | None = None
         """Why the test is to fail; the SDK makes an answer to the server of what a callback raises."""
@@ -35,9 +144,7 @@ class ScriptedPerson:
         """The messages of what was asked, in order."""
         return [question.message for question in self.asked]
 
-    async def __call__(
-        self, context: ClientRequestContext, params: types.ElicitRequestParams
-    ) -> types.ElicitResult | types.ErrorData:
+    async def __call__(self, context: Any, params: Any) -> Any:
         """Answer the next question; what a client of the SDK calls."""
         raw = params.model_dump(mode="json", by_alias=True, exclude_none=True)
         # A link has an id on 2025-11-25 and none on 2026-07-28; forms are read alike.
@@ -48,20 +155,37 @@ class ScriptedPerson:
             return self.answer(question)
         except AssertionError as surprise:
             self.surprise = self.surprise or str(surprise)
-            return types.ErrorData(code=types.INTERNAL_ERROR, message=str(surprise))
+            return error_data(INTERNAL_ERROR, str(surprise))
 
-    def answer(self, question: Question) -> types.ElicitResult:
+    def answer(self, question: Question) -> Any:
         """The next answer, as the wire has it."""
         assert self._answers, f"asked once more than expected: {question.message!r}"
         answer = self._answers.pop(0)
-        if isinstance(answer, types.ElicitResult):
+        if not isinstance(answer, Accepted | Declined | Cancelled):
             return answer
+        if isinstance(answer, Accepted) and isinstance(question, UrlQuestion) and answer.data is not None:
+            self._visits.append(
+                asyncio.ensure_future(asyncio.to_thread(self._visit, question.url, answer.data))
+            )
         if not isinstance(answer, Accepted) or not isinstance(question, FormQuestion):
-            return types.ElicitResult(action=answer.action)
+            return elicit_result({"action": answer.action})
         content = _content(answer.data, question.form)
         problems = "; ".join(f"{each.field}: {each.message}" for each in check_answer(question.form, content))
         assert not problems, f"the answer to {question.message!r} does not fit: {problems}"
-        return types.ElicitResult(action="accept", content=content)
+        return elicit_result({"action": "accept", "content": content})
+
+    def _visit(self, url: str, entry: str | Mapping[str, Any]) -> None:
+        """Fill in a page. One that does not take the entry is a surprise: it is closed, so that the tool goes on."""
+        try:
+            fill_in(url, entry)
+        except (OSError, AssertionError) as failed:
+            self.surprise = self.surprise or f"a page could not be filled in: {failed}"
+            with contextlib.suppress(OSError):
+                fill_in(url, "", do="cancel")
+
+    async def finish_visits(self) -> None:
+        """Wait until every page that they opened has been sent; `connect` calls it."""
+        await asyncio.gather(*self._visits)
 
     def fail_on_surprise(self) -> None:
         """Fail when the script did not expect what was asked; `connect` calls it, whatever else went wrong."""

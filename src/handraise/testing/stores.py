@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import asyncio
 
-from handraise.conversation.digest import Written, digest
-from handraise.conversation.records import Consumption, Entry, Flow, Outcome
-from handraise.conversation.store import Store
-from handraise.testing.flows import FlowContract
-from handraise.testing.made_up import (
+from handraise.calls.records import ConsumeResult, Flow, JournalEntry, RoundOutcome
+from handraise.calls.rounds import digest
+from handraise.calls.store import Store
+from handraise.testing.examples import (
     ALICE,
     ANSWERED,
     CHARGED,
@@ -35,6 +34,7 @@ from handraise.testing.made_up import (
     consume,
     fails,
 )
+from handraise.testing.part_contracts import FlowContract
 
 
 class StoreContract(FlowContract):
@@ -64,7 +64,7 @@ class StoreContract(FlowContract):
 
     async def test_a_token_is_opened_once(self, store: Store) -> None:
         await store.open_round(a_round())
-        other = a_round(conversation="c2")._replace(binding=MALLORY, questions={})
+        other = a_round(call_id="c2")._replace(binding=MALLORY, questions={})
         assert await fails(store.open_round(other))
         assert await store.find_round("hr1.first") == a_round()
 
@@ -72,12 +72,12 @@ class StoreContract(FlowContract):
 
     async def test_the_first_retry_consumes_the_round(self, store: Store) -> None:
         await store.open_round(a_round())
-        assert await consume(store) == Consumption("first", since=NOW)
+        assert await consume(store) == ConsumeResult("first", since=NOW)
 
     async def test_the_same_answers_again_consume_nothing(self, store: Store) -> None:
         await store.open_round(a_round())
         await consume(store)
-        assert await consume(store, now=NOW + 1) == Consumption("again", since=NOW)
+        assert await consume(store, now=NOW + 1) == ConsumeResult("again", since=NOW)
 
     async def test_the_order_in_which_answers_are_written_says_nothing(self, store: Store) -> None:
         await store.open_round(a_round())
@@ -96,18 +96,18 @@ class StoreContract(FlowContract):
         await store.open_round(a_round())
         await consume(store)
         await store.settle("hr1.first", RESULT, until=NOW + 60)
-        assert await consume(store) == Consumption("again", outcome=RESULT, since=NOW)
+        assert await consume(store) == ConsumeResult("again", outcome=RESULT, since=NOW)
         assert (await consume(store, answers=NO)).outcome is None
 
-    async def test_the_last_outcome_ends_the_conversation(self, store: Store) -> None:
+    async def test_the_last_outcome_ends_the_call(self, store: Store) -> None:
         await store.open_round(a_round())
         await consume(store)
-        await store.settle("hr1.first", Outcome("round", {}), until=NOW + 60)
+        await store.settle("hr1.first", RoundOutcome("round", {}), until=NOW + 60)
         await store.open_round(a_round("hr1.second", number=2))
         await consume(store, "hr1.second")
-        await store.append("c1", [Entry("once", "step", "", 1)])
+        await store.append("c1", [JournalEntry("once", "step", "", 1)])
         await store.settle("hr1.second", RESULT, until=NOW + 90, ends="c1")
-        assert (await consume(store)).outcome == Outcome("round", {})
+        assert (await consume(store)).outcome == RoundOutcome("round", {})
         assert (await consume(store, "hr1.second")).outcome == RESULT
         for token in ("hr1.first", "hr1.second"):
             found = await store.find_round(token)
@@ -121,11 +121,11 @@ class StoreContract(FlowContract):
     async def test_an_outcome_of_every_kind_is_kept(self, store: Store) -> None:
         outcomes = [
             RESULT,
-            Outcome("error", {"code": -32603, "message": "no"}),
-            Outcome("round", {"inputRequests": {}}),
+            RoundOutcome("error", {"code": -32603, "message": "no"}),
+            RoundOutcome("round", {"inputRequests": {}}),
         ]
         for at, outcome in enumerate(outcomes):
-            await store.open_round(a_round(f"hr1.{at}", conversation=f"c{at}"))
+            await store.open_round(a_round(f"hr1.{at}", call_id=f"c{at}"))
             await consume(store, f"hr1.{at}")
             await store.settle(f"hr1.{at}", outcome, until=NOW + 60)
             assert (await consume(store, f"hr1.{at}")).outcome == outcome
@@ -187,7 +187,7 @@ class StoreContract(FlowContract):
             ALICE._replace(person=""),
             ALICE._replace(method="prompts/get"),
             ALICE._replace(target="Transfer"),
-            ALICE._replace(arguments=Written.of({"amount": 6})),
+            ALICE._replace(arguments=digest({"amount": 6})),
             ALICE._replace(server="Bank"),
             ALICE._replace(server=""),
         ]
@@ -231,12 +231,12 @@ class StoreContract(FlowContract):
     async def test_closing_and_answering_at_once_one_wins(self, store: Store) -> None:
         for at in range(20):
             token = f"hr1.{at}"
-            await store.open_round(a_round(token, conversation=f"c{at}"))
+            await store.open_round(a_round(token, call_id=f"c{at}"))
             work = [consume(store, token), store.close_round(token)]
             taken, closed = await asyncio.gather(*(work if at % 2 else reversed(work)))
             if isinstance(taken, bool):
                 taken, closed = closed, taken
-            assert isinstance(taken, Consumption)
+            assert isinstance(taken, ConsumeResult)
             assert (taken.verdict == "first") is not closed
 
     # Going on with a round whose process is gone.
@@ -269,13 +269,13 @@ class StoreContract(FlowContract):
 
     async def test_the_journal_comes_in_order_and_then_the_answers_of_the_round(self, store: Store) -> None:
         await store.open_round(a_round()._replace(journal=(CHARGED, ANSWERED)))
-        later = [Entry("once", f"step {at}", "", at) for at in range(12)]
+        later = [JournalEntry("once", f"step {at}", "", at) for at in range(12)]
         await store.append("c1", later[:1])
         await store.append("c1", later[1:])
         await consume(store)
         found = await store.find_round("hr1.first")
         assert found is not None
-        answer = Entry("answer", "size", digest(QUESTION), YES["size"])
+        answer = JournalEntry("answer", "size", digest(QUESTION), YES["size"])
         assert found.journal == (CHARGED, ANSWERED, *later, answer)
 
     async def test_answers_that_nobody_asked_for_a_pin_have_none(self, store: Store) -> None:
@@ -283,12 +283,12 @@ class StoreContract(FlowContract):
         await consume(store)
         found = await store.find_round("hr1.first")
         assert found is not None
-        assert found.journal == (Entry("answer", "size", "", YES["size"]),)
+        assert found.journal == (JournalEntry("answer", "size", "", YES["size"]),)
 
     async def test_every_round_brings_the_whole_journal(self, store: Store) -> None:
         await store.open_round(a_round()._replace(journal=(CHARGED,)))
         await consume(store)
-        await store.append("c1", [Entry("once", "dropped by the body", "", 1)])
+        await store.append("c1", [JournalEntry("once", "dropped by the body", "", 1)])
         second = a_round("hr1.second", number=2)._replace(journal=(CHARGED, ANSWERED))
         await store.open_round(second)
         assert await store.find_round("hr1.second") == second
@@ -298,15 +298,15 @@ class StoreContract(FlowContract):
     async def test_an_answer_is_not_told_twice_when_the_next_round_is_there(self, store: Store) -> None:
         await store.open_round(a_round())
         await consume(store)
-        answer = Entry("answer", "size", digest(QUESTION), YES["size"])
+        answer = JournalEntry("answer", "size", digest(QUESTION), YES["size"])
         await store.open_round(a_round("hr1.second", number=2)._replace(journal=(answer, CHARGED)))
         found = await store.find_round("hr1.first")
         assert found is not None
         assert found.journal == (answer, CHARGED)
 
-    async def test_journals_of_two_conversations_stay_apart(self, store: Store) -> None:
+    async def test_journals_of_two_calls_stay_apart(self, store: Store) -> None:
         await store.open_round(a_round()._replace(journal=(CHARGED,)))
-        await store.open_round(a_round("hr1.other", conversation="c2"))
+        await store.open_round(a_round("hr1.other", call_id="c2"))
         await store.append("c2", [ANSWERED])
         one, two = await store.find_round("hr1.first"), await store.find_round("hr1.other")
         assert one is not None
@@ -315,13 +315,13 @@ class StoreContract(FlowContract):
 
     async def test_steps_written_at_once_are_all_kept(self, store: Store) -> None:
         await store.open_round(a_round())
-        steps = [Entry("once", f"step {at}", "", at) for at in range(30)]
+        steps = [JournalEntry("once", f"step {at}", "", at) for at in range(30)]
         await asyncio.gather(*(store.append("c1", [step]) for step in steps))
         found = await store.find_round("hr1.first")
         assert found is not None
         assert sorted(found.journal, key=lambda entry: entry.value) == steps
 
-    # The end of a conversation.
+    # The end of a call.
 
     async def test_the_end_forgets_contents_at_once(self, store: Store) -> None:
         await store.open_round(a_round()._replace(journal=(CHARGED,)))
@@ -340,27 +340,27 @@ class StoreContract(FlowContract):
         await consume(store)
         await store.settle("hr1.first", RESULT, until=NOW + 60)
         await store.end("c1", until=NOW + 60)
-        assert await consume(store) == Consumption("again", outcome=RESULT, since=NOW)
+        assert await consume(store) == ConsumeResult("again", outcome=RESULT, since=NOW)
         assert (await consume(store, answers=NO)).verdict == "refused"
         assert await store.prune(NOW + 59) == 0
         assert await store.prune(NOW + 60) == 1
         assert (await consume(store)).verdict == "refused"
         assert await store.find_round("hr1.first") is None
 
-    async def test_nobody_answers_a_conversation_that_is_over(self, store: Store) -> None:
+    async def test_nobody_answers_a_call_that_is_over(self, store: Store) -> None:
         await store.open_round(a_round())
         await store.end("c1", until=NOW + 60)
         assert (await consume(store)).verdict == "refused"
 
-    async def test_nobody_goes_on_with_a_round_of_a_conversation_that_is_over(self, store: Store) -> None:
+    async def test_nobody_goes_on_with_a_round_of_a_call_that_is_over(self, store: Store) -> None:
         await store.open_round(a_round())
         await consume(store)
         await store.end("c1", until=NOW + 60)
         assert (await consume(store)).verdict == "refused"
 
-    async def test_the_end_of_one_conversation_leaves_the_others(self, store: Store) -> None:
+    async def test_the_end_of_one_call_leaves_the_others(self, store: Store) -> None:
         await store.open_round(a_round()._replace(journal=(CHARGED,)))
-        other = a_round("hr1.other", conversation="c2")._replace(journal=(CHARGED,))
+        other = a_round("hr1.other", call_id="c2")._replace(journal=(CHARGED,))
         await store.open_round(other)
         await store.end("c1", until=NOW)
         await store.end("c3", until=NOW)
@@ -369,14 +369,14 @@ class StoreContract(FlowContract):
     # What waits.
 
     async def test_what_waits_is_listed_oldest_first_and_without_its_journal(self, store: Store) -> None:
-        rounds = [a_round(f"hr1.{name}", conversation=name) for name in "zebra"]
+        rounds = [a_round(f"hr1.{name}", call_id=name) for name in "zebra"]
         for record in rounds:
             await store.open_round(record._replace(journal=(CHARGED,)))
         assert await store.pending() == rounds
 
     async def test_what_waits_for_one_person_is_listed_apart(self, store: Store) -> None:
         await store.open_round(a_round())
-        hers = a_round("hr1.hers", conversation="c2")._replace(binding=MALLORY)
+        hers = a_round("hr1.hers", call_id="c2")._replace(binding=MALLORY)
         await store.open_round(hers)
         assert await store.pending(MALLORY.person) == [hers]
         assert await store.pending("nobody") == []
@@ -385,22 +385,22 @@ class StoreContract(FlowContract):
 
     async def test_what_was_answered_settled_or_ended_waits_no_more(self, store: Store) -> None:
         for name in ("answered", "settled", "ended", "closed"):
-            await store.open_round(a_round(f"hr1.{name}", conversation=name))
+            await store.open_round(a_round(f"hr1.{name}", call_id=name))
         await consume(store, "hr1.answered")
         await store.settle("hr1.settled", RESULT, until=NOW + 60)
         await store.end("ended", until=NOW + 60)
         await store.close_round("hr1.closed")
         assert await store.pending() == []
         # The answer of the first was taken, and nobody got to an end with it.
-        assert [round_.conversation for round_ in await store.unfinished()] == ["answered"]
+        assert [round_.call_id for round_ in await store.unfinished()] == ["answered"]
 
     # Forgetting.
 
     async def test_what_is_over_is_pruned_and_what_is_not_stays(self, store: Store) -> None:
-        await store.open_round(a_round("hr1.settled", conversation="c1"))
+        await store.open_round(a_round("hr1.settled", call_id="c1"))
         await consume(store, "hr1.settled")
         await store.settle("hr1.settled", RESULT, until=NOW + 60)
-        waiting = a_round("hr1.waiting", conversation="c2")._replace(deadline=LONG_AFTER)
+        waiting = a_round("hr1.waiting", call_id="c2")._replace(deadline=LONG_AFTER)
         await store.open_round(waiting)
         await store.open_flow(Flow("over", "alice", NOW + 10))
         await store.open_flow(Flow("open", "alice", LONG_AFTER))
@@ -414,7 +414,7 @@ class StoreContract(FlowContract):
     async def test_a_journal_lives_as_long_as_one_of_its_rounds(self, store: Store) -> None:
         await store.open_round(a_round()._replace(journal=(ANSWERED,)))
         await consume(store)
-        await store.settle("hr1.first", Outcome("round", {}), until=NOW + 60)
+        await store.settle("hr1.first", RoundOutcome("round", {}), until=NOW + 60)
         second = a_round("hr1.second", number=2)._replace(deadline=LONG_AFTER, journal=(ANSWERED, CHARGED))
         await store.open_round(second)
         assert await store.prune(NOW + 60) == 1
@@ -423,16 +423,16 @@ class StoreContract(FlowContract):
     async def test_rounds_that_nobody_came_back_to_go_some_time_after_their_deadline(
         self, store: Store
     ) -> None:
-        await store.open_round(a_round("hr1.open", conversation="c1")._replace(journal=(CHARGED,)))
-        await store.open_round(a_round("hr1.used", conversation="c2")._replace(journal=(CHARGED,)))
+        await store.open_round(a_round("hr1.open", call_id="c1")._replace(journal=(CHARGED,)))
+        await store.open_round(a_round("hr1.used", call_id="c2")._replace(journal=(CHARGED,)))
         await consume(store, "hr1.used")
-        await store.open_round(a_round("hr1.closed", conversation="c3"))
+        await store.open_round(a_round("hr1.closed", call_id="c3"))
         await store.close_round("hr1.closed")
         assert await store.prune(DEADLINE) == 0
         assert await store.prune(LONG_AFTER) == 3
         assert await store.pending() == []
 
-    async def test_nothing_of_an_earlier_conversation_is_left_for_a_later_one(self, store: Store) -> None:
+    async def test_nothing_of_an_earlier_call_is_left_for_a_later_one(self, store: Store) -> None:
         await store.open_round(a_round()._replace(journal=(CHARGED,)))
         await store.append("c1", [ANSWERED])
         await store.prune(LONG_AFTER)
@@ -441,7 +441,7 @@ class StoreContract(FlowContract):
 
     async def test_pruning_while_rounds_are_used_harms_none(self, store: Store) -> None:
         for at in range(20):
-            await store.open_round(a_round(f"hr1.{at}", conversation=f"c{at}"))
+            await store.open_round(a_round(f"hr1.{at}", call_id=f"c{at}"))
         pruning = asyncio.ensure_future(store.prune(NOW))
         taken = await asyncio.gather(*(consume(store, f"hr1.{at}") for at in range(20)))
         assert await pruning == 0

@@ -1,10 +1,8 @@
-"""What crosses the wire when somebody is asked: each message with its direction, its kind and its time, secrets masked.
+"""Messages about questions on the wire: each with its direction, kind and time, secrets masked.
 
 For learning and for support. The messages themselves are never touched.
 """
 
-from handraise.trace.crossings import Crossing, Direction, Reader
-from handraise.trace.recorder import Trace
-from handraise.trace.show import show_json, show_text
+from handraise.trace.messages import Direction, Trace, TracedMessage, TraceReader, show_json, show_text
 
-__all__ = ["Crossing", "Direction", "Reader", "Trace", "show_json", "show_text"]
+__all__ = ["Direction", "Trace", "TraceReader", "TracedMessage", "show_json", "show_text"]

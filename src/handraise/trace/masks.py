@@ -7,17 +7,53 @@ asked for a secret (from its question on, under that name anywhere), and what le
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
 from handraise.errors import FormError, WireError
 from handraise.forms import Form, Text
-from handraise.policy.secrets import judge_form, scan_answer
 from handraise.questions import FormQuestion
 from handraise.revisions import Revision
-from handraise.trace.links import GONE, mask_links
+from handraise.secrets import judge_form, scan_answer
 from handraise.wire import parse_question
+
+GONE: Final = "…"
+
+_LINK: Final = re.compile(r"(?i)\b[a-z][a-z0-9+.-]{1,30}://[^\s\"<>]+")
+_RANDOM: Final = re.compile(r"(?=[^/]*[0-9])(?=[^/]*[A-Za-z])[A-Za-z0-9_~-]{20,}(?=/|$)")
+
+
+def mask_links(text: str) -> str:
+    """The text; its links still say where they lead, and no longer let anybody in."""
+    return _LINK.sub(lambda found: _masked_link(found[0]), text) if "://" in text else text
+
+
+def _masked_link(link: str) -> str:
+    scheme, _, rest = link.partition("://")
+    rest, hash_mark, _fragment = rest.partition("#")
+    rest, question_mark, query = rest.partition("?")
+    host, slash, path = rest.partition("/")
+    _userinfo, at, host = host.rpartition("@")
+    named = "&".join(map(_without_value, query.split("&")))
+    return "".join(
+        (
+            f"{scheme}://",
+            f"{GONE}@" if at else "",
+            host,
+            slash + _RANDOM.sub(GONE, path),
+            question_mark + named,
+            f"#{GONE}" if hash_mark else "",
+        )
+    )
+
+
+def _without_value(parameter: str) -> str:
+    """A parameter with its value gone. One without a name is a value."""
+    name, equals, _value = parameter.partition("=")
+    return f"{name}={GONE}" if equals else (GONE if parameter else "")
+
 
 MAX_TEXT: Final = 2000
 """Characters of one text that are shown."""

@@ -12,8 +12,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from handraise.errors import SetupError
-from handraise.trace.crossings import Direction
-from handraise.trace.recorder import Trace
+from handraise.trace.messages import Direction, Trace
 
 _CHUNK: Final = 64 * 1024
 _MAX_WAITING: Final = 4096

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from handraise.urls.files import dump_file_uri, parse_file_uri
-from handraise.urls.inspect import Inspection, inspect_url
+from handraise.urls.inspect import Inspection, inspect_url, require_safe_url
 from handraise.urls.open import HINDRANCES, NotOpened, Opened, open_url
-from handraise.urls.pieces import Piece
-from handraise.urls.reasons import REASONS, Reason, Verdict
-from handraise.urls.require import require_safe_url
+from handraise.urls.parse import UrlPiece
+from handraise.urls.reasons import REASONS, Reason, UrlVerdict
 
 __all__ = [
     "HINDRANCES",
@@ -15,9 +14,9 @@ __all__ = [
     "Inspection",
     "NotOpened",
     "Opened",
-    "Piece",
     "Reason",
-    "Verdict",
+    "UrlPiece",
+    "UrlVerdict",
     "dump_file_uri",
     "inspect_url",
     "open_url",

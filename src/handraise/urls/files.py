@@ -1,6 +1,6 @@
 """`file://` URIs, read and written strictly: one spelling of a path, and nothing hidden in it.
 
-A root names the files that a server may touch, so whatever two readers could take differently is refused: an encoded
+A root names the files that a server may touch. Anything that two readers could read differently is refused: an encoded
 slash, a `..`, a host, a query. Paths are POSIX paths.
 """
 

@@ -3,14 +3,71 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
-from handraise.urls.brand_list import Brands, one_letter_left_out
-from handraise.urls.confusables import skeleton
-from handraise.urls.parse import Link
+from handraise.urls.international import skeleton
+from handraise.urls.parse import ParsedUrl
 from handraise.urls.spelling import name_behind_at
-from handraise.urls.suffixes import public_suffix, registrable_domain
+from handraise.urls.tables import public_suffix, read_table, registrable_domain
+
+
+@dataclass(frozen=True, slots=True)
+class BrandTable:
+    """Well-known names, laid out so that imitations are found by looking up."""
+
+    domains: frozenset[str]
+    """The registrable domains that belong to them."""
+    endings: Mapping[str, frozenset[str]]
+    """Each name that is imitated, and the endings under which it is genuine."""
+    skeletons: frozenset[str]
+    shortened: Mapping[str, frozenset[str]]
+    """Each name whole and with one letter left out: where typing errors meet it."""
+    ordinary: frozenset[str]
+    """Names that are everyday words."""
+    among_words: frozenset[str]
+    """Names with honest neighbours."""
+    innocent: frozenset[str]
+    lures: frozenset[str]
+
+
+@lru_cache(maxsize=32)
+def brand_list(added: frozenset[str] = frozenset()) -> BrandTable:
+    """The shipped names together with the domains that the user added."""
+    shipped = read_table("brands.toml")
+    owned = {name: set(domains) for name, domains in shipped["brands"].items()}
+    for domain in map(str.lower, added):
+        registered = registrable_domain(domain) or domain
+        owned.setdefault(registered.partition(".")[0], set()).add(registered)
+    return BrandTable(
+        domains=frozenset(shipped["known"]["domains"]).union(*owned.values()),
+        endings={name: frozenset(map(public_suffix, domains)) for name, domains in owned.items()},
+        skeletons=frozenset(map(skeleton, owned)),
+        shortened=_shortened(owned),
+        ordinary=frozenset(shipped["words"]["ordinary"].split()),
+        among_words=frozenset(shipped["words"]["among_words"].split()),
+        innocent=frozenset(shipped["words"]["innocent"].split()),
+        lures=frozenset(shipped["words"]["lures"].split()),
+    )
+
+
+def one_letter_left_out(name: str) -> Iterator[str]:
+    """The name itself, then without its first letter, without its second, and so on."""
+    yield name
+    for place in range(len(name)):
+        yield name[:place] + name[place + 1 :]
+
+
+def _shortened(names: Mapping[str, object]) -> Mapping[str, frozenset[str]]:
+    meets: defaultdict[str, set[str]] = defaultdict(set)
+    for name in names:
+        for short in one_letter_left_out(name):
+            meets[short].add(name)
+    return {short: frozenset(found) for short, found in meets.items()}
+
 
 _SHORTEST_TYPO = 6
 """Shorter names have too many honest neighbours: they count only under their own ending."""
@@ -19,8 +76,8 @@ _LONGEST_NAME = 253
 _BETWEEN_WORDS = re.compile(r"[^a-z0-9]+")
 
 
-def check_imitation(link: Link, brands: Brands, own_domain: str | None) -> Iterator[str]:
-    """What is to be said about a link that is neither the server's own nor a well-known one.
+def check_imitation(link: ParsedUrl, brands: BrandTable, own_domain: str | None) -> Iterator[str]:
+    """The findings about a link that is neither the server's own nor a well-known one.
 
     The server's own domain may be imitated too: the person knows and trusts it.
     """
@@ -33,7 +90,7 @@ def check_imitation(link: Link, brands: Brands, own_domain: str | None) -> Itera
         yield "brand_outside_host"
 
 
-def _check_subdomain(labels: list[str], brands: Brands, own_domain: str | None) -> Iterator[str]:
+def _check_subdomain(labels: list[str], brands: BrandTable, own_domain: str | None) -> Iterator[str]:
     words = _BETWEEN_WORDS.split(".".join(labels))
     if any(".".join(pair) in brands.domains for pair in pairwise(words)) or _contains(words, own_domain):
         yield "brand_in_subdomain"
@@ -46,7 +103,7 @@ def _contains(words: list[str], domain: str | None) -> bool:
     return inside is not None and f".{inside}." in f".{'.'.join(words)}."
 
 
-def _check_name(labels: list[str], ending: str, brands: Brands, own_domain: str | None) -> Iterator[str]:
+def _check_name(labels: list[str], ending: str, brands: BrandTable, own_domain: str | None) -> Iterator[str]:
     name = labels[-1]
     own_name = own_domain.partition(".")[0] if own_domain else ""
     if any(_looks_like_brand(label, brands) for label in labels):
@@ -62,11 +119,11 @@ def _check_name(labels: list[str], ending: str, brands: Brands, own_domain: str 
 
 
 def _parts(label: str) -> set[str]:
-    """The label, what stands between its hyphens, and the label without them (`pay-pal`)."""
+    """The label, the parts between its hyphens, and the label without hyphens (`pay-pal`)."""
     return {label, *label.split("-"), label.replace("-", "")} if "-" in label else {label}
 
 
-def _looks_like_brand(label: str, brands: Brands) -> bool:
+def _looks_like_brand(label: str, brands: BrandTable) -> bool:
     """The label, or a part of it, reads as a brand and is spelled differently."""
     return any(
         part not in brands.endings and part not in brands.innocent and skeleton(part) in brands.skeletons
@@ -74,7 +131,7 @@ def _looks_like_brand(label: str, brands: Brands) -> bool:
     )
 
 
-def _is_joined(name: str, brands: Brands) -> bool:
+def _is_joined(name: str, brands: BrandTable) -> bool:
     """`github-anything`; `slack-login` but not `slack-anything`; `paypallogin` and `pay-pal` too."""
     if "-" in name:
         parts = _parts(name)
@@ -86,14 +143,14 @@ def _is_joined(name: str, brands: Brands) -> bool:
     )
 
 
-def _is_mistyped(name: str, ending: str, brands: Brands) -> bool:
+def _is_mistyped(name: str, ending: str, brands: BrandTable) -> bool:
     if name in brands.innocent:
         return False
     near = {brand for short in one_letter_left_out(name) for brand in brands.shortened.get(short, ())}
     return any(_one_slip_apart(name, brand) and _is_telling(brand, ending, brands) for brand in near)
 
 
-def _is_telling(brand: str, ending: str, brands: Brands) -> bool:
+def _is_telling(brand: str, ending: str, brands: BrandTable) -> bool:
     return ending in brands.endings[brand] or (
         len(brand) >= _SHORTEST_TYPO and brand not in brands.among_words
     )
@@ -108,7 +165,7 @@ def _one_slip_apart(first: str, second: str) -> bool:
     return (len(first) <= 1 and len(second) <= 1) or (len(first) == 2 and first == second[::-1])
 
 
-def _is_named_behind_host(link: Link, brands: Brands) -> bool:
+def _is_named_behind_host(link: ParsedUrl, brands: BrandTable) -> bool:
     names = [segment.lstrip("@") for segment in link.parts.path.split("/") if "." in segment]
     names.append(name_behind_at(link) or "")
     return any(registrable_domain(name.lower()) in brands.domains for name in names)

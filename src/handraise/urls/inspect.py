@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from handraise.display import for_line
-from handraise.urls.asker import Asker, Transport, asker_of
-from handraise.urls.brand_list import Brands, brand_list
-from handraise.urls.imitation import check_imitation
+from handraise.errors import UnsafeUrl
+from handraise.urls.imitation import BrandTable, brand_list, check_imitation
 from handraise.urls.international import check_international
-from handraise.urls.network import check_network
-from handraise.urls.parameters import check_parameters, read_parameters
-from handraise.urls.parse import Link, parse_url, read_written, unicode_host
-from handraise.urls.pieces import Piece, pieces_of
-from handraise.urls.reasons import Verdict, in_order, verdict_of
-from handraise.urls.redirects import check_redirects
-from handraise.urls.sites import check_site
+from handraise.urls.network import LinkSender, LinkTransport, check_network, check_site, sender_of
+from handraise.urls.parameters import check_parameters, check_redirects, read_parameters
+from handraise.urls.parse import ParsedUrl, UrlPiece, parse_url, pieces_of, read_written, unicode_host
+from handraise.urls.reasons import REASONS, UrlVerdict, in_order, verdict_of
 from handraise.urls.spelling import check_host_spelling, check_spelling
 
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What is known about a link. `href` is the one form to show and to open.
+    """The facts about a link. `href` is the one form to show and to open.
 
     The link itself stays out of `repr`: it may carry a secret.
     """
 
-    verdict: Verdict
+    verdict: UrlVerdict
     reasons: tuple[str, ...]
     href: str | None = field(repr=False)
     registrable_domain: str | None
@@ -44,13 +42,17 @@ class Inspection:
         return None if self.host is None else for_line(unicode_host(self.host))
 
     @property
-    def pieces(self) -> tuple[Piece, ...]:
+    def pieces(self) -> tuple[UrlPiece, ...]:
         """The link in pieces, with the domain to be emphasised; joined together they are `href`."""
         return () if self.href is None else pieces_of(self.href, self.registrable_domain)
 
 
 def inspect_url(
-    url: str, *, transport: Transport = "http", server_host: str | None = None, brands: Collection[str] = ()
+    url: str,
+    *,
+    transport: LinkTransport = "http",
+    server_host: str | None = None,
+    brands: Collection[str] = (),
 ) -> Inspection:
     """Judge a link that a server sent.
 
@@ -63,7 +65,7 @@ def inspect_url(
         return _unreadable(in_order(("parse_failure", *check_spelling(written))))
     found = list(check_spelling(written))
     if link.parts.scheme in ("https:", "http:"):
-        found += _check_web(link, asker_of(transport, server_host), brand_list(frozenset(brands)))
+        found += _check_web(link, sender_of(transport, server_host), brand_list(frozenset(brands)))
     else:
         found.append("scheme_not_allowed")
     reasons = in_order(found)
@@ -76,7 +78,7 @@ def inspect_url(
     )
 
 
-def _check_web(link: Link, asker: Asker, brands: Brands) -> Iterator[str]:
+def _check_web(link: ParsedUrl, asker: LinkSender, brands: BrandTable) -> Iterator[str]:
     own = asker.owns(link)
     parameters = read_parameters(link)
     yield from check_host_spelling(link)
@@ -91,3 +93,34 @@ def _check_web(link: Link, asker: Asker, brands: Brands) -> Iterator[str]:
 
 def _unreadable(reasons: tuple[str, ...]) -> Inspection:
     return Inspection("danger", reasons, None, None, None)
+
+
+_FORBIDDEN: Final = frozenset(
+    ("credentials_in_url", "pii_in_url", "presigned_url", "preauthenticated_url", "insecure_http")
+)
+"""Findings that the protocol forbids to servers. A client only warns of them."""
+
+
+def require_safe_url(
+    url: str, *, unsafe_plain_http: bool = False, server_host: str | None = None
+) -> Inspection:
+    """Check a link that this server is about to send, and give back its inspection.
+
+    The protocol: a server MUST NOT put personal data or credentials into the URL,
+    MUST NOT send one that is already authenticated, and SHOULD use https outside
+    development. Loopback is development. Raises `UnsafeUrl`, which names the
+    reasons and never the link.
+    """
+    inspection = inspect_url(url, transport="stdio", server_host=server_host)
+    reasons = [
+        reason
+        for reason in inspection.reasons
+        if reason in _FORBIDDEN or REASONS[reason].severity == "danger"
+    ]
+    if unsafe_plain_http and "insecure_http" in reasons:
+        warnings.warn("unsafe_plain_http lets a link without encryption through", stacklevel=2)
+        reasons.remove("insecure_http")
+    if reasons:
+        sentences = " ".join(REASONS[reason].sentence for reason in reasons)
+        raise UnsafeUrl(f"This link may not be sent. {sentences}", reasons=tuple(reasons))
+    return inspection

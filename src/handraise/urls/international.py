@@ -1,20 +1,107 @@
-"""International names: which are honest, after the policy of Chromium's IDN display.
-
-A label is honest when its letters are of one script (or of a set that is used
-together, as in Japanese), the script is in everyday use, and it does not pass
-for Latin. References: "Internationalized Domain Names in Google Chrome"; UTS #39, 5.2.
-"""
+"""International names: which are honest, after the policy of Chromium's IDN display, and what a name looks like."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final
-from unicodedata import category, decimal, normalize
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any, Final
+from unicodedata import category, combining, decimal, normalize
 
-from handraise.urls.confusables import looks_latin, looks_numeric, passes_for_separator
-from handraise.urls.parse import Link
-from handraise.urls.scripts import USED_TOGETHER, has_everyday_letters, script_of
+from handraise.urls.parse import ParsedUrl
+from handraise.urls.tables import read_data
+
+_FOLDED = str.maketrans({"0": "o", "1": "l", "i": "l"})
+_AS_DIGITS = str.maketrans("ol", "01")
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    same: dict[int, str]
+    similar: dict[int, str]
+    punctuation: frozenset[str]
+
+
+@cache
+def _tables() -> _Tables:
+    sections: dict[str, dict[int, str]] = {}
+    for line in read_data("confusables.txt").splitlines():
+        if line.startswith("["):
+            rows = sections.setdefault(line.strip("[]"), {})
+        elif line and not line.startswith("#"):
+            target, _, characters = line.partition(" ")
+            rows.update((ord(character), target) for character in characters)
+    same = sections["same"]
+    return _Tables(same, sections["similar"] | same, frozenset(map(chr, sections["punctuation"])))
+
+
+@lru_cache(maxsize=4096)
+def skeleton(label: str) -> str:
+    """A form that is equal for labels which a person may take for one another."""
+    if not label.isascii():
+        label = _without_marks(label).translate(_tables().similar)
+    return label.replace("rn", "m").replace("vv", "w").translate(_FOLDED)
+
+
+def looks_latin(label: str) -> bool:
+    """Whether every character passes for a Latin letter or an ASCII digit."""
+    replaced = _without_marks(label).translate(_tables().same)
+    return replaced.replace("-", "").isalnum() and replaced.isascii()
+
+
+def looks_numeric(label: str) -> bool:
+    """Whether the label passes for a number, and is none."""
+    replaced = label.translate(_tables().similar)
+    return (
+        not label.isdecimal()
+        and replaced != label
+        and replaced.translate(_AS_DIGITS).isdigit()
+        and replaced.isascii()
+    )
+
+
+def passes_for_separator(label: str) -> bool:
+    """Whether some character passes for a slash, a dot or another separator."""
+    return not _tables().punctuation.isdisjoint(label)
+
+
+def _without_marks(label: str) -> str:
+    return "".join(character for character in normalize("NFD", label) if not combining(character))
+
+
+USED_TOGETHER: Final = ("Latin Han Hiragana Katakana", "Latin Han Bopomofo", "Latin Han Hangul")
+_ALONE: Final = """
+    Latin Cyrillic Greek Arabic Hebrew Armenian Georgian Devanagari Bengali Gujarati Gurmukhi Kannada
+    Malayalam Oriya Sinhala Tamil Telugu Thai Lao Khmer Myanmar Tibetan Ethiopic Thaana
+"""
+_ALLOWED: Final = (*_ALONE.split(), *USED_TOGETHER)
+
+
+@cache
+def _patterns() -> tuple[Any, Any]:
+    """Matches a whole label of one allowed set of scripts; finds a letter of any of them."""
+    import regex  # type: ignore[import-untyped]  # at first use: only international names need it
+
+    sets = [rf"([{_class(scripts)}\p{{Common}}\p{{Inherited}}]+)" for scripts in _ALLOWED]
+    letter = rf"[[{_class(' '.join(_ALLOWED))}]--\p{{Common}}]"
+    return regex.compile("|".join(sets)), regex.compile(letter, regex.V1)
+
+
+def _class(scripts: str) -> str:
+    return "".join(rf"\p{{Script_Extensions={script}}}" for script in scripts.split())
+
+
+def script_of(label: str) -> str | None:
+    """The script, or the scripts used together, of the whole label; None when there is no such."""
+    match = _patterns()[0].fullmatch(label)
+    return _ALLOWED[match.lastindex - 1] if match else None
+
+
+def has_everyday_letters(label: str) -> bool:
+    """Whether any letter is of a script in everyday use."""
+    return _patterns()[1].search(label) is not None
+
 
 _AT_HOME: Final[Mapping[str, frozenset[str]]] = {
     script: frozenset(domains.split())
@@ -39,8 +126,8 @@ _STROKE_IN_LATIN: Final = re.compile(r"[a-z0-9][ノソゾンヽ丿丶〆ー一�
 _STACKED: Final = re.compile("[\u0300-\u036f]{4}|([\u0300-\u036f])\\1|[ijl\u0131]\u0307")
 
 
-def check_international(link: Link, *, own: bool) -> Iterator[str]:
-    """What is to be said about labels beyond ASCII; `idn_label` when there is nothing worse.
+def check_international(link: ParsedUrl, *, own: bool) -> Iterator[str]:
+    """The findings about labels beyond ASCII; `idn_label` if there is nothing worse.
 
     `own` is the server's own domain: how it is encoded tells nothing.
     """

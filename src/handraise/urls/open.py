@@ -90,12 +90,25 @@ def open_file(
     return _open(str(file), environment, platform, patience)
 
 
+def find_opener(
+    environment: Mapping[str, str] | None = None, platform: str = sys.platform
+) -> str | Hindrance:
+    """The program that would open a page here; or what hinders it. For commands that report on browsers."""
+    environment = os.environ if environment is None else environment
+    if platform == "win32":
+        return "startfile" if hasattr(os, "startfile") else "no_opener"
+    if platform != "darwin" and not (environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY")):
+        return "no_display"
+    opener = "open" if platform == "darwin" else "xdg-open"
+    return shutil.which(opener, path=environment.get("PATH", os.defpath)) or "no_opener"
+
+
 def _open(target: str, environment: Mapping[str, str], platform: str, patience: float) -> Opened | NotOpened:
     if platform == "win32":
         return _start(target)
     if platform == "darwin":
         return _call("open", target, environment, patience)
-    if not (environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY")):
+    if find_opener(environment, platform) == "no_display":
         return NotOpened("no_display", target)
     return _call("xdg-open", target, environment, patience)
 

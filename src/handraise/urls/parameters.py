@@ -1,8 +1,4 @@
-"""What a link carries along: secrets, personal data, signatures that open doors.
-
-The protocol forbids all three to servers (a URL question MUST NOT contain
-credentials or personal data and MUST NOT be pre-authenticated).
-"""
+"""Find secrets, personal data, signatures and redirects in a link."""
 
 from __future__ import annotations
 
@@ -12,7 +8,9 @@ from functools import cache
 from typing import NamedTuple
 from urllib.parse import unquote, unquote_plus
 
-from handraise.urls.parse import Link
+from handraise.urls.imitation import BrandTable
+from handraise.urls.network import LinkSender, address_of, is_loopback
+from handraise.urls.parse import ParsedUrl, parse_url, read_written
 from handraise.urls.tables import read_table, words
 
 
@@ -46,7 +44,7 @@ _LINK_THAT_SIGNS_IN = re.compile(
 _HOOK = re.compile(r"https://(?:hooks\.slack\.com/services|discord(?:app)?\.com/api/webhooks)/\w+/[\w/-]{8,}")
 
 
-def read_parameters(link: Link) -> list[Parameter]:
+def read_parameters(link: ParsedUrl) -> list[Parameter]:
     """The parameters of the query, then those of the fragment (`#access_token=…`, `#/page?token=…`)."""
     pairs = link.parts.query[1:].split("&") + link.parts.fragment[1:].rpartition("?")[2].split("&")
     return [
@@ -56,8 +54,8 @@ def read_parameters(link: Link) -> list[Parameter]:
     ]
 
 
-def check_parameters(link: Link, parameters: list[Parameter]) -> Iterator[str]:
-    """What must not travel in a link, found by the names of parameters and by the shape of values."""
+def check_parameters(link: ParsedUrl, parameters: list[Parameter]) -> Iterator[str]:
+    """The findings about data that must not travel in a link. They come from parameters' names and values' shapes."""
     keys = {parameter.key for parameter in parameters if parameter.value}
     telling = [
         parameter for parameter in parameters if parameter.value and not _says_nothing(parameter.value)
@@ -122,3 +120,72 @@ def _is_card(value: str) -> bool:
     digits = [int(digit) for digit in reversed(value) if digit.isdigit()]
     doubled = (sum(divmod(2 * digit, 10)) for digit in digits[1::2])
     return 13 <= len(digits) <= 19 and (sum(digits[::2]) + sum(doubled)) % 10 == 0
+
+
+_LEADS_AWAY = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:|[/\\]\s*[/\\])", re.I)
+_SCRIPT = re.compile(r"[\s\x00-\x20]*(?:javascript|data|vbscript|file|blob)\s*:", re.I)
+_LINK_IN_PATH = re.compile(r"/(https?:/.*)", re.I | re.DOTALL)
+_TIMES_ENCODED = 3
+
+
+def check_redirects(
+    link: ParsedUrl, parameters: list[Parameter], asker: LinkSender, brands: BrandTable
+) -> Iterator[str]:
+    """Where the page would send the person on to."""
+    authorization = _is_authorization(parameters)
+    known, own = link.domain in brands.domains, asker.owns(link)
+    if authorization and known and not own:
+        yield "direct_third_party_authorize"
+    for key, value in _targets(link, parameters):
+        target = _decoded(value)
+        if _SCRIPT.match(target):
+            yield "redirect_to_script"
+        elif (
+            key == "redirecturi"
+            and authorization
+            and (known or _returns_to(target, asker, loopback=own or asker.local))
+        ):
+            continue  # the permission page has to send its answer back to the site that asked
+        elif _leads_elsewhere(target, link, asker):
+            yield "open_redirect"
+
+
+def _is_authorization(parameters: list[Parameter]) -> bool:
+    keys = {parameter.key for parameter in parameters}
+    return "clientid" in keys and not keys.isdisjoint(words("parameters.toml", "authorization"))
+
+
+def _targets(link: ParsedUrl, parameters: list[Parameter]) -> Iterator[Parameter]:
+    yield from (
+        parameter for parameter in parameters if parameter.key in words("parameters.toml", "sends_on")
+    )
+    if inner := _LINK_IN_PATH.search(link.parts.path):
+        yield Parameter("path", inner[1])
+
+
+def _decoded(value: str) -> str:
+    for _ in range(_TIMES_ENCODED):
+        if "%" not in value:
+            break
+        value = unquote(value)
+    return value
+
+
+def _leads_elsewhere(value: str, link: ParsedUrl, asker: LinkSender) -> bool:
+    if not _LEADS_AWAY.match(value):
+        return False
+    target = parse_url(read_written(value if ":" in value.partition("/")[0] else link.parts.scheme + value))
+    if target is None or target.kind == "none":
+        return False
+    return not (asker.owns(target) or _same_site(link, target))
+
+
+def _returns_to(value: str, asker: LinkSender, *, loopback: bool) -> bool:
+    target = parse_url(read_written(value))
+    if target is None:
+        return False
+    return asker.owns(target) or (loopback and is_loopback(target, address_of(target)))
+
+
+def _same_site(link: ParsedUrl, target: ParsedUrl) -> bool:
+    return target.host == link.host if link.domain is None else target.domain == link.domain

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from ada_url import idna_to_unicode, normalize_url
 
-from handraise.urls.suffixes import registrable_domain
+from handraise.urls.tables import registrable_domain
 
 HostKind = Literal["name", "ipv4", "ipv6", "none"]
 
@@ -26,7 +26,7 @@ _C0_AND_SPACE = "".join(map(chr, range(0x21)))
 _REMOVED = re.compile(r"[\t\n\r]")
 
 
-class Parts(NamedTuple):
+class UrlParts(NamedTuple):
     """A serialised URL, each part with its marks; joined together they are the URL again."""
 
     scheme: str
@@ -40,7 +40,7 @@ class Parts(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenUrl:
     """How the other side spelled the URL, split where a browser splits it."""
 
     text: str
@@ -57,12 +57,12 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ParsedUrl:
     """A URL that a browser can read, and what is known of its host."""
 
-    written: Written
+    written: WrittenUrl
     href: str
-    parts: Parts
+    parts: UrlParts
     kind: HostKind
     domain: str | None
     """The registrable domain; None for numbers, single words and bare suffixes."""
@@ -75,15 +75,15 @@ class Link:
         return self.parts.host
 
 
-def read_written(text: str) -> Written:
+def read_written(text: str) -> WrittenUrl:
     """Split the text as it stands, whether or not it can be parsed."""
     match = _WRITTEN.match(_REMOVED.sub("", text.strip(_C0_AND_SPACE)))
     if match is None:
-        return Written(text, "//", "")
-    return Written(text, match["slashes"], match["authority"])
+        return WrittenUrl(text, "//", "")
+    return WrittenUrl(text, match["slashes"], match["authority"])
 
 
-def parse_url(written: Written) -> Link | None:
+def parse_url(written: WrittenUrl) -> ParsedUrl | None:
     """The URL as a browser understands it, or None when it does not."""
     href = parse_href(written.text)
     if href is None:
@@ -91,14 +91,14 @@ def parse_url(written: Written) -> Link | None:
     parts = split_href(href)
     kind = _kind(parts.host)
     domain = registrable_domain(parts.host) if kind == "name" else None
-    return Link(written, href, parts, kind, domain, unicode_host(parts.host))
+    return ParsedUrl(written, href, parts, kind, domain, unicode_host(parts.host))
 
 
-def split_href(href: str) -> Parts:
+def split_href(href: str) -> UrlParts:
     """Take the browser's own serialisation apart again."""
     match = _SERIALISED.fullmatch(href)
-    assert match is not None  # whatever was serialised has a scheme
-    return Parts(*match.groups(""))
+    assert match is not None  # a serialised URL always has a scheme
+    return UrlParts(*match.groups(""))
 
 
 def unicode_host(host: str) -> str:
@@ -120,3 +120,30 @@ def _kind(host: str) -> HostKind:
     if host[0] == "[":
         return "ipv6"
     return "ipv4" if _IPV4.fullmatch(host) else "name"
+
+
+UrlPieceKind = Literal["scheme", "userinfo", "subdomain", "domain", "port", "path", "query", "fragment"]
+
+
+class UrlPiece(NamedTuple):
+    """A stretch of the link. The one of kind `domain` is to be emphasised."""
+
+    kind: UrlPieceKind
+    text: str
+
+
+def pieces_of(href: str, domain: str | None) -> tuple[UrlPiece, ...]:
+    """The pieces of a serialised link in order; joined together they are the link again."""
+    parts = split_href(href)
+    registered = len(parts.host.rstrip(".")) - len(domain) if domain else 0
+    pieces = (
+        UrlPiece("scheme", parts.scheme + parts.slashes),
+        UrlPiece("userinfo", parts.userinfo),
+        UrlPiece("subdomain", parts.host[:registered]),
+        UrlPiece("domain", parts.host[registered:]),
+        UrlPiece("port", parts.port),
+        UrlPiece("path", parts.path),
+        UrlPiece("query", parts.query),
+        UrlPiece("fragment", parts.fragment),
+    )
+    return tuple(piece for piece in pieces if piece.text)

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-Verdict = Literal["ok", "warn", "danger"]
+UrlVerdict = Literal["ok", "warn", "danger"]
 """How bad a link is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """What one finding means to a person, and how bad it is on its own."""
+    """One finding as a sentence for a person, and how bad it is on its own."""
 
     sentence: str
-    severity: Verdict
+    severity: UrlVerdict
 
 
 _DANGER = {
@@ -76,8 +76,8 @@ _WARN = {
     "long_host": "The name of the site is very long.",
     "long_url": "The address is very long.",
     "open_redirect": "A parameter makes the page send you on to another site.",
-    "presigned_url": "The link carries a signature: whoever has it gets in.",
-    "preauthenticated_url": "The link signs in whoever opens it.",
+    "presigned_url": "The link carries a signature: anyone who has the link gets in.",
+    "preauthenticated_url": "Anyone who opens the link is signed in.",
     "credentials_in_url": "The link contains a password, key or token.",
     "pii_in_url": "The link contains personal data.",
 }
@@ -103,6 +103,6 @@ def in_order(found: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(found), key=_PLACE.__getitem__))
 
 
-def verdict_of(reasons: tuple[str, ...]) -> Verdict:
+def verdict_of(reasons: tuple[str, ...]) -> UrlVerdict:
     """The worst severity among reasons that are in order; no reason is no objection."""
     return REASONS[reasons[0]].severity if reasons else "ok"

@@ -1,4 +1,4 @@
-"""Tricks in how a URL is written: what a browser silently repairs, a person misreads."""
+"""Tricks in how a URL is written: a browser silently repairs it, a person misreads it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from unicodedata import normalize
 
-from handraise.urls.parse import Link, Written
+from handraise.urls.parse import ParsedUrl, WrittenUrl
 
 _PLAIN = re.compile(r"[!-\[\]-~]*")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -24,7 +24,7 @@ _LONG = 2000
 _AT_BEHIND_HOST = re.compile(r"/?[?#][^/=&]*@([^/?#&]*)")
 
 
-def check_spelling(written: Written) -> Iterator[str]:
+def check_spelling(written: WrittenUrl) -> Iterator[str]:
     """Tricks that can be seen without understanding the URL."""
     if "\\" in re.split(r"[?#]", written.text, maxsplit=1)[0]:
         yield "backslash"
@@ -50,7 +50,7 @@ def _check_characters(text: str) -> Iterator[str]:
         yield "invisible_char"
 
 
-def check_host_spelling(link: Link) -> Iterator[str]:
+def check_host_spelling(link: ParsedUrl) -> Iterator[str]:
     """Tricks that show when the host as written is held against the host that is meant."""
     if "@" in link.written.authority:
         yield "userinfo"
@@ -66,13 +66,13 @@ def check_host_spelling(link: Link) -> Iterator[str]:
         yield from _check_name_spelling(link)
 
 
-def name_behind_at(link: Link) -> str | None:
-    """What an @ behind the host makes look like the host: `https://github.com#@this`."""
+def name_behind_at(link: ParsedUrl) -> str | None:
+    """The text that an @ behind the host makes look like the host: `https://github.com#@this`."""
     match = _AT_BEHIND_HOST.match(link.parts.path + link.parts.query + link.parts.fragment)
     return match[1] if match else None
 
 
-def _check_name_spelling(link: Link) -> Iterator[str]:
+def _check_name_spelling(link: ParsedUrl) -> Iterator[str]:
     written = link.written.host
     if "%" in written:
         yield "percent_in_host"

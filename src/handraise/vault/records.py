@@ -1,8 +1,9 @@
-"""What a store keeps of a secret, and the contract of the table that keeps it."""
+"""A secret in the program, as a row of a store, and the contract of the table that keeps it."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+import hmac
+from typing import Final, NamedTuple, NoReturn, Protocol
 
 from handraise.disk import Leftover
 
@@ -24,8 +25,8 @@ class SealedSecret(NamedTuple):
     """When it is of no use any more; wall clock, in seconds."""
 
 
-class Kept(NamedTuple):
-    """That something is kept, for lists: never what."""
+class SecretInfo(NamedTuple):
+    """A kept secret without its contents, for lists."""
 
     owner: str
     service: str
@@ -53,9 +54,53 @@ class SecretTable(Protocol):
         ...
 
     async def purge(self) -> Leftover | None:
-        """Take what was removed, replaced or re-wrapped off the disk; what is left when that cannot be done yet."""
+        """Take removed, replaced and re-wrapped data off the disk. Return the data left if that cannot be done yet."""
         ...
 
     async def rewrap(self, row: str, *, was: bytes, wrapped: bytes) -> bool:
         """Give the row another wrapped key; False when it is gone, or another wrapped it meanwhile."""
         ...
+
+
+_HIDDEN: Final = "Secret(•••)"
+
+
+class Secret:
+    """A person's entry on a page. `.reveal()` is the one way to read it.
+
+    Its text form says nothing, so that it cannot leave in a log line, an f-string, an error or a tool's result by
+    mistake. It cannot be pickled, and is no JSON.
+    """
+
+    __slots__ = ("__value",)
+
+    def __init__(self, value: str) -> None:
+        self.__value = value
+
+    def reveal(self) -> str:
+        """The secret itself. Hand it to what needs it and keep it nowhere."""
+        return self.__value
+
+    def __repr__(self) -> str:
+        return _HIDDEN
+
+    def __format__(self, spec: str) -> str:
+        return _HIDDEN
+
+    # With no `__hash__` beside it, on purpose: a hash would tell equal secrets apart from others.
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Secret):
+            return NotImplemented
+        return hmac.compare_digest(self.__value.encode(), other.__value.encode())
+
+    def __copy__(self) -> Secret:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Secret:
+        return self
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("a Secret is not written down; reveal() it where it is needed")
+
+    def __getstate__(self) -> NoReturn:
+        raise TypeError("a Secret is not written down; reveal() it where it is needed")

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from handraise.disk import Leftover
 from handraise.errors import StoreError
-from handraise.vault.envelope import KeyRing
-from handraise.vault.keys import KeySource, new_key
-from handraise.vault.records import Kept, SealedSecret, SecretTable
+from handraise.vault.keys import KeyRing, KeySource, new_key
+from handraise.vault.records import SealedSecret, SecretInfo, SecretTable
 
 if TYPE_CHECKING:
     from handraise.questions import Person
 
 Contents = Mapping[str, Any]
-"""What is kept: a JSON object."""
+"""A kept secret: a JSON object."""
 
 
 class Vault:
@@ -46,7 +45,7 @@ class Vault:
     async def keep(
         self, person: Person, service: str, contents: Contents, *, seconds: float | None = None
     ) -> None:
-        """Keep what a person entered for a service, in place of what was there, for some seconds or for good."""
+        """Keep a person's entry for a service, for some seconds or for good. It replaces the one before."""
         if person.how == "anonymous":
             raise StoreError("the vault keeps nothing for somebody whom it would not know again")
         ring = await self._loaded()  # anew: another process may have rotated the keys
@@ -56,7 +55,7 @@ class Vault:
         await self._table.put(ring.seal(SealedSecret(row, person.key, service, b"", b"", now, until), plain))
 
     async def find(self, owner: Person | str, service: str) -> dict[str, Any] | None:
-        """What somebody has for a service; None when there is nothing, or it has expired."""
+        """A person's secret for a service; None if there is none, or it has expired."""
         if not isinstance(owner, str) and owner.how == "anonymous":
             return None
         key = owner if isinstance(owner, str) else owner.key
@@ -72,22 +71,22 @@ class Vault:
         return contents
 
     async def forget(self, owner: Person | str, service: str) -> bool:
-        """Forget what somebody has for a service; False when there was nothing. `purge` takes it off the disk."""
+        """Forget a person's entry for a service; False when there was none. `purge` takes it off the disk."""
         return await self._table.remove(owner if isinstance(owner, str) else owner.key, service)
 
     async def purge(self) -> Leftover | None:
-        """Take what was forgotten, replaced or re-wrapped off the disk; what is left when that cannot be done yet."""
+        """Take forgotten, replaced and re-wrapped data off the disk. Return what is left if that cannot be done yet."""
         return await self._table.purge()
 
-    async def list(self, owner: Person | str | None = None) -> list[Kept]:
-        """What is kept, and for whom; never what it says."""
+    async def list(self, owner: Person | str | None = None) -> list[SecretInfo]:
+        """The kept secrets and their owners, without contents."""
         key = owner if owner is None or isinstance(owner, str) else owner.key
-        return [Kept(s.owner, s.service, s.kept_at, s.until) for s in await self._table.all(key)]
+        return [SecretInfo(s.owner, s.service, s.kept_at, s.until) for s in await self._table.all(key)]
 
     async def rotate(self, *, new: bool = True) -> int:
         """Wrap every secret by a new key, or by the first of the present ones, and drop the old; how many changed.
 
-        One that fails in between has lost nothing: the old keys go last.
+        If this fails halfway, nothing is lost: the old keys are dropped last.
         """
         source = await self._key_source()
         if new:

@@ -1,15 +1,37 @@
-"""A question as the params of `elicitation/create`, and back."""
+"""Questions and answers as params and result of `elicitation/create`, and back; the hints between our own parts.
+
+Hints travel in `_meta` between our own server and our own desks, and every other program ignores them. A question may
+carry `handraise/question`: how long it can be answered, its button texts, and the problems of the previous
+answer. An answer may carry `handraise/refused`: why nobody was asked.
+
+All hints are untrusted. A hint that is not as described here is ignored, never an error. A hint can take something from
+a question (time) or add words that a desk quotes; it cannot give a question more rights.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, assert_never
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, assert_never, get_args
 
-from handraise.errors import NotSupported, UsageError, WireError
-from handraise.forms import DEFAULT_LIMITS, Limits, dump_form, parse_form, require_bounded
-from handraise.questions import FormQuestion, Question, UrlQuestion
+from handraise.errors import DefinitionError, Mode, NotSupported, UsageError, WireError
+from handraise.forms import (
+    DEFAULT_LIMITS,
+    Choice,
+    Choices,
+    Form,
+    Limits,
+    check_answer,
+    dump_form,
+    parse_form,
+    require_bounded,
+    require_message,
+    write_json,
+)
+from handraise.questions import NO_HINTS, Action, Buttons, FormQuestion, Question, QuestionHints, UrlQuestion
 from handraise.revisions import Revision
-from handraise.wire.codes import ELICIT
+from handraise.wire.messages import ELICIT, LIST_ROOTS, SAMPLE
 
 
 def dump_question(question: Question, revision: Revision) -> dict[str, Any]:
@@ -23,11 +45,13 @@ def dump_question(question: Question, revision: Revision) -> dict[str, Any]:
             if question.names_mode and revision is not Revision.JUNE_2025:
                 params["mode"] = "form"
             params["requestedSchema"] = dump_form(question.form, revision)
-            return params
         case UrlQuestion():
-            return _dump_url(question, revision)
+            params = _dump_url(question, revision)
         case _:
             assert_never(question)
+    if meta := dump_question_hints(question.hints):
+        params["_meta"] = meta
+    return params
 
 
 def dump_input_request(question: Question) -> dict[str, Any]:
@@ -36,7 +60,7 @@ def dump_input_request(question: Question) -> dict[str, Any]:
 
 
 def dump_url_required(questions: Iterable[UrlQuestion]) -> dict[str, Any]:
-    """The `data` of a -32042: what has to be done in a browser first. 2025-11-25 only."""
+    """The `data` of a -32042: the links to open in a browser first. 2025-11-25 only."""
     return {"elicitations": [_dump_url(question, Revision.NOVEMBER_2025) for question in questions]}
 
 
@@ -51,15 +75,40 @@ def parse_question(params: object, revision: Revision, limits: Limits = DEFAULT_
     message = params.get("message")
     if not isinstance(message, str):
         raise WireError("message", "A question has a message.")
-    if len(message) > limits.message:
-        raise WireError("message", f"The message has more than {limits.message} characters.")
+    require_message(message, limits)
     mode = params.get("mode", "form")
     if mode == "form":
         form = parse_form(params.get("requestedSchema"), revision, limits)
-        return FormQuestion(message, form, names_mode="mode" in params)
+        asked = FormQuestion(message, form, names_mode="mode" in params)
+        meta = params.get("_meta")
+        return replace(asked, hints=parse_question_hints(meta, form if asked.confirms is None else None))
     if mode == "url" and revision.url_mode:
-        return _parse_url(message, params, revision)
+        return replace(_parse_url(message, params, revision), hints=parse_question_hints(params.get("_meta")))
     raise WireError("mode", "The mode is form, or from 2025-11-25 on url.")
+
+
+def check_size(question: Question, limits: Limits = DEFAULT_LIMITS) -> tuple[str, ...]:
+    """Every way in which a question is larger than a desk shows, for its author; nothing when it fits."""
+    found = []
+    try:
+        require_message(question.message, limits)
+        require_bounded(dump_question(replace(question, hints=NO_HINTS), Revision.NOVEMBER_2025), limits)
+    except WireError as error:
+        found.append(str(error))
+    except (NotSupported, UsageError):
+        pass  # a link without an id has nothing else to measure
+    fields = question.form.fields if isinstance(question, FormQuestion) else ()
+    if len(fields) > limits.fields:
+        found.append(
+            f"The form has {len(fields)} fields; {limits.fields} are allowed. Ask in several questions."
+        )
+    for each in fields:
+        if isinstance(each, Choice | Choices) and len(each.options) > limits.options:
+            found.append(
+                f"{each.name} has {len(each.options):,} options; {limits.options:,} are allowed. "
+                "Ask first for what narrows them down."
+            )
+    return tuple(found)
 
 
 def parse_url_required(data: object, limits: Limits = DEFAULT_LIMITS) -> tuple[UrlQuestion, ...]:
@@ -78,10 +127,10 @@ def _dump_url(question: UrlQuestion, revision: Revision) -> dict[str, Any]:
     if not revision.url_mode:
         raise NotSupported("url", "2025-06-18 has no URL mode")
     params = {"mode": "url", "message": question.message, "url": question.url}
-    if revision is Revision.NOVEMBER_2025:
-        if question.elicitation_id is None:
-            raise UsageError("a URL question needs an elicitation_id on 2025-11-25")
+    if question.elicitation_id is not None:  # 2026-07-28 needs none, but some of its clients do
         params["elicitationId"] = question.elicitation_id
+    elif revision is Revision.NOVEMBER_2025:
+        raise UsageError("a URL question needs an elicitation_id on 2025-11-25")
     return params
 
 
@@ -95,3 +144,340 @@ def _parse_url(message: str, params: dict[str, Any], revision: Revision) -> UrlQ
     if not isinstance(elicitation_id, str) or not elicitation_id:
         raise WireError("elicitation_id", "On 2025-11-25 a URL question has an elicitationId.")
     return UrlQuestion(message, url, elicitation_id)
+
+
+_ACTIONS = frozenset(get_args(Action))
+
+
+class WireAnswer(NamedTuple):
+    """The client's answer: the action, and content only on an accepted form. Not checked yet."""
+
+    action: Action
+    content: dict[str, Any] | None = None
+
+
+def parse_answer(raw: object, mode: Mode, form: Form[Any] | None = None) -> WireAnswer:
+    """The answer in a result; WireError when it is none.
+
+    Content is dropped wherever the spec has none: on decline and cancel, and on a URL question, where
+    accept means consent to open and nothing else. An accepted form without content is refused, unless
+    `form` is given and requires nothing: some clients leave it out then.
+    """
+    action = raw.get("action") if isinstance(raw, dict) else None
+    if not isinstance(action, str) or action not in _ACTIONS:
+        raise WireError("action", "An answer is accept, decline or cancel.")
+    if action != "accept" or mode != "form":
+        return WireAnswer(action)  # type: ignore[arg-type]
+    content = raw.get("content")  # type: ignore[attr-defined]
+    if content is None and form is not None and not form.required:
+        content = {}
+    if not isinstance(content, dict):
+        raise WireError("content", "An accepted form has content.")
+    return WireAnswer("accept", content)
+
+
+def dump_answer(answer: WireAnswer) -> dict[str, Any]:
+    """The result that carries an answer."""
+    if answer.content is None:
+        return {"action": answer.action}
+    return {"action": answer.action, "content": answer.content}
+
+
+QUESTION_HINTS: Final = "handraise/question"
+"""The `_meta` key of a question's params."""
+REFUSED: Final = "handraise/refused"
+"""The `_meta` key of an answer that no person gave."""
+
+LONGEST_BUTTON: Final = 40
+"""Characters that a button may say in the server's words."""
+_QUOTATION_MARKS: Final = frozenset('"“”„‟«»‹›「」『』〝〞〟＂')
+"""A desk quotes the words of a button. These could end the quotation and go on in the desk's name."""
+_LONGEST_TIME: Final = 10 * 365 * 86_400.0
+_MOST_PROBLEMS: Final = 50
+_LONGEST_PROBLEM: Final = 300
+
+RefusalCode: TypeAlias = Literal[
+    "policy", "rate", "secret", "link", "size", "no_desk", "not_shown", "answer", "expired"
+]
+"""Why nobody was asked, or why an answer was kept back. A fixed code: never the text of a rule."""
+
+REFUSALS: Final[Mapping[RefusalCode, str]] = {
+    "policy": "A rule of the person's does not let this server ask.",
+    "rate": "The server asked too often.",
+    "secret": "The form asks for a secret. Ask for it on a page.",
+    "link": "The link is not safe.",
+    "size": "The question is larger than the desk can show.",
+    "no_desk": "There is no desk here at which a person could answer.",
+    "not_shown": "The desk could not show the question.",
+    "answer": "The answer was kept back: it held a secret, did not fit the form, or lacked a passkey.",
+    "expired": "Nobody answered in time.",
+}
+"""One constant sentence for each code."""
+
+
+def require_button(words: str) -> str:
+    """The words of a button, as an author gives them; DefinitionError when a button cannot say them."""
+    if not _is_button(words):
+        raise DefinitionError(
+            f"a button says 1 to {LONGEST_BUTTON} printable characters on one line, without spaces around them and "
+            "without quotation marks; "
+            f"it got {words!r}"
+        )
+    return words
+
+
+def dump_question_hints(hints: QuestionHints) -> dict[str, Any]:
+    """The `_meta` of a question; empty when there is nothing to say. DefinitionError for words no button can say."""
+    told: dict[str, Any] = {}
+    if hints.expires_in is not None:
+        told["expiresIn"] = round(max(0.0, hints.expires_in), 3)
+    buttons = {"yes": hints.buttons.yes, "no": hints.buttons.no}
+    if said := {name: require_button(words) for name, words in buttons.items() if words is not None}:
+        told["buttons"] = said
+    if hints.problems:
+        told["problems"] = [
+            {"field": name, "reason": reason[:_LONGEST_PROBLEM]}
+            for name, reason in hints.problems[:_MOST_PROBLEMS]
+        ]
+    if hints.last_answer:
+        told["lastAnswer"] = dict(hints.last_answer)
+    return {QUESTION_HINTS: told} if told else {}
+
+
+def parse_question_hints(meta: object, form: Form[Any] | None = None) -> QuestionHints:
+    """The hints in a question's `_meta`. It is untrusted: a malformed hint counts as absent.
+
+    Values of a last answer count only where they fit the `form`, and never in a confirmation.
+    """
+    told = meta.get(QUESTION_HINTS) if isinstance(meta, Mapping) else None
+    if not isinstance(told, Mapping):
+        return NO_HINTS
+    buttons = told.get("buttons")
+    return QuestionHints(
+        _parse_time(told.get("expiresIn")),
+        Buttons(_parse_button(buttons.get("yes")), _parse_button(buttons.get("no")))
+        if isinstance(buttons, Mapping)
+        else Buttons(),
+        _parse_problems(told.get("problems")),
+        {} if form is None else _parse_last_answer(told.get("lastAnswer"), form),
+    )
+
+
+def shorter_deadline(deadline: float | None, hints: QuestionHints, now: float) -> float | None:
+    """The deadline of a question, by the wall clock. A hint can shorten it and never lengthen it."""
+    if hints.expires_in is None:
+        return deadline
+    hinted = now + hints.expires_in
+    return hinted if deadline is None else min(deadline, hinted)
+
+
+def dump_refusal(refusal: RefusalCode) -> dict[str, Any]:
+    """The `_meta` of an answer that no person gave."""
+    return {REFUSED: refusal}
+
+
+def parse_refusal(answer: object) -> RefusalCode | None:
+    """Why nobody was asked, from the result that carries an answer; None when it does not say.
+
+    Only a cancel can say so: a refusal never turns a person's accept or decline into something else.
+    """
+    if not isinstance(answer, Mapping) or answer.get("action") != "cancel":
+        return None
+    meta = answer.get("_meta")
+    code = meta.get(REFUSED) if isinstance(meta, Mapping) else None
+    return next((known for known in get_args(RefusalCode) if known == code), None)
+
+
+def _parse_time(told: object) -> float | None:
+    if isinstance(told, bool) or not isinstance(told, int | float):
+        return None
+    try:
+        seconds = float(told)
+    except OverflowError:
+        return None
+    return min(seconds, _LONGEST_TIME) if math.isfinite(seconds) and seconds >= 0 else None
+
+
+def _parse_button(words: object) -> str | None:
+    return words if isinstance(words, str) and _is_button(words) else None
+
+
+def _is_button(words: str) -> bool:
+    """`str.isprintable` is false for control, format, private, unassigned and invisible separator characters."""
+    fits = 0 < len(words) <= LONGEST_BUTTON and words.isprintable() and words == words.strip()
+    return fits and _QUOTATION_MARKS.isdisjoint(words)
+
+
+def _parse_problems(told: object) -> tuple[tuple[str, str], ...]:
+    if not isinstance(told, Sequence) or isinstance(told, str | bytes):
+        return ()
+    found = (
+        (each["field"], each["reason"][:_LONGEST_PROBLEM])
+        for each in told[:_MOST_PROBLEMS]
+        if isinstance(each, Mapping)
+        and isinstance(each.get("field"), str)
+        and isinstance(each.get("reason"), str)
+    )
+    return tuple(found)
+
+
+def _parse_last_answer(told: object, form: Form[Any]) -> dict[str, Any]:
+    names = {each.name for each in form.fields}
+    given = {name: told[name] for name in names & told.keys()} if isinstance(told, Mapping) else {}
+    return {
+        name: value
+        for name, value in given.items()
+        if not any(problem.field == name for problem in check_answer(form, {name: value}))
+    }
+
+
+_METHODS: Final = (ELICIT, LIST_ROOTS, SAMPLE)
+
+
+@dataclass(frozen=True, slots=True)
+class InputRequired:
+    """A server's requests before it goes on: by key, with a state to echo untouched."""
+
+    requests: Mapping[str, dict[str, Any]]
+    """`{"method": …, "params": …}` each, of a method that may be an input request."""
+    request_state: str | None
+
+
+def dump_input_required(
+    requests: Mapping[str, Any], request_state: str | None, *, meta: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The result that ends a round with requests for input, and what is said about it in `_meta`."""
+    dumped: dict[str, Any] = {"resultType": "input_required"}
+    if requests:
+        dumped["inputRequests"] = dict(requests)
+    if request_state is not None:
+        dumped["requestState"] = request_state
+    if meta is not None:
+        dumped["_meta"] = dict(meta)
+    return dumped
+
+
+def parse_input_required(result: object) -> InputRequired | None:
+    """The requests in a result; None for an ordinary result."""
+    if not isinstance(result, dict) or result.get("resultType") != "input_required":
+        return None
+    requests, state = result.get("inputRequests"), result.get("requestState")
+    if requests is None and state is None:
+        raise WireError("input_required", "An input-required result has requests, a state, or both.")
+    if state is not None and not isinstance(state, str):
+        raise WireError("request_state", "requestState is a string.")
+    return InputRequired(_requests(requests), state)
+
+
+def dump_input_responses(answers: Mapping[str, Any], request_state: str | None) -> dict[str, Any]:
+    """The params that a retry adds to the request it repeats."""
+    dumped: dict[str, Any] = {"inputResponses": dict(answers)}
+    if request_state is not None:
+        dumped["requestState"] = request_state
+    return dumped
+
+
+def parse_input_responses(raw: object, limits: Limits = DEFAULT_LIMITS) -> dict[str, Any]:
+    """The answers that a retry brings, by key, within bounds. Their meaning is not checked here."""
+    return parse_retry(raw, limits)[0]
+
+
+def parse_retry(
+    raw: object, limits: Limits = DEFAULT_LIMITS, *, write: Callable[[object], bytes] = write_json
+) -> tuple[dict[str, Any], bytes]:
+    """The answers that a retry brings, and all of them as `write` writes JSON; it raises WireError for what is none."""
+    if raw is None:
+        return {}, b"{}"
+    if not isinstance(raw, dict):
+        raise WireError("input_responses", "inputResponses is a JSON object.")
+    if len(raw) > limits.answers:
+        raise WireError("input_responses", f"inputResponses has more than {limits.answers} entries.")
+    written = write(raw)
+    if len(written) > limits.answer_bytes:
+        raise WireError("input_responses", f"inputResponses has more than {limits.answer_bytes} bytes.")
+    return raw, written
+
+
+def _requests(raw: object) -> dict[str, dict[str, Any]]:
+    requests = {} if raw is None else raw
+    if not isinstance(requests, dict):
+        raise WireError("input_requests", "inputRequests is a JSON object.")
+    for request in requests.values():
+        if not isinstance(request, dict) or request.get("method") not in _METHODS:
+            raise WireError("input_requests", "An input request is a question, roots or sampling.")
+    return requests
+
+
+CAPABILITIES_META_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """The modes and input requests that a client declared."""
+
+    form: bool = False
+    url: bool = False
+    roots: bool = False
+    sampling: bool = False
+    implied: bool = field(default=False, compare=False)
+    """Whether form mode was declared by an empty object, as all of 2025-06-18 does."""
+
+    def supports(self, mode: Mode) -> bool:
+        """Whether the client may be sent this."""
+        return bool(getattr(self, mode))
+
+
+def parse_capabilities(raw: object, revision: Revision) -> Capabilities:
+    """The capabilities in a `ClientCapabilities` object; none if it is missing."""
+    if raw is None:
+        return Capabilities()
+    declared = _object(raw, "capabilities")
+    elicitation = declared.get("elicitation")
+    modes = None if elicitation is None else _object(elicitation, "elicitation")
+    url = modes is not None and revision.url_mode and modes.get("url") is not None
+    explicit = modes is not None and revision.url_mode and modes.get("form") is not None
+    return Capabilities(
+        form=modes is not None and (explicit or not url),
+        url=url,
+        roots=declared.get("roots") is not None,
+        sampling=declared.get("sampling") is not None,
+        implied=modes is not None and not explicit and not url,
+    )
+
+
+def dump_capabilities(capabilities: Capabilities, revision: Revision) -> dict[str, Any]:
+    """A `ClientCapabilities` object that declares exactly this."""
+    dumped: dict[str, Any] = {}
+    if capabilities.form or capabilities.url:
+        dumped["elicitation"] = _modes(capabilities, revision)
+    if capabilities.roots:
+        dumped["roots"] = {}
+    if capabilities.sampling:
+        dumped["sampling"] = {}
+    if not revision.url_mode and not capabilities.form:
+        dumped.pop("elicitation", None)
+    return dumped
+
+
+def dump_missing_capability(modes: Iterable[Mode]) -> dict[str, Any]:
+    """The `data` of a -32021: the capabilities that the client would have to declare."""
+    needed = dict.fromkeys(modes, True)
+    return {"requiredCapabilities": dump_capabilities(Capabilities(**needed), Revision.JULY_2026)}
+
+
+def parse_missing_capability(data: object) -> Capabilities:
+    """The capabilities that a -32021 asks the client to declare."""
+    required = _object(data, "data").get("requiredCapabilities")
+    return parse_capabilities(_object(required, "requiredCapabilities"), Revision.JULY_2026)
+
+
+def _modes(capabilities: Capabilities, revision: Revision) -> dict[str, Any]:
+    if capabilities.implied or not revision.url_mode:
+        return {}
+    return {mode: {} for mode in ("form", "url") if capabilities.supports(mode)}
+
+
+def _object(raw: object, what: str) -> dict[str, Any]:
+    if not isinstance(raw, dict):
+        raise WireError("capabilities", f"{what} must be a JSON object.")
+    return raw

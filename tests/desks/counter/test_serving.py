@@ -18,14 +18,15 @@ import pytest
 from tests.desks.questions import ADA, form_question, link_question
 
 from handraise.desks import Decision, Queue, Waiting
-from handraise.desks.counter import Code, Counter, requests
+from handraise.desks.counter import Code, Counter, serving
 from handraise.desks.counter.code import prove
 from handraise.desks.counter.place import counter_directories, counter_directory, entries, require_private
 from handraise.desks.counter.visiting import Pending, bring, pending
 from handraise.errors import SetupError
 from handraise.forms import Flag, Form, Text
-from handraise.policy.secrets import SecretFinding
+from handraise.processes import SocketOwner, UnixPeer
 from handraise.questions import Accepted, Cancelled, Declined, Person
+from handraise.secrets import SecretFinding
 
 pytestmark = pytest.mark.slow
 
@@ -58,7 +59,7 @@ class Office:
         return reply
 
     async def decided(self, at: int = 0) -> Decision:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             return await self.asked[at]
 
 
@@ -129,7 +130,7 @@ async def test_personal_data_leaves_only_when_somebody_says_so(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = SecretFinding("name", 2, "national_id", "This looks like a national id number.")
-    monkeypatch.setattr(requests, "scan_answer", lambda content: (found,))
+    monkeypatch.setattr(serving, "scan_answer", lambda *_: (found,))
     await office.put(form_question("Who?", Form.by_hand(Text("name"))))
     answer = {"action": "accept", "content": {"name": "Ada"}}
     reply = await office.bring(answer)
@@ -146,7 +147,7 @@ async def test_the_second_answer_is_told_that_it_is_too_late(office: Office) -> 
     assert reply is not None
     assert (reply["error"], reply["sentence"]) == (
         "too_late",
-        "This question is over. It was answered in the browser: declined.",
+        "This question is over. Declined. It was answered in the browser.",
     )
     assert (await office.decided()).answer == Declined()
 
@@ -198,7 +199,7 @@ async def test_garbage_is_refused_and_the_counter_goes_on(tmp_path: Path, line: 
         await reader.readline()
         writer.write(line)
         if line.endswith(b"\n"):
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(60):
                 try:
                     reply = await reader.read()
                 except ConnectionResetError:
@@ -219,7 +220,7 @@ async def test_a_browser_that_posts_to_the_port_learns_and_decides_nothing(tmp_p
         reader, writer = await asyncio.open_connection("127.0.0.1", told["port"])
         await reader.readline()
         writer.write(sent.encode())
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             with suppress(ConnectionResetError):
                 assert await reader.read() == b""
         writer.close()
@@ -246,7 +247,7 @@ async def test_an_answer_that_was_overheard_cannot_be_replayed(tmp_path: Path) -
         reader, writer = await asyncio.open_unix_connection(entry)
         await reader.readline()
         writer.write(json.dumps(overheard).encode() + b"\n")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             assert json.loads(await reader.readline())["error"] == "wrong_code"
         writer.close()
         assert len(office.queue.waiting()) == 1
@@ -260,9 +261,23 @@ async def test_the_process_of_another_user_is_not_served(
         ours = os.getuid()
         monkeypatch.setattr(os, "getuid", lambda: ours + 1)
         reader, writer = await asyncio.open_unix_connection(entry)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             assert await reader.read() == b""
         writer.close()
+
+
+@pytest.mark.parametrize("name", ["run", "x" * 120], ids=["socket", "port"])
+@pytest.mark.parametrize("known", [False, True], ids=["unknown", "another user"])
+async def test_a_process_that_may_be_another_users_is_not_served(
+    name: str, known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = os.getuid() + 1
+    unix, tcp = (UnixPeer(1, other), SocketOwner(other, 1)) if known else (None, None)
+    monkeypatch.setattr("handraise.desks.counter.serving.unix_peer", lambda visitor: unix)
+    monkeypatch.setattr("handraise.desks.counter.serving.tcp_peer", lambda client, server: tcp)
+    async with open_office(tmp_path / name) as office:
+        await office.put(form_question("Who?", NAME))
+        assert await office.look() == ()
 
 
 async def test_the_socket_is_private_and_gone_afterwards(tmp_path: Path) -> None:

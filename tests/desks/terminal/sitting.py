@@ -11,9 +11,10 @@ from textual import _wait, events
 from textual.pilot import Pilot
 
 from handraise.desks import Decision, Queue, Waiting
-from handraise.desks.clerk import Clerk
 from handraise.desks.counter import Code
+from handraise.desks.language import ENGLISH, Language
 from handraise.desks.terminal.app import DeskApp
+from handraise.desks.turns import Turns
 from handraise.urls import Inspection, NotOpened, Opened
 
 _wait.SLEEP_GRANULARITY = 0.004  # look five times as often whether the screen is idle
@@ -75,9 +76,23 @@ class Sitting:
             self.app.post_message(events.Key(character, character))
         await self.settle()
 
+    async def type_keys(self, *keys: str) -> None:
+        """Press keys all at once, as pasted text arrives at a terminal that does not mark it."""
+        for key in keys:
+            self.app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await self.settle()
+
+    async def click(self, text: str) -> None:
+        """Click on a text on the screen."""
+        lines = (await self.sees(text)).split("\n")
+        row = next(n for n, line in enumerate(lines) if text in line)
+        await self.pilot.click(offset=(lines[row].index(text) + 1, row))
+        await self.settle()
+
     async def settle(self) -> None:
         """Wait until everything that was set off has happened."""
-        await self.pilot.pause()
+        for _ in range(3):
+            await self.pilot.pause()
 
     def screen(self) -> str:
         """What can be read now."""
@@ -90,7 +105,7 @@ class Sitting:
 
     async def decision(self, at: int = 0) -> Decision:
         """What was decided about a question."""
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             return await asyncio.shield(self.asked[at])
 
     def undecided(self, at: int = 0) -> bool:
@@ -117,16 +132,18 @@ async def sitting(
     browser: Browser | None = None,
     queue: Queue | None = None,
     code: Code | None = None,
+    language: Language = ENGLISH,
 ) -> AsyncIterator[Sitting]:
     """Sit down at a terminal of this size at which these questions wait."""
     clock = clock or Patient()
     queue = queue or Queue(clock)
     asked = [asyncio.create_task(queue.put(question)) for question in questions]
     await asyncio.sleep(0)
-    app = DeskApp(Clerk(queue, clock=clock, opener=browser or Browser(), code=code))
+    app = DeskApp(Turns(queue, clock=clock, opener=browser or Browser(), code=code, language=language))
     async with app.run_test(size=size) as pilot:
         here = Sitting(app, pilot, queue, asked)
-        await here.sees("asks" if questions and not questions[0].browsing else "")
+        asks = "asks" if language is ENGLISH else ""
+        await here.sees(asks if questions and not questions[0].browsing else "")
         await here.settle()
         yield here
     for task in asked:

@@ -1,4 +1,4 @@
-"""Questions that came together, on one screen: one review and one sending for all, or one by one."""
+"""Questions that came together, on one screen: one sending for all, or one by one."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tests.desks.terminal.sitting import Browser, Sitting, sitting
 
 from handraise.desks import Cause, Decision, Waiting
 from handraise.desks.counter import Code
-from handraise.forms import Form, Text
-from handraise.questions import Accepted, Cancelled, Declined
+from handraise.forms import Flag, Form, Text
+from handraise.questions import Accepted, Buttons, Cancelled, Declined, QuestionHints
 
 ONE = Form.by_hand(Text("name", min_length=2))
 CALL = Cause((("plan", {}),), call_id="call-1")
@@ -29,14 +29,12 @@ async def fill_in(here: Sitting, *answers: str) -> None:
 
 
 @pytest.mark.shows("D8")
-async def test_a_batch_is_one_screen_one_review_and_one_sending() -> None:
+async def test_a_batch_is_one_screen_and_one_sending() -> None:
     one, two, three = batch()
     async with sitting(one, form_question("Another?", ONE), two, three) as here:
-        await here.sees("Part 1?", "Question 1 of 3", "Question 2 of 3", "3 together · 1 more waiting")
-        await here.sees("F3 Decline all", "Esc Cancel all", "F8 One by one", "To decline only one, press F8")
+        await here.sees("Part 1?", "Part 2?", "3 together · 1 more waiting")
+        await here.sees("Decline all  F3", "Cancel all  Esc", "One by one  F8", "F8 shows them one by one")
         await fill_in(here, "a1", "a2", "a3")
-        await here.press("f2")
-        await here.sees("Answer 1 of 3", '"a1"', "Answer 2 of 3", '"a2"', "F5 Send all 3")
         assert all(here.undecided(at) for at in range(4))
         await here.press("f5")
         await here.sees("Another?")
@@ -49,8 +47,8 @@ async def test_a_batch_is_one_screen_one_review_and_one_sending() -> None:
 async def test_what_does_not_fit_in_any_part_keeps_all_from_being_sent() -> None:
     async with sitting(*batch()) as here:
         await fill_in(here, "a1", "x", "a3")
-        await here.press("f2")
-        await here.sees("One field needs a correction: name", "Enter at least 2 characters.")
+        await here.press("f5")
+        await here.sees("One field needs a correction: Name", "Enter at least 2 characters.")
         assert all(here.undecided(at) for at in range(3))
 
 
@@ -59,10 +57,10 @@ async def test_one_by_one_each_is_decided_by_itself_and_drafts_stay() -> None:
     async with sitting(*batch()) as here:
         await fill_in(here, "a1", "a2")
         await here.press("f8")
-        await here.sees("Part 1?", "part 1 of 3", "F8 Together")
+        await here.sees("Part 1?", "Question 1 of 3", "Together  F8")
         await here.press("f3")
         assert (await here.decision(0)).answer == Declined()
-        await here.sees("Part 2?", "part 2 of 3", "a2")
+        await here.sees("Part 2?", "Question 2 of 3", "a2")
         await here.press("f8")
         await here.sees("Part 2?", "Part 3?", "2 together", "a2")
         await here.press("escape", "escape")
@@ -85,7 +83,7 @@ async def test_a_part_that_ends_elsewhere_leaves_the_others_and_what_was_typed()
         await fill_in(here, "a1")
         here.queue.decide(questions[1].id, Decision(Declined(), desk="web"))
         await here.sees(
-            "2 together", "The question of notes is over. It was answered in the browser: declined."
+            "2 together", "The question of notes is over. Declined. It was answered in the browser."
         )
         await here.sees("Part 1?", "Part 3?", "a1")
 
@@ -105,12 +103,10 @@ async def test_a_link_of_the_same_call_is_asked_about_by_itself() -> None:
     link = replace(link_question(cause=CALL), origin=NOTES)
     empty = form_question("Delete it?", Form.by_hand(), cause=CALL)
     async with sitting(link, batch()[0], empty, browser=browser) as here:
-        await here.sees("asks to open a link", "part 1 of 3")
+        await here.sees("open this link", "Question 1 of 3")
         await here.press("f3")
         await here.sees("Part 1?", "Delete it?", "2 together")
         await fill_in(here, "a1")
-        await here.press("f2")
-        await here.sees("Accepted, with nothing filled in.")
         await here.press("f5")
         assert (await here.decision(1)).answer == Accepted({"name": "a1"})
         assert (await here.decision(2)).answer == Accepted({})
@@ -122,7 +118,17 @@ async def test_the_screen_says_how_to_answer_from_another_terminal() -> None:
     code = Code()
     [question, *_] = batch()
     async with sitting(question, code=code) as here:
+        await here.press("f9")
         await here.sees(f"From another terminal: handraise answer {question.id}, code {code.shown()}")
         here.asked.append(asyncio.create_task(here.queue.put(link_question(cause=CALL))))
-        await here.press("f7")
+        await here.press("f7", "f9")
         await here.sees(f"code {code.shown()}")
+
+
+@pytest.mark.shows("D8")
+async def test_a_confirmation_in_a_batch_shows_what_its_answers_do() -> None:
+    sure = form_question("Part 2?", Form.by_hand(Flag("answer")), cause=CALL)
+    hints = QuestionHints(buttons=Buttons("Delete 47 files", "Keep them"))
+    sure = replace(sure, question=replace(sure.question, hints=hints))
+    async with sitting(form_question("Part 1?", ONE, cause=CALL), sure) as here:
+        await here.sees("Yes: “Delete 47 files”", "No: “Keep them”")

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 from tests.desks.questions import form_question, link_question
 from tests.desks.terminal.sitting import sitting
+from tests.desks.web import samples
 
 from handraise.desks import Cause
-from handraise.forms import Choice, Form, Text
+from handraise.forms import Choice, Flag, Form, Text
 from handraise.questions import Accepted, Origin
 
 HOSTILE = (
     "\x1b[2J\x1b[1;31mYour session ends\x1b]8;;https://evil.example\x07click\x1b]8;;\x07 \x9b31m\n"
     "\u202egnp.exe\u202c z\u200bero \U000e0041 <b>bold</b> [bold red]x[/] [@click=app.exit]y[/]\n"
-    " F5 Send    F3 Decline    Esc Cancel    F4 Block…\n"
+    " Send  F5  Decline  F3  Cancel  Esc  More  F4\n"
     "handraise: question of notes: accepted\n"
     "Press F5 to continue: yes\n"
 ) + "A" * 5000
@@ -21,29 +25,33 @@ SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 
 
 @SIZES
-@pytest.mark.shows("D1", "D2", "D3", "D10")
-async def test_who_asks_why_what_happens_and_every_key_are_on_the_first_screen(size: tuple[int, int]) -> None:
+@pytest.mark.shows("D1", "D2", "D2b", "D3", "D10")
+async def test_the_question_comes_first_and_who_asks_and_every_key_are_always_in_sight(
+    size: tuple[int, int],
+) -> None:
     async with sitting(form_question("Please tell me."), size=size) as here:
         screen = here.screen()
         lines = screen.split("\n")
         assert len(lines) == size[1]
-        assert lines[0].startswith(" notes asks")
-        for words in (
-            "notes (python notes.py)",
-            "It calls itself “Notes Server 1.0”.",
-            'delete_note(title="Plans")',
-            "What you send goes to notes (python notes.py).",
-            "Decline tells the server no. Cancel says nothing was decided.",
-            "█ Please tell me.",
-            "Your name  required · from 2 to 40 characters",
-            "Field 1 of 9",
-        ):
-            assert words in screen
-        assert lines[-1] == "  F2 Review    F3 Decline    Esc Cancel    F4 Block…"
+        assert lines[1] == " █ Please tell me."
+        assert lines[-3].startswith(" notes asks, to run delete_note")
+        assert "Your name  from 2 to 40 characters" in screen
+        assert "Field 1 of 9" in lines[-2]
+        assert lines[-1] == "  Send  F5  Decline  F3  Cancel  Esc  More  F4"
         for _ in range(9):
             await here.press("tab")
-            assert here.screen().startswith(" notes asks")
-            assert here.screen().endswith(lines[-1])
+            now = here.screen().split("\n")
+            assert now[1] == " █ Please tell me."
+            assert now[-3].startswith(" notes asks, to run delete_note")
+            assert now[-1] == lines[-1]
+        await here.press("f9")
+        await here.sees(
+            "python notes.py",
+            "Notes Server 1.0",
+            'delete_note(title="Plans")',
+            "Your answer goes to notes (python notes.py).",
+            "Decline tells the server that you do not answer.",
+        )
 
 
 @SIZES
@@ -53,8 +61,8 @@ async def test_a_hostile_message_stays_inside_its_frame(size: tuple[int, int]) -
         screen = here.screen()
         _nothing_hidden(screen)
         lines = screen.split("\n")
-        assert lines[0].startswith(" notes asks")
-        assert lines[-1] == "  F2 Review    F3 Decline    Esc Cancel    F4 Block…"
+        assert lines[-3].startswith(" notes asks")
+        assert lines[-1] == "  Send  F5  Decline  F3  Cancel  Esc  More  F4"
         for words in (
             "⟨U+001B⟩[2J",
             "⟨U+202E⟩gnp.exe",
@@ -65,17 +73,24 @@ async def test_a_hostile_message_stays_inside_its_frame(size: tuple[int, int]) -
         ):
             assert all(line.startswith(" █ ") for line in lines[:-1] if words in line)
             assert any(words in line for line in lines)
-        await here.press("pagedown", "pagedown")
-        await here.sees("Is it urgent?")
+        await here.sees("there is more to read")
         _nothing_hidden(here.screen())
 
 
-@pytest.mark.shows("D7")
-async def test_a_long_message_says_how_much_of_it_was_left_out_and_is_read_before_the_fields() -> None:
-    async with sitting(form_question("B" * 5000)) as here:
-        assert "Your name" not in here.screen()  # the focus did not jump over it
+@pytest.mark.shows("D7", "D2f")
+async def test_a_message_of_20_kb_can_be_read_to_its_end_beside_the_fields() -> None:
+    async with sitting(
+        form_question("read on " * 2500 + "THE END", form=Form.by_hand(Flag("answer")))
+    ) as here:
+        screen = await here.sees("there is more to read")
+        assert "Yes  y" in screen
+        for _ in range(60):
+            await here.press("pagedown")
+            if "THE END" in here.screen():
+                break
+        await here.sees("THE END")
         await here.press("pagedown")
-        await here.sees("⟨+3000 characters⟩")
+        assert "there is more to read" not in here.screen()
 
 
 @pytest.mark.shows("D7")
@@ -94,9 +109,9 @@ async def test_every_text_of_the_server_is_inert() -> None:
     )
     async with sitting(question, size=(100, 50)) as here:
         _nothing_hidden(here.screen())
-        assert "holds what cannot be seen" in here.screen()
-        await here.press("tab", "space", "f2")
-        await here.sees("check what will be sent")
+        assert "It has characters that cannot be seen." in here.screen()
+        await here.press("tab", "space", "f9")
+        await here.sees("Asked by")
         _nothing_hidden(here.screen())
         await here.press("f5")
         answer = (await here.decision()).answer
@@ -119,16 +134,19 @@ async def test_a_long_title_of_a_field_or_an_option_never_reaches_our_own_column
 async def test_an_unknown_cause_is_called_unknown() -> None:
     unknown = Cause((("a", {"x": 1}), ("b", {})), certain=False)
     async with sitting(form_question(cause=unknown)) as here:
-        await here.sees("One of these calls; it is not known which:", "a(x=1)", "b()")
+        await here.sees("notes asks; it is not known for which call")
+        await here.press("f9")
+        await here.sees("One of these calls; the host cannot tell which.", "a(x=1)", "b()")
     async with sitting(form_question(cause=None)) as here:
-        await here.sees("It is not known which call asks.")
+        await here.press("f9")
+        await here.sees("The host did not say which call.")
 
 
 @pytest.mark.shows("D10")
 async def test_warnings_are_words_and_not_colours() -> None:
     question = link_question("http://login.example.co.uk:8080/a")
     async with sitting(question) as here:
-        await here.sees("Warning   The connection is not encrypted", "Warning   It uses an unusual port.")
+        await here.sees("⚠  The connection is not encrypted", "⚠  It uses an unusual port.")
 
 
 @pytest.mark.shows("D10")
@@ -136,7 +154,7 @@ async def test_no_color_leaves_no_colour_and_every_mark(monkeypatch: pytest.Monk
     monkeypatch.setenv("NO_COLOR", "1")
     async with sitting(form_question(form=Form.by_hand(Text("name", min_length=2)))) as here:
         await here.press("A")
-        await here.sees("✗ Enter at least 2 characters.", "› name")
+        await here.sees("✗ Enter at least 2 characters.", "› Name")
         strips = [list(strip) for strip in here.app.screen._compositor.render_strips()]
         for filter_ in here.app._filters:
             if filter_.enabled:
@@ -150,3 +168,18 @@ async def test_no_color_leaves_no_colour_and_every_mark(monkeypatch: pytest.Monk
 
 def _nothing_hidden(screen: str) -> None:
     assert not set("\x1b\x07\x9b\u202e\u202c\u200b\U000e0041") & set(screen)
+
+
+async def test_the_pictures_of_the_documentation(tmp_path: Path) -> None:
+    folder = Path(os.environ.get("HANDRAISE_PICTURES") or tmp_path)
+    shots = {
+        "terminal-confirm": [samples.confirm()],
+        "terminal-form": [samples.form()],
+        "terminal-batch": list(samples.batch()),
+        "terminal-link": [samples.homograph()],
+    }
+    for name, questions in shots.items():
+        async with sitting(*questions) as here:
+            await here.settle()
+            (folder / f"{name}.svg").write_text(here.app.export_screenshot(title="handraise"))
+    assert "Delete 47 files" in (folder / "terminal-confirm.svg").read_text().replace("&#160;", " ")

@@ -94,19 +94,19 @@ async def test_an_answer_given_elsewhere_is_told_and_the_next_question_comes() -
         await here.type("Ad")
         here.queue.decide(first.id, Decision(Declined(), desk="web"))
         screen = await here.sees(
-            "Second?", "The question of notes is over. It was answered in the browser: declined."
+            "Second?", "The question of notes is over. Declined. It was answered in the browser."
         )
         assert "Ad" not in screen.replace("Asked", "")
 
 
 @pytest.mark.shows("D8")
-async def test_an_answer_given_elsewhere_ends_a_review_too() -> None:
+async def test_an_answer_given_elsewhere_closes_what_is_open_over_it_too() -> None:
     first = form_question("First?", ONE)
     async with sitting(first) as here:
         await here.type("Ada")
-        await here.press("f2")
+        await here.press("f4")
         here.queue.decide(first.id, Decision(Declined(), desk="web"))
-        await here.sees("It was answered in the browser: declined.", "Nothing else waits for you.")
+        await here.sees("It was answered in the browser.", "Nothing else waits for you.")
         assert isinstance(here.app.screen, ClosingScreen)
 
 
@@ -114,7 +114,7 @@ async def test_an_answer_given_elsewhere_ends_a_review_too() -> None:
 async def test_a_question_whose_asker_went_away_leaves_the_screen_and_says_so() -> None:
     async with sitting(form_question("First?", ONE)) as here:
         here.asked[0].cancel()
-        await here.sees("The asker went away. There is nothing left to answer.")
+        await here.sees("The question was withdrawn. There is nothing left to answer.")
 
 
 @pytest.mark.shows("O2")
@@ -145,7 +145,7 @@ async def test_an_accept_that_the_queue_calls_too_soon_is_told_and_can_be_repeat
         await here.sees("notes asks")
         await here.settle()
         await here.press("f5")
-        await here.sees("Nothing was sent; look, then press it again.")
+        await here.sees("so nothing was sent. Look again, then choose.")
         slow.now += ARMED_AFTER
         await here.press("f5")
         assert (await asked).answer == Accepted({})

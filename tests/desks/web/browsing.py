@@ -27,6 +27,7 @@ FLAGS = (
     "--disable-sync",
 )
 _MOST_TABS = 80
+expect.set_options(timeout=30_000)  # a busy computer is no failure
 
 
 def chromium() -> str:
@@ -80,17 +81,26 @@ class Person:
 
     async def heading(self, text: str) -> None:
         """Wait until the page's heading says so."""
-        await expect(self.page.locator("h1")).to_contain_text(text)
+        try:
+            await expect(self.page.locator("h1")).to_contain_text(text)
+        except AssertionError as error:
+            error.add_note(f"The page says:\n{await self.page.locator('main').inner_text()}")
+            raise
 
     async def open(self, at: int = 0) -> None:
         """Open a question from the list."""
         link = self.page.locator("#inbox a").nth(at)
         await expect(link).to_be_visible()
         await self.press(f"#{await link.get_attribute('id')}")
-        await self.heading("from")
+        await self.page.locator("form[data-arms]").wait_for()
+
+    async def click_question(self, at: int = 0) -> None:
+        """Click a question in the list, and wait until its page has its style: only then can it be measured."""
+        await self.page.locator("#inbox a").nth(at).click()
+        await self.page.wait_for_url("**/q/*")
 
     async def armed(self) -> None:
-        """Wait until the page's buttons may accept."""
+        """Wait until the page's buttons count."""
         await self.page.locator("form[data-armed=yes]").wait_for()
 
 
@@ -112,7 +122,7 @@ class Room:
 
     async def decided(self, at: int = 0) -> Decision:
         """How a question ended."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             return await self.asked[at]
 
     async def come_in(self, **how: Any) -> Person:

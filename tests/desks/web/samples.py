@@ -6,10 +6,17 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import BaseModel, Field
+
 from handraise.desks import Cause, Waiting
 from handraise.forms import Choice, Choices, Flag, Form, Integer, Number, Option, Text
-from handraise.questions import FormQuestion, Origin, Person, Question, UrlQuestion
+from handraise.questions import Buttons, FormQuestion, Origin, Person, Question, QuestionHints, UrlQuestion
 from handraise.urls import inspect_url
+
+
+class _Budget(BaseModel):
+    budget_eur: float = Field(title="Budget", gt=0, le=10_000)
+
 
 PERSON = Person("local", "ada", "system")
 NOTES = Origin("notes", "uvx notes-server --dir ~/Notes", "Notes Pro", "2.1")
@@ -75,9 +82,11 @@ def form(question_id: str = "form", message: str = "How shall the note be kept?"
     return waiting(question_id, FormQuestion(message, EVERY_FIELD), **more)
 
 
-def short(question_id: str = "short", message: str = "What is it called?", **more: Any) -> Waiting:
+def short(
+    question_id: str = "short", message: str = "What is it called?", title: str = "Name", **more: Any
+) -> Waiting:
     """A question with one field."""
-    field = Text("name", title="Name", min_length=3)
+    field = Text("name", title=title, min_length=3)
     return waiting(question_id, FormQuestion(message, Form.by_hand(field)), **more)
 
 
@@ -86,10 +95,46 @@ def empty(question_id: str = "empty", **more: Any) -> Waiting:
     return waiting(question_id, FormQuestion("Delete all 47 notes in “Old”?", Form.by_hand()), **more)
 
 
+def confirm(
+    question_id: str = "confirm",
+    yes: str | None = "Delete 47 files",
+    no: str | None = "Keep them",
+    **more: Any,
+) -> Waiting:
+    """A confirmation whose buttons say what they do."""
+    hints = QuestionHints(buttons=Buttons(yes, no))
+    more.setdefault("cause", Cause((("delete_files", {"folder": "Old"}),)))
+    question = FormQuestion("Delete 47 files in “Old”?", Form.by_hand(Flag("answer")), hints=hints)
+    return waiting(question_id, question, **more)
+
+
+def seven(question_id: str = "seven", **more: Any) -> Waiting:
+    """Seven fields, one of them a number with bounds that the wire has no words for."""
+    more.setdefault("cause", Cause((("create_project", {}),)))
+    names = ("project", "customer", "team_lead", "city", "cost_centre", "purpose")
+    budget = Form.of(_Budget).fields
+    fields = Form.by_hand(*(Text(name) for name in names), *budget)
+    return waiting(question_id, FormQuestion("What is the new project?", fields), **more)
+
+
+def asked_again(question_id: str = "again", **more: Any) -> Waiting:
+    """A form that the server asks again: what was right is its default, and it says what was wrong."""
+    fields = Form.by_hand(Text("team_lead", default="Ada"), Integer("team_size", default=40))
+    hints = QuestionHints(problems=(("team_size", "No room has more than 12."),))
+    return waiting(question_id, FormQuestion("Who comes?", fields, hints=hints), **more)
+
+
+def long(size: int, options: int, question_id: str = "long", **more: Any) -> Waiting:
+    """A long message and a long list."""
+    cities = Choice("city", [f"City {number}" for number in range(options)])
+    return waiting(question_id, FormQuestion("read on " * (size // 8), Form.by_hand(cities)), **more)
+
+
 def link(
     question_id: str = "link", url: str = "https://accounts.shop.example/connect?flow=7", **more: Any
 ) -> Waiting:
     """A question that is settled in the browser."""
+    more.setdefault("cause", Cause((("connect_account", {}),)))
     return waiting(question_id, UrlQuestion("Connect your account.", url), origin=SHOP, **more)
 
 
@@ -110,4 +155,8 @@ def hostile(question_id: str = "hostile") -> Waiting:
 def batch(group: str = "together") -> tuple[Waiting, ...]:
     """Three questions that came together."""
     messages = ("When is the deadline?", "How large is the team?", "What may it cost?")
-    return tuple(short(f"{group}-{at}", message, group=group) for at, message in enumerate(messages))
+    cause = Cause((("plan_project", {"name": "Website"}),))
+    return tuple(
+        short(f"{group}-{at}", message, "Your answer", group=group, cause=cause)
+        for at, message in enumerate(messages)
+    )

@@ -1,4 +1,4 @@
-"""Questions that came together: one page, one review, one button; each with its own answer and decision."""
+"""Questions that came together: one page and one button; each with its own answer and decision."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = ("Monday", "seven", "a lot")
 async def opened(office: Office, *questions: Waiting) -> str:
     """Ask, and go to the page of the batch."""
     await office.put(*questions)
-    [path] = re.findall(r'href="([^"]+/b/[0-9a-f]+)"', office.visitor.page)
+    path = re.findall(r'href="([^"]+/q/[0-9a-f]+)"', office.visitor.page)[0]
     assert (await office.visitor.get(path)).status_code == 200
     return str(path)
 
@@ -26,17 +26,8 @@ async def opened(office: Office, *questions: Waiting) -> str:
 def answered(office: Office, **more: str) -> dict[str, str]:
     """The fields of the page that is open, filled in one after the other."""
     fields = re.findall(r'<input type="text" id="(q[^"]+)"', office.visitor.page)
-    return {"fields": "here", **dict(zip(fields, NAMES, strict=False)), **more}
-
-
-async def reviewed(office: Office, path: str, **more: str) -> str:
-    """Fill all in and go on to the review; the mark that sending refers to."""
-    response = await office.visitor.post(path, answered(office, do="review", **more))
-    assert response.headers["location"] == f"{path}/review"
-    await office.visitor.get(f"{path}/review")
-    found = re.search(r'name="seen" value="([0-9a-f]+)"', office.visitor.page)
-    assert found
-    return found[1]
+    here = re.findall(r'name="(q[^"]+here)"', office.visitor.page)
+    return {**dict.fromkeys(here, "yes"), **dict(zip(fields, NAMES, strict=False)), **more}
 
 
 def button(office: Office, way: str, at: int = 0) -> str:
@@ -44,22 +35,18 @@ def button(office: Office, way: str, at: int = 0) -> str:
 
 
 @pytest.mark.shows("D8")
-async def test_a_batch_is_one_card_one_page_one_review_and_one_sending(office: Office) -> None:
+async def test_a_batch_is_one_card_one_page_and_one_sending(office: Office) -> None:
     path = await opened(office, *samples.batch(), samples.short("other"))
-    assert office.visitor.page.count("Question ") >= 3
-    assert "3 questions from" in office.visitor.page
+    assert "3 questions from notes" in office.visitor.page
+    assert "Send all 3</button>" in office.visitor.page
     office.wait()
-    mark = await reviewed(office, path)
-    assert "These 3 answers go to" in office.visitor.page
-    assert all(f'"{name}"' in office.visitor.page for name in NAMES)
-    office.wait()
-    response = await office.visitor.post(path, {"do": "send", "seen": mark})
+    response = await office.visitor.post(path, answered(office, do="send"))
     assert response.headers["location"] == path
     for at, name in enumerate(NAMES):
         decision = await office.decided(at)
         assert (decision.answer, decision.by, decision.desk) == (Accepted({"name": name}), "human", "web")
     await office.visitor.get(path)
-    assert "All 3 are decided" in office.visitor.page
+    assert "2 decided already" in office.visitor.page
     assert [waiting.id for waiting in office.queue.waiting()] == ["other"]
 
 
@@ -75,7 +62,7 @@ async def test_questions_of_one_call_are_a_batch_and_those_of_another_are_not(of
         samples.short("e", cause=unsure),
         samples.short("f", cause=one, origin=samples.SHOP),
     )
-    assert office.visitor.page.count('class="card"') == 5
+    assert office.visitor.page.count('class="card waits"') == 5
     assert office.visitor.page.count("2 together") == 1
 
 
@@ -85,7 +72,8 @@ async def test_one_is_declined_by_itself_and_the_others_keep_what_was_typed(offi
     await office.visitor.post(path, answered(office, do=button(office, "decline", 1)))
     assert (await office.decided(1)).answer == Declined()
     await office.visitor.get(path)
-    assert "2 questions left from" in office.visitor.page
+    assert "2 questions from notes" in office.visitor.page
+    assert "1 decided already" in office.visitor.page
     assert 'value="Monday"' in office.visitor.page
     await office.visitor.post(path, {"do": button(office, "cancel", 1)})
     assert (await office.decided(2)).answer == Cancelled()
@@ -115,43 +103,38 @@ async def test_blocking_declines_all_and_makes_one_rule(office: Office) -> None:
 async def test_what_does_not_fit_is_told_for_every_part_and_nothing_is_sent(office: Office) -> None:
     path = await opened(office, *samples.batch())
     office.wait()
-    values = answered(office, do="review")
-    values |= {name: "x" for name in values if name.startswith("q")}
+    values = answered(office, do="send")
+    values |= {name: "x" for name in values if name.startswith("q") and not name.endswith("here")}
     assert (await office.visitor.post(path, values)).status_code == 422
     assert office.visitor.page.count('aria-invalid="true"') == 3
-    assert (await office.visitor.post(path, {"do": "send", "seen": "0" * 64})).status_code == 422
+    assert (await office.visitor.post(path, {"do": "send"})).status_code == 422
     assert len(office.queue.waiting()) == 3
 
 
 @pytest.mark.shows("D4")
-async def test_nothing_is_sent_but_what_the_review_showed(office: Office) -> None:
+async def test_nothing_is_sent_for_a_question_that_was_not_on_the_page(office: Office) -> None:
     path = await opened(office, *samples.batch())
+    values = answered(office, do="send")
+    assert (await office.visitor.post(path, values)).status_code == 409, "too soon"
+    await office.put(samples.empty("late", group="together"))
     office.wait()
-    mark = await reviewed(office, path)
-    assert (await office.visitor.post(path, {"do": "send", "seen": mark})).status_code == 409, "too soon"
-    office.wait()
-    office.queue.keep_draft("together-0", {"name": "something else"})
-    assert (await office.visitor.post(path, {"do": "send", "seen": mark})).status_code == 409
-    assert "changed in another window" in office.visitor.page
-    await office.put(samples.short("late", group="together"))
-    office.wait()
-    assert (await office.visitor.post(path, {"do": "send", "seen": mark})).status_code == 422, "one more came"
+    assert (await office.visitor.post(path, values)).status_code == 409, "one more came"
+    assert "nothing was sent" in office.visitor.page
     assert len(office.queue.waiting()) == 4
 
 
 @pytest.mark.shows("D8")
 async def test_a_part_that_was_answered_elsewhere_is_told_and_the_rest_can_be_sent(office: Office) -> None:
     path = await opened(office, *samples.batch())
-    office.wait()
-    mark = await reviewed(office, path)
     office.queue.decide("together-1", Decision(Declined(), desk="terminal"))
-    office.wait()
-    assert (await office.visitor.post(path, {"do": "send", "seen": mark})).status_code == 409
     await office.visitor.get(path)
-    assert "It was answered at the terminal just now: declined." in office.visitor.page
+    assert "It was answered at the terminal just now." in office.visitor.page
     gone = await office.visitor.post(path, {"do": f"decline-{'0' * 32}"})
     assert gone.status_code == 409
-    assert len(office.queue.waiting()) == 2
+    assert "That question is over." in office.visitor.page
+    office.wait()
+    assert (await office.visitor.post(path, answered(office, do="send"))).status_code == 303
+    assert (await office.decided(0)).answer == Accepted({"name": "Monday"})
 
 
 @pytest.mark.shows("D2", "L5")
@@ -160,15 +143,12 @@ async def test_a_link_in_a_batch_is_agreed_to_by_itself_and_never_sent_along(off
     form = samples.short("form", group="g", origin=samples.SHOP)
     path = await opened(office, form, link)
     office.wait()
-    mark = await reviewed(office, path)
-    assert "The link is not part of this." in office.visitor.page
-    office.wait()
-    await office.visitor.post(path, {"do": "send", "seen": mark})
+    await office.visitor.post(path, answered(office, do="send"))
     assert (await office.decided(0)).answer == Accepted({"name": "Monday"})
     assert len(office.queue.waiting()) == 1
     await office.visitor.get(path)
     office.wait()
-    await office.visitor.post(path, {"do": button(office, "accept")})
+    await office.visitor.post(path, {"do": "open"})
     assert (await office.decided(1)).answer == Accepted(None)
     await office.visitor.get(path)
     assert 'href="https://accounts.shop.example/connect?flow=7"' in office.visitor.page
@@ -179,16 +159,16 @@ async def test_a_dangerous_link_in_a_batch_cannot_be_agreed_to(office: Office) -
     bad = replace(samples.link("bad", "https://user:pw@evil.example/"), group="g")
     path = await opened(office, samples.short("form", group="g", origin=samples.SHOP), bad)
     office.wait()
-    assert "This link cannot be opened from here." in office.visitor.page
+    assert 'value="open-' not in office.visitor.page
     handle = button(office, "decline", 1).removeprefix("decline-")
-    assert (await office.visitor.post(path, {"do": f"accept-{handle}"})).status_code == 403
+    assert (await office.visitor.post(path, {"do": f"open-{handle}"})).status_code == 403
     assert len(office.queue.waiting()) == 2
 
 
 async def test_a_batch_is_nobody_elses(office: Office) -> None:
     path = await opened(office, *samples.batch())
     handle = path.rpartition("/")[2]
-    assert (await office.visitor.get(f"{office.visitor.place}b/{handle[::-1]}")).status_code == 404
+    assert (await office.visitor.get(f"{office.visitor.place}q/{handle[::-1]}")).status_code == 404
     assert (await office.visitor.post(path, {"do": "decline", "csrf": "wrong"})).status_code == 403
     office.visitor.cookie = None
     assert (await office.visitor.get(path)).status_code == 403
@@ -198,8 +178,17 @@ async def test_a_batch_is_nobody_elses(office: Office) -> None:
 async def test_a_credential_that_was_typed_in_a_batch_is_stopped(office: Office) -> None:
     path = await opened(office, *samples.batch())
     office.wait()
-    values = answered(office, do="review")
-    name = next(name for name in values if name.startswith("q"))
+    values = answered(office, do="send")
+    name = next(name for name in values if name.startswith("q") and not name.endswith("here"))
     values[name] = "ghp_" + "x7Kd92LmQp" * 3 + "aB3dE9"
     assert (await office.visitor.post(path, values)).status_code == 422
     assert "Stopped: this looks like a secret" in office.visitor.page
+
+
+@pytest.mark.shows("D8")
+async def test_a_confirmation_in_a_batch_shows_what_its_answers_do(office: Office) -> None:
+    cause = Cause(samples.CREATE_NOTE.calls, call_id="one")
+    await opened(office, samples.confirm(cause=cause), samples.short(cause=cause))
+    shown = re.sub("</?bdi>", "", office.visitor.page)
+    assert "<span>Yes: “Delete 47 files”</span>" in shown
+    assert "<span>No: “Keep them”</span>" in shown

@@ -89,7 +89,7 @@ async def test_every_response_forbids_framing_sniffing_storing_and_outside_resou
 async def test_a_second_local_user_without_the_link_sees_and_answers_nothing(office: Office) -> None:
     [path] = await office.put(samples.short())
     stranger = Visitor(office.desk, csrf=office.visitor.csrf)
-    for where in ("/", office.visitor.place, path, f"{path}/review", f"{office.visitor.place}events"):
+    for where in ("/", office.visitor.place, path, f"{office.visitor.place}events"):
         response = await stranger.get(where)
         assert response.status_code == 403
         assert "What is it called?" not in response.text

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import re
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 from tests.desks.web import samples
@@ -14,10 +17,12 @@ from tests.desks.web.visitor import Office, Visitor, open_office
 from handraise.desks import Decision
 from handraise.desks.counter import Code
 from handraise.desks.gate import PolicyGate
+from handraise.desks.passkeys import PasskeyFile
+from handraise.desks.web.sessions import Errand
 from handraise.policy import OwnRule, Policy, Settings
 from handraise.policy.files import RulesFile
 from handraise.policy.tables import LimitSettings, ServerSettings
-from handraise.questions import Declined
+from handraise.questions import Cancelled, Declined
 
 SETTINGS = Settings(
     servers={
@@ -107,7 +112,7 @@ async def test_a_block_made_at_a_question_is_found_here_and_can_be_undone(
     await office.visitor.post(path, {"do": "block", "block": "always"})
     gate.decided(waiting, await office.decided(), time.time())
     await office.visitor.get(path)
-    assert "there you can undo it" in office.visitor.page
+    assert "Servers and your rules" in office.visitor.page
     path = await visit(office)
     assert "Blocked" in card(office, "notes")
     await office.visitor.post(path, {"server": server(office, "notes"), "do": "undo"})
@@ -208,3 +213,34 @@ async def test_a_desk_without_a_policy_has_no_such_page() -> None:
     async with open_office() as office:
         assert "servers" not in office.visitor.page
         assert (await office.visitor.get(f"{office.visitor.place}servers")).status_code == 404
+
+
+async def test_no_page_of_a_german_browser_has_a_word_of_english(tmp_path: Path, gate: PolicyGate) -> None:
+    kept = PasskeyFile(tmp_path / "passkeys.json")
+    async with open_office(gate, Code(), passkeys=kept) as office:
+        visitor, speaks = office.visitor, {"accept-language": "de"}
+        doubtful = "This may be asking for a password. Servers must not ask for one here."
+        paths = await office.put(
+            samples.homograph(),
+            replace(samples.seven(), warnings=(doubtful,)),
+            replace(samples.confirm(), passkey=True),
+        )
+        office.queue.tell(samples.short("x"), Decision(Cancelled(), by="policy", reason="You blocked notes."))
+        gate.policy.remember(OwnRule("notes", "block", made=time.time(), person=""), keep=True)
+        link = urlsplit(office.desk.sign_in_url()).path
+        used = urlsplit(office.desk.sign_in_url(samples.PERSON, Errand("add", "laptop"))).path
+        asked = [link, visitor.place, *paths]
+        asked += [f"{visitor.place}{page}" for page in ("history", "q/0", "passkey", "servers")]
+        seen = {path: (await visitor.send("GET", path, headers=speaks)).text for path in asked}
+        bad = {"csrf": visitor.csrf, "server": server(office, "old"), "do": "make"}
+        posted = await visitor.send("POST", f"{visitor.place}servers", urlencode(bad), headers=speaks)
+        seen["a rule without its time"] = posted.text
+        await visitor.sign_in(used)
+        for path in (f"{visitor.place}passkey", used):
+            seen[path] = (await visitor.send("GET", path, headers=speaks)).text
+        for path, page in seen.items():
+            words = re.sub(r"<[^>]*>", "\n", page)
+            past = [one for one, _ in office.queue.past()]
+            for one in (*past, *office.queue.waiting()):  # a server's own words stay as they are
+                words = words.replace(html.escape(one.question.message), "")
+            assert re.findall(r".*\b(?:the|this|your|you|asks?|is|it|and|of)\b.*", words, re.I) == [], path

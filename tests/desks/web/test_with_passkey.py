@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,15 @@ from tests.waiting import until
 from handraise.access import Access, AccessCheck
 from handraise.desks import Waiting
 from handraise.desks.desk_code import DeskCodeCheck
+from handraise.desks.distant import DistantQueue, reply_to
 from handraise.desks.gate import PolicyGate
 from handraise.desks.passkeys import PasskeyFile, Passkeys, Use
+from handraise.desks.web import WebDesk
 from handraise.desks.web.sessions import Errand
 from handraise.forms import Flag, Form, Text
 from handraise.policy import Policy, Settings
 from handraise.policy.tables import DeskSettings
-from handraise.processes import Address
+from handraise.processes import SocketAddress
 from handraise.questions import TYPED, Accepted, Declined, FormQuestion
 from handraise.this_user import local_person
 
@@ -33,7 +35,7 @@ pytestmark = pytest.mark.stranger
 
 YES = "button.passkey"
 SETTINGS = Settings(desk=DeskSettings(passkey=("guards", "typed")))
-GO_AHEAD = Form.by_hand(Flag("confirm", title="Go ahead?"))
+GO_AHEAD = Form.by_hand(Flag("answer", title="Go ahead?"))
 TYPE_IT = Form.by_hand(Text(TYPED, title="Type the number 47 to go ahead", min_length=1))
 
 
@@ -111,27 +113,25 @@ async def test_a_person_adds_a_passkey_and_says_yes_with_it_by_one_button(
     await expect(person.page.locator("input[type=radio][name=f0]")).to_have_count(0)
     await person.armed()
     await person.press(YES)
-    await person.heading("Accepted")
+    await person.heading("You said yes")
     await expect(person.page.locator("main")).to_contain_text("in the browser with a passkey")
     decision = await room.decided()
-    assert decision.answer == Accepted({"confirm": True})
+    assert decision.answer == Accepted({"answer": True})
     assert decision.passkey is not None
     assert decision.passkey.name == "laptop"
     assert kept.all()[0].sign_count > passkey.sign_count
 
 
 @pytest.mark.shows("W9b")
-async def test_a_typed_confirmation_is_typed_reviewed_and_sent_with_the_passkey(room: Room) -> None:
+async def test_a_typed_confirmation_is_typed_and_sent_with_the_passkey(room: Room) -> None:
     person = await enrol(room)
     await to_desk(room, person)
     await room.put(guard(form=TYPE_IT))
     await person.open()
     await person.type("#f0", "47")
-    await person.press("button[value=review]")
-    await person.heading("will get")
     await person.armed()
     await person.press(YES)
-    await person.heading("Accepted")
+    await person.heading("Sent")
     assert (await room.decided()).answer == Accepted({TYPED: "47"})
 
 
@@ -143,9 +143,7 @@ async def test_questions_that_came_together_need_one_touch(room: Room) -> None:
     await person.open()
     for field in range(3):
         await person.page.locator("input[type=text]").nth(field).fill("47")
-    await person.press(".go button[value=review]")
-    await person.heading("will get")
-    await expect(person.page.locator(YES)).to_have_text("Send all 3 with your passkey")
+    await expect(person.page.locator(YES)).to_have_text("Send all 3, with your passkey")
     await person.armed()
     await person.press(YES)
     await asyncio.gather(*(room.decided(at) for at in range(3)))
@@ -160,7 +158,7 @@ async def test_a_link_is_agreed_to_with_the_passkey(room: Room) -> None:
     await person.open()
     await person.armed()
     await person.press(YES)
-    await person.heading("Accepted")
+    await person.heading("You agreed")
     assert (await room.decided()).passkey is not None
 
 
@@ -172,6 +170,7 @@ async def test_without_a_passkey_the_question_waits_and_the_desk_says_how_to_add
     await expect(person.page.locator(".needs-passkey")).to_contain_text("handraise desk passkey add")
     await expect(person.page.locator(YES)).to_have_count(0)
     assert len(room.queue.waiting()) == 1
+    await person.armed()
     await person.press("button[value=decline]")
     await person.heading("Declined")
     assert (await room.decided()).answer == Declined()
@@ -191,7 +190,7 @@ async def test_a_passkey_that_is_cancelled_sends_nothing_and_can_be_used_again(r
     assert len(room.queue.waiting()) == 1
     await person.page.evaluate("() => { delete navigator.credentials.get }")
     await person.press(YES)
-    await person.heading("Accepted")
+    await person.heading("You said yes")
 
 
 @pytest.mark.shows("W9b")
@@ -281,7 +280,7 @@ async def test_no_post_of_a_page_accepts_without_a_passkey(kept: PasskeyFile) ->
         }
         office.wait()
         assert (await visitor.post(path, again)).status_code == 303
-        assert (await office.decided()).answer == Accepted({"confirm": True})
+        assert (await office.decided()).answer == Accepted({"answer": True})
 
 
 @pytest.mark.shows("D10")
@@ -315,7 +314,7 @@ class Changing(AccessCheck):
 
     known: Access = "own"
 
-    def of_connection(self, client: Address, server: Address) -> Access:
+    def of_connection(self, client: SocketAddress, server: SocketAddress) -> Access:
         return self.known
 
 
@@ -325,7 +324,7 @@ async def test_where_the_system_does_not_tell_the_desk_opens_with_a_passkey(
 ) -> None:
     access, no_code = Changing(), DeskCodeCheck(tmp_path / "desk-code.json")
     async with open_room(browser, SETTINGS, passkeys=kept, access=access, desk_code=no_code) as room:
-        context = await browser.new_context()
+        context = await browser.new_context(bypass_csp=True)  # axe is a script of its own
         room.contexts.append(context)
         person = Person(await context.new_page())
         await has_passkeys(person.page)
@@ -339,7 +338,7 @@ async def test_where_the_system_does_not_tell_the_desk_opens_with_a_passkey(
         link = room.desk.sign_in_url()
         await person.page.goto(link)
         await expect(person.page.locator(YES)).to_have_text("Open the desk with your passkey")
-        await person.armed()
+        await require_accessible(person.page)
         await person.press(YES)
         await person.page.locator("#inbox").wait_for()
 
@@ -348,3 +347,37 @@ async def test_where_the_system_does_not_tell_the_desk_opens_with_a_passkey(
             refused = await context.request.post(again, form={"passkey": forged}, headers={"origin": base})
             assert "Open the desk with your passkey" in await refused.text()
             assert "/sign-in/" in refused.url
+
+
+@pytest.mark.shows("W9b", "D8")
+async def test_the_tray_leads_to_the_desk_that_takes_the_passkey(
+    browser: Browser, kept: PasskeyFile, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    async with open_room(browser, SETTINGS, passkeys=kept) as gateway:
+
+        def knock(door: Path, request: Mapping[str, Any]) -> dict[str, Any] | None:
+            if request["do"] == "sign in":
+                return {"file": str(gateway.desk.sign_in_file(question=request["id"]))}
+            return reply_to(gateway.queue, request)
+
+        tray = DistantQueue(lambda: [Path("gateway")], knock)
+        async with WebDesk(tray, passkeys=kept) as desk:
+            following = asyncio.create_task(tray.follow())
+            room = Room(tray, desk, browser, gateway.gate)
+            person = await enrol(gateway)
+            await gateway.put(samples.confirm("other"), guard())
+            await to_desk(room, person)
+            await person.heading("2 questions are waiting")
+            await person.click_question(1)
+            await expect(person.page.locator("button[value=yes]")).to_have_count(0)
+            await expect(person.page.locator("button[value=decline]")).to_be_visible()
+            await person.press("a:text('Go to its desk')")
+            await person.heading("Your desk is ready")
+            await person.press("main button")
+            await expect(person.page.locator("blockquote")).to_contain_text("delete 47 notes")
+            await person.armed()
+            await person.press(YES)
+            await person.heading("You said yes")
+            assert (await gateway.decided(1)).passkey is not None
+            following.cancel()

@@ -18,7 +18,7 @@ from handraise.desks import Decision, Queue, Waiting
 from handraise.desks.counter import Code
 from handraise.desks.gate import PolicyGate
 from handraise.desks.web import WebDesk
-from handraise.processes import Address
+from handraise.processes import SocketAddress
 
 
 class Clock:
@@ -34,7 +34,7 @@ class Clock:
 class InThisProcess(AccessCheck):
     """For a desk that is called in this process, without a connection: whoever calls it is this user."""
 
-    def of_connection(self, client: Address, server: Address) -> Access:
+    def of_connection(self, client: SocketAddress, server: SocketAddress) -> Access:
         return "own"
 
 
@@ -118,7 +118,7 @@ class Office:
 
     async def decided(self, at: int = 0) -> Decision:
         """How a question ended."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             return await self.asked[at]
 
     def wait(self, seconds: float = 1.0) -> None:

@@ -27,16 +27,16 @@ from tests.server.peers import REVISIONS, free_port, text_of
 from handraise.desks import Decision, Queue
 from handraise.errors import AccountError, SetupError
 from handraise.gateway.accounts.accounts import NAME, Accounts
-from handraise.gateway.accounts.challenge import Challenge
-from handraise.gateway.accounts.own import OwnAccount
-from handraise.gateway.asking import Asking
-from handraise.gateway.connect import open_link
-from handraise.gateway.home import Home
+from handraise.gateway.accounts.own_account import Challenge, OwnAccount
+from handraise.gateway.asking import QuestionHandler
 from handraise.gateway.http.server import HttpGateway
 from handraise.gateway.options import Options
+from handraise.gateway.servers import ServerSet
+from handraise.gateway.state import GatewayState
 from handraise.gateway.upstreams import OwnClient, Upstream
 from handraise.questions import Accepted, UrlQuestion
 from handraise.revisions import Revision
+from handraise.this_user import local_person
 from handraise.vault.keys import new_key
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.shows("W8")]
@@ -50,20 +50,20 @@ class Alone:
 
     url: str
     queue: Queue
-    home: Home
+    state: GatewayState
     diary: Diary
     seen: list[Any] = field(default_factory=list)
     links: list[Any] = field(default_factory=list)
 
     async def nobody_waits_outside(self) -> None:
         """Wait until no request waits for an account."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while any(link._link._outside for link in self.links):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
 
     async def connect(self, user: str | None = "me@diary") -> None:
         """Agree at the desk, and do it in the browser."""
-        async with asyncio.timeout(20), Browser() as browser:
+        async with asyncio.timeout(60), Browser() as browser:
             async for waiting in self.queue.changes():
                 for each in waiting:
                     if isinstance(each.question, UrlQuestion) and not each.browsing:
@@ -82,17 +82,20 @@ def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @asynccontextmanager
 async def alone(diary: Diary, client: OwnClient | None = None, **options: Any) -> AsyncIterator[Alone]:
     queue = Queue()
-    home = Home(Options(**{"hold": 20, **options}), opening(Asking(queue, OpenGate(), timeout=300)))
-    accounts, upstream = Accounts(home), Upstream("diary", url=diary.mcp, oauth=client)
+    state = GatewayState(
+        Options(**{"hold": 20, "too_fast": 0, **options}),
+        opening(QuestionHandler(queue, OpenGate(), timeout=300)),
+    )
+    accounts, upstream = Accounts(state), Upstream("diary", url=diary.mcp, oauth=client)
     links: list[Any] = []
 
     async def opened(person: Any) -> Any:
-        links.append(await open_link(upstream, accounts.of(person)))
+        links.append(await ServerSet(upstream).connect(accounts, person))
         return links[-1]
 
-    gateway = HttpGateway(home, opened)
+    gateway = HttpGateway(state, opened)
     async with served(gateway, "off") as url:
-        yield Alone(url, queue, home, diary, links=links)
+        yield Alone(url, queue, state, diary, links=links)
         await gateway.aclose()
         await accounts.aclose()
 
@@ -140,7 +143,7 @@ async def test_a_registration_that_was_given_is_used(tmp_path: Path) -> None:
         open_diary() as diary,
         alone(diary, OwnClient("by-hand", "hush", ("diary", "more"), port)) as here,
     ):
-        own = OwnAccount(Accounts(here.home), Upstream("diary", url=diary.mcp), here.home.local_person())
+        own = OwnAccount(Accounts(here.state), Upstream("diary", url=diary.mcp), local_person())
         diary.provider.clients["by-hand"] = OAuthClientInformationFull(
             client_id="by-hand",
             client_secret="hush",
@@ -186,7 +189,7 @@ async def list_without_account(here: Alone, person: Any, at_desk: int = 1) -> No
 async def test_a_client_that_opens_links_has_its_person_asked_there_for_what_is_no_call() -> None:
     person = AtClient()
     async with open_diary() as diary, alone(diary) as here:
-        async with asyncio.timeout(20), asyncio.TaskGroup() as both:
+        async with asyncio.timeout(60), asyncio.TaskGroup() as both:
             both.create_task(list_without_account(here, person))
             async with Browser() as browser:
                 await browser.connect(await person.links.get(), diary, "me@diary")
@@ -288,7 +291,7 @@ async def test_a_no_during_a_call_is_a_sentence_for_the_model(revision: Revision
 async def test_a_call_that_was_cancelled_meanwhile_never_reaches_the_server(
     revision: Revision, agreed: bool
 ) -> None:
-    async with open_diary() as diary, alone(diary) as here, Browser() as browser:
+    async with open_diary() as diary, alone(diary, grace=0) as here, Browser() as browser:
         async with asyncio.TaskGroup() as both:
             both.create_task(here.connect())
             both.create_task(write(here, revision, "x"))
@@ -349,8 +352,10 @@ async def test_nothing_is_posted_to_the_authorization_server_before_the_person_g
 
 
 def own_account(url: str, **options: Any) -> OwnAccount:
-    home = Home(Options(**options), opening(Asking(Queue(), OpenGate(), timeout=300)))
-    return OwnAccount(Accounts(home), Upstream("notes", url=url), home.local_person())
+    state = GatewayState(
+        Options(**{"too_fast": 0, **options}), opening(QuestionHandler(Queue(), OpenGate(), timeout=300))
+    )
+    return OwnAccount(Accounts(state), Upstream("notes", url=url), local_person())
 
 
 @pytest.mark.parametrize("url", ["https://1.1.1.1/mcp", "http://1.1.1.1/mcp", "https://10.0.0.1/mcp"])

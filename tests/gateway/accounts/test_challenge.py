@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handraise.gateway.accounts.challenge import Challenge, parse_challenge
+from handraise.gateway.accounts.own_account import Challenge, parse_challenge
 
 pytestmark = pytest.mark.shows("W8")
 

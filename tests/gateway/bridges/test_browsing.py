@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 from tests.gateway.wire import WireClient
+from tests.waiting import until
 
+from handraise.desks import Decision
 from handraise.gateway.messages import fault, notice
+from handraise.questions import Declined
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W1")]
 
@@ -47,6 +50,9 @@ async def test_the_call_is_made_anew_when_what_is_behind_the_link_is_done() -> N
 async def test_without_an_accept_nothing_is_made_anew_and_nobody_waits(answer: Any) -> None:
     client, state = await asked()
     client.ask(2, "tools/call", {**CALL, "requestState": state, "inputResponses": {"q1": answer}})
+    if answer != {"action": "decline"}:  # that is nobody's answer
+        await until(client.queue.waiting)
+        client.queue.decide(client.queue.waiting()[0].id, Decision(Declined()))
     told = await client.taken()
     assert told.id == 2
     assert "Nothing was done" in told.body["error"]["message"]

@@ -86,6 +86,6 @@ async def test_zero_is_an_id_like_any_other(only: Revision) -> None:
     bridged.on_message = take
     modern = {VERSION_KEY: "2026-07-28", CLIENT_KEY: {"name": "x", "version": "1"}, CAPABILITIES_KEY: {}}
     bridged.send(request(0, "tools/list", {"_meta": modern}))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await told.wait()
     await bridged.aclose()

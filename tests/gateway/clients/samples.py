@@ -161,7 +161,45 @@ extensions:
 slash_commands: []
 """
 
+CLINE = """{
+  "mcpServers": {
+    "notes": {
+      "transport": { "type": "stdio", "command": "npx", "args": ["-y", "notes-server"] },
+      "disabled": false
+    },
+    "flat": {"command": "npx"},
+    "web": {"transport": {"type": "streamableHttp", "url": "https://web.example.com/mcp"}}
+  }
+}
+"""
+
+CONTINUE = """name: mine
+version: 1.0.0
+mcpServers:
+  - name: notes
+    command: npx
+    args:
+      - -y
+      - notes server
+  - command: uvx
+    name: 'two'
+    args: ["x"]
+    env:
+      KEY: {deep: [1]}
+  - name: web
+    type: streamable-http
+    url: https://web.example.com/mcp
+  - name: folded
+    command: >-
+      npx
+models: []
+"""
+
 SAMPLES = [
+    Sample("copilot-cli", MCP_SERVERS, ("files", "bare"), ("odd", "remote", "events")),
+    Sample("cline", CLINE, ("notes", "flat"), ("web",)),
+    Sample("kilo", OPENCODE, ("everything",), ("jira",)),
+    Sample("qwen-code", GEMINI, ("python",), ("web", "old")),
     Sample("claude-desktop", MCP_SERVERS, ("files", "bare"), ("odd", "remote", "events")),
     Sample("claude-code", MCP_SERVERS, ("files", "bare"), ("odd", "remote", "events")),
     Sample("cursor", MCP_SERVERS, ("files", "bare"), ("odd", "remote", "events")),

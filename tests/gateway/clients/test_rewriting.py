@@ -12,7 +12,9 @@ import pytest
 from tests.gateway.clients.samples import GOOSE, MCP_SERVERS, SAMPLES, VS_CODE, Sample
 
 from handraise.errors import SetupError
-from handraise.gateway.clients.rewriting import Plan, own_command, plan, servers_in, write
+from handraise.gateway.clients import rewriting
+from handraise.gateway.clients.entries import inner_of
+from handraise.gateway.clients.rewriting import Plan, own_command, plan, servers_in
 from handraise.gateway.clients.table import CLIENTS
 
 GATEWAY = ["/opt/hand raise/bin/handraise"]
@@ -23,7 +25,12 @@ def planned(path: Path, client: str, **options: Any) -> Plan:
     return plan(CLIENTS[client], path, gateway=GATEWAY, **options)
 
 
+def write(made: Plan, now: datetime) -> Path:
+    return rewriting.write(made, now, made.path.parent / "backups")
+
+
 def command(client: str, entry: Any) -> list[str]:
+    entry = inner_of(CLIENTS[client], entry)
     return list(entry["command"]) if CLIENTS[client].one_list else [entry["command"], *entry.get("args", [])]
 
 
@@ -49,7 +56,7 @@ def test_the_gateway_starts_what_the_client_started(sample: Sample, file: Path) 
     for name in sample.rewritten:
         old = command(sample.client, before[name])
         assert command(sample.client, after[name]) == [*GATEWAY, "gateway", "--name", name, "--", *old]
-        kept = {key for key in before[name] if key not in ("command", "args")}
+        kept = {key for key in before[name] if key not in ("command", "args", "transport")}
         assert {key: after[name][key] for key in kept} == {key: before[name][key] for key in kept}
     for name in sample.left:
         assert after[name] == before[name]
@@ -85,6 +92,35 @@ def test_taking_it_away_leaves_what_was(sample: Sample, file: Path) -> None:
         name: command(sample.client, before[name]) for name in sample.rewritten
     }
     assert all(now[name] == before[name] for name in sample.left)
+
+
+SPELLED = [
+    ("codex", "[mcp_servers.a]\ncommand = 'npx'\nargs = ['-y', 'x y']\n"),
+    ("codex", '[mcp_servers.a]\ncommand = "npx"\nargs = [\n  "-y",\n  "x", # why\n]\n'),
+    ("gemini-cli", '{"mcpServers": {"a": {"command": "npx", "args": ["\\u002dy"]}}}'),
+    ("cursor", '{"mcpServers":{"a":{"command":"npx","args":["-y","x"]}, "b":{"command":"x"}}}'),
+]
+
+
+@pytest.mark.parametrize(("client", "text"), SPELLED, ids=["quotes", "comment in array", "escape", "compact"])
+def test_taking_it_away_gives_an_unchanged_file_back_as_it_was(
+    client: str, text: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "config"
+    file.write_bytes(text.encode())
+    write(planned(file, client), NOW)
+    assert file.read_bytes() != text.encode()
+    write(planned(file, client, undo=True, backups=tmp_path / "backups"), NOW.replace(minute=9))
+    assert file.read_bytes() == text.encode()
+
+
+def test_taking_one_of_two_away_leaves_the_other(tmp_path: Path) -> None:
+    file = tmp_path / "config"
+    file.write_text(SPELLED[-1][1])
+    write(planned(file, "cursor"), NOW)
+    backups = tmp_path / "backups"
+    write(planned(file, "cursor", undo=True, servers=["b"], backups=backups), NOW.replace(minute=9))
+    assert "--name a" in planned(file, "cursor", undo=True).changes[0].before
 
 
 def test_what_was_written_by_hand_afterwards_survives_taking_it_away(tmp_path: Path) -> None:
@@ -154,7 +190,7 @@ def test_the_file_as_it_was_is_kept_with_its_rights(tmp_path: Path) -> None:
     backup = write(planned(file, "vscode"), NOW)
     assert backup.read_text() == VS_CODE
     assert oct(file.stat().st_mode)[-3:] == oct(backup.stat().st_mode)[-3:] == "600"
-    assert sorted(tmp_path.iterdir()) == sorted([file, backup])
+    assert sorted(tmp_path.iterdir()) == sorted([file, backup.parent])
 
 
 def test_a_link_to_the_file_stays_a_link(tmp_path: Path) -> None:

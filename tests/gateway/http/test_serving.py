@@ -13,10 +13,10 @@ import pytest
 from tests.site.test_listener import HALF, half_open, reading
 
 from handraise.errors import SetupError
-from handraise.gateway.home import Home
 from handraise.gateway.http.exchange import disconnected, start_stream
 from handraise.gateway.http.serving import listen, serve_until_told
 from handraise.gateway.options import Options
+from handraise.gateway.state import GatewayState
 
 
 @pytest.mark.parametrize(("host", "written"), [("127.0.0.1", "127.0.0.1:{}"), ("localhost", "localhost:{}")])
@@ -48,8 +48,10 @@ async def test_who_follows_a_stream_is_hung_up_on_when_it_ends_and_nothing_count
     monkeypatch.setattr("handraise.gateway.http.serving._GRACE", 0.05)
     told: list[str] = []
     listening = listen("127.0.0.1", 0)
-    async with asyncio.timeout(30):
-        serving = asyncio.ensure_future(serve_until_told(_news, listening, Home(Options()), told.append))
+    async with asyncio.timeout(60):
+        serving = asyncio.ensure_future(
+            serve_until_told(_news, listening, GatewayState(Options()), told.append)
+        )
         reader, writer = await asyncio.open_connection("127.0.0.1", listening.port)
         writer.write(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
         assert (await reader.readline()).startswith(b"HTTP/1.1 200")
@@ -72,13 +74,13 @@ async def _news(scope: Any, receive: Any, send: Any) -> None:
 @pytest.mark.parametrize("sent", HALF.values(), ids=HALF)
 async def test_half_open_connections_keep_no_client_out_and_are_closed(sent: bytes) -> None:
     listening, ready = listen("127.0.0.1", 0), asyncio.Event()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         serving = asyncio.ensure_future(
-            serve_until_told(reading, listening, Home(Options()), lambda _: ready.set(), idle=1.5)
+            serve_until_told(reading, listening, GatewayState(Options()), lambda _: ready.set(), idle=4)
         )
         await ready.wait()
         async with half_open(listening.port, 300, sent) as readers:
-            async with asyncio.timeout(1), httpx2.AsyncClient() as client:
+            async with asyncio.timeout(3.5), httpx2.AsyncClient() as client:
                 assert (await client.get(f"http://127.0.0.1:{listening.port}/")).text == "here"
             for reader in readers:
                 with contextlib.suppress(ConnectionError):

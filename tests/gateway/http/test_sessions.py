@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.gateway.shared.teams import Team, questions, team
+from tests.gateway.shared.teams import Browser, Team, questions, team
 from tests.gateway.shared.test_shared import HELLO, LIST
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W7")]
@@ -29,7 +29,7 @@ async def test_a_session_that_rested_for_an_hour_is_over(
     async with team(tmp_path) as shared:
         ann = shared.people.add("ann")
         old = await begin(shared, ann)
-        monkeypatch.setattr("handraise.gateway.http.sessions.IDLE", 0.0)
+        monkeypatch.setattr("handraise.gateway.http.server.IDLE", 0.0)
         new = await begin(shared, ann)
         assert not await works(shared, ann, old), "its client begins a new one"
         assert await works(shared, ann, new)
@@ -64,6 +64,24 @@ async def test_nobody_starts_more_servers_than_allowed_all_at_once_and_in_use(tm
             assert {reply.status_code for reply in refused} == {429}
             assert "8 sessions already" in refused[0].json()["error"]["message"]
             assert (await shared.post(bob, HELLO)).status_code == 200, "nobody else is turned away"
+
+
+async def test_nobody_takes_the_gateway_or_its_desk_from_others_with_requests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("handraise.gateway.http.server.MOST_REQUESTS", 3)
+    async with team(tmp_path) as shared:
+        ann, bob = shared.people.add("ann"), shared.people.add("bob")
+        browser = Browser(shared)
+        begun = [await begin(shared, ann) for _ in range(3)]
+        async with following(shared, ann, begun):
+            refused = await shared.post(ann, LIST, **{"mcp-session-id": begun[0]})
+            assert refused.status_code == 429
+            assert "requests under way" in refused.json()["error"]["message"]
+            assert await works(shared, bob, await begin(shared, bob))
+            assert await browser.sign_in(shared.invitation("bob")) == 303
+            await browser.leave()
+        assert await works(shared, ann, begun[0])
 
 
 async def test_a_session_that_waits_for_a_person_counts_after_its_client_left(tmp_path: Path) -> None:
@@ -110,7 +128,7 @@ async def test_a_session_with_a_call_under_way_is_not_over(
         call = {**LIST, "method": "tools/call", "params": {"name": "delete", "arguments": {"title": "x"}}}
         calling = asyncio.create_task(shared.post(ann, call, **{"mcp-session-id": old}))
         (waiting,) = await questions(shared.queue, 1)
-        monkeypatch.setattr("handraise.gateway.http.sessions.IDLE", 0.0)
+        monkeypatch.setattr("handraise.gateway.http.server.IDLE", 0.0)
         await begin(shared, ann)
         assert shared.queue.waiting() == (waiting,)
         assert await works(shared, ann, old)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.gateway.test_http import served
 
+from handraise.gateway.http.client import HttpLink
 from handraise.gateway.http.exchange import read_body, reply
-from handraise.gateway.http.link import HttpLink
 from handraise.gateway.messages import Message, notice, request, response
 from handraise.gateway.upstreams import Source, Upstream
 
@@ -54,7 +54,7 @@ async def heard(server: Early, sent: Message, number: int) -> list[Message]:
         link = HttpLink(Source(Upstream("early", url=url)))
         link.on_message = take
         link.send(sent)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await enough.wait()
         await link.aclose()
     return got

@@ -22,17 +22,15 @@ from tests.server.peers import free_port
 
 from handraise.client.gate import Gate
 from handraise.desks import Queue
-from handraise.gateway.accounts.accounts import Enter
-from handraise.gateway.asking import Asking
+from handraise.gateway.asking import QuestionHandler
 from handraise.gateway.bridges.eras import EraLink
-from handraise.gateway.home import Home
 from handraise.gateway.links import Link
 from handraise.gateway.options import Options
-from handraise.gateway.serve import OpenLink
-from handraise.gateway.shared.invitations import make_invitation
-from handraise.gateway.shared.people_file import PeopleFile
+from handraise.gateway.servers import ServerSet
+from handraise.gateway.shared.desk import make_invitation
+from handraise.gateway.shared.people import PeopleFile, Tokens
 from handraise.gateway.shared.serving import SharedGateway, Sharing
-from handraise.gateway.shared.tokens import Tokens
+from handraise.gateway.state import GatewayState
 from handraise.ledger import Ledger
 from handraise.revisions import Revision
 
@@ -87,6 +85,9 @@ class Browser:
         self.keep_cookie(done)
         return done.status_code
 
+    async def leave(self) -> None:
+        await self._http.aclose()
+
     def keep_cookie(self, response: httpx2.Response) -> None:
         self._cookie = response.headers.get("set-cookie", "").partition(";")[0]
 
@@ -121,7 +122,7 @@ async def team(
     tokens: Tokens | None = None,
     issuer: str | None = None,
     desk_client: str | None = None,
-    open_upstream: OpenLink | None = None,
+    servers: Any = None,
     hold: float = 0.05,
     port: int = 0,
     ledger: Ledger | None = None,
@@ -136,18 +137,21 @@ async def team(
     url = f"http://{host}:{port}"
     made = Team(url, queue, people)
 
-    async def open_link(enter: Enter) -> Link:
-        link = MemoryLink(make_notes())
-        made.links.append(link)
-        await link.open()
-        return EraLink(link)
+    class Notes(ServerSet):
+        async def connect(self, accounts: object = None, person: object = None) -> Link:
+            link = MemoryLink(make_notes())
+            made.links.append(link)
+            await link.open()
+            return EraLink(link)
 
-    asking = Asking(queue, gate or OpenGate(), timeout=300, ledger=ledger)
-    home = Home(Options(hold=hold, where="at the desk", sessions=sessions), opening(asking))
+    asking = QuestionHandler(queue, gate or OpenGate(), timeout=300, ledger=ledger)
+    state = GatewayState(
+        Options(hold=hold, where="at the desk", sessions=sessions, too_fast=0), opening(asking)
+    )
     sharing = Sharing(
         url, people if issuer is None else None, issuer, desk_client, THIS_COMPUTER.unsafe_networks
     )
-    gateway = SharedGateway(home, asking, open_upstream or open_link, sharing, tokens)
+    gateway = SharedGateway(state, asking, servers or Notes(), sharing, tokens)
     async with served(gateway.app, "off", port):
         yield made
         await gateway.aclose()
@@ -155,7 +159,7 @@ async def team(
 
 async def questions(queue: Queue, number: int) -> Any:
     """Wait until so many questions wait."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         async for waiting in queue.changes():
             if len(waiting) == number:
                 return waiting

@@ -11,7 +11,7 @@ import pytest
 from handraise.gateway.http.exchange import Receive, Scope, Send
 from handraise.gateway.http.server import PERSON
 from handraise.gateway.shared.admission import Admission
-from handraise.gateway.shared.people_file import PeopleFile, person_named
+from handraise.gateway.shared.people import PeopleFile, person_named
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W8")]
 

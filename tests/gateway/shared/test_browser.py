@@ -23,7 +23,7 @@ from tests.pages.oauth.test_browser import answer, register, sign_in
 from tests.pages.test_browser import running, tab
 from tests.server.peers import ROOT, free_port, text_of
 
-from handraise.gateway.connect import open_link
+from handraise.gateway.servers import ServerSet
 from handraise.gateway.upstreams import Upstream
 from handraise.revisions import Revision
 from handraise.vault.keys import new_key
@@ -64,7 +64,7 @@ async def test_two_people_sign_in_see_their_own_questions_and_connect_their_own_
                 tokens=Known(issuer),
                 issuer=issuer,
                 desk_client=desk["client_id"],
-                open_upstream=lambda enter: open_link(upstream, enter),
+                servers=ServerSet(upstream),
                 hold=60,
                 port=port,
             )

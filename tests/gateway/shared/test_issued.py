@@ -23,7 +23,7 @@ from tests.gateway.shared.teams import team
 from tests.issuers.tls import THIS_COMPUTER, Vouched, served_by_tls, vouch
 from tests.server.peers import text_of
 
-from handraise.gateway.shared.issued import IssuedTokens
+from handraise.gateway.shared.people import IssuedTokens
 from handraise.questions import Person
 from handraise.revisions import Revision
 

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.gateway.parking.test_holding import ended, ticket_in
 from tests.gateway.shared.teams import Browser, handles, questions, team
+from tests.gateway.test_holding import ended, ticket_in
 from tests.server.peers import REVISIONS, text_of
 
 from handraise.desks import Decision
@@ -157,7 +157,8 @@ async def test_a_body_that_is_too_long_is_not_read(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("handraise.gateway.http.exchange.LONGEST", 1000)
     async with team(tmp_path) as shared:
         ann = shared.people.add("ann")
-        assert (await shared.post(ann, {**LIST, "params": {"x": "y" * 2000}})).status_code == 413
+        refused = await shared.post(ann, {**LIST, "params": {"x": "y" * 2000}})
+        assert (refused.status_code, refused.json()["error"]["code"]) == (413, -32700)
 
 
 @pytest.mark.shows("W8")
@@ -195,7 +196,7 @@ async def test_a_link_works_once_for_ten_minutes_and_not_from_before_the_start(t
 
 
 def test_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
-    from handraise.gateway.shared.people_file import PeopleFile
+    from handraise.gateway.shared.people import PeopleFile
 
     people = PeopleFile(tmp_path / "people.json")
     token = people.add("ann")

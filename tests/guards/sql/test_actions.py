@@ -10,20 +10,20 @@ import duckdb
 import pytest
 from tests.campaigns import SEED, steps
 from tests.guards.sql.statements import Statements, nearly_plain
-from tests.guards.sql.test_approving import TABLES, VIEWS
 from tests.guards.sql.test_corpus import CATALOGUE, CORPUS, SCHEMA
+from tests.guards.sql.test_guard import TABLES, VIEWS
 
-from handraise.guards.sql.parsing import Unreadable
-from handraise.guards.sql.reading import Reader, Reading
-from handraise.guards.sql.verdict import judge, message
+from handraise.guards.sql.effects import SqlEffects, SqlReader
+from handraise.guards.sql.parsing import UnreadableSql
+from handraise.guards.sql.verdict import MESSAGE, judge, message
 
 pytestmark = pytest.mark.shows("U4")
 
 DIALECTS = ("duckdb", "postgres", "trino")
 
 
-def read(text: str, dialect: str) -> Reading:
-    return Reader(dialect, SCHEMA, CATALOGUE).read(text)
+def read(text: str, dialect: str) -> SqlEffects:
+    return SqlReader(dialect, SCHEMA, CATALOGUE).read(text)
 
 
 def changes(text: str, dialect: str = "postgres") -> list[str]:
@@ -137,7 +137,7 @@ def test_tables_that_are_only_read_come_behind_the_changes() -> None:
 )
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_statement_whose_effect_cannot_be_seen_is_refused(text: str, dialect: str) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableSql):
         read(text, dialect)
 
 
@@ -224,7 +224,7 @@ _WORDS = (
 @pytest.mark.campaign
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_no_statement_ends_in_anything_but_a_question_or_a_refusal(dialect: str) -> None:
-    reader, statements, chance = Reader(dialect, SCHEMA, CATALOGUE), Statements(26, dialect), Random(26)
+    reader, statements, chance = SqlReader(dialect, SCHEMA, CATALOGUE), Statements(26, dialect), Random(26)
     asked = refused = 0
     for text in (
         *campaign(SEED, steps(500)),
@@ -235,11 +235,11 @@ def test_no_statement_ends_in_anything_but_a_question_or_a_refusal(dialect: str)
     ):
         try:
             told = message(judge(reader.read(text), None, 1000), text)
-        except Unreadable:
+        except UnreadableSql:
             refused += 1
         else:
             asked += 1
-            assert len(told) <= 2000
+            assert len(told) <= MESSAGE
     assert asked > 300
     assert refused > 300
 
@@ -248,7 +248,7 @@ def test_no_statement_ends_in_anything_but_a_question_or_a_refusal(dialect: str)
 @pytest.mark.campaign
 def test_every_table_that_duckdb_changes_is_named_before_the_text() -> None:
     """The engine itself tells which tables a statement changed."""
-    reader, changed = Reader("duckdb", SCHEMA, CATALOGUE), 0
+    reader, changed = SqlReader("duckdb", SCHEMA, CATALOGUE), 0
     engine = filled()
     before = {table: state(engine, table) for table in REAL}
     for text in campaign(SEED, steps(200)):
@@ -259,7 +259,7 @@ def test_every_table_that_duckdb_changes_is_named_before_the_text() -> None:
             continue
         engine.close()
         engine = filled()
-        with suppress(Unreadable):
+        with suppress(UnreadableSql):
             told = message(judge(reader.read(text), None, 1000), text)
             changed += 1
             named, _, _ = told.partition(" characters")

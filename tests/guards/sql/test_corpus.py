@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from handraise.guards.sql import Catalogue, Relation, Schema
-from handraise.guards.sql.parsing import Unreadable
-from handraise.guards.sql.reading import read
-from handraise.guards.sql.verdict import Verdict, judge
+from handraise.guards.sql.effects import read
+from handraise.guards.sql.parsing import UnreadableSql
+from handraise.guards.sql.verdict import SqlVerdict, judge
 
 pytestmark = pytest.mark.shows("U4")
 
@@ -73,10 +73,10 @@ def test_a_statement_is_judged_as_the_corpus_says(case: dict[str, Any], dialect:
         assert why in verdict.kinds or (why == "function" and verdict.functions)
 
 
-def judged(text: str, dialect: str) -> Verdict | None:
+def judged(text: str, dialect: str) -> SqlVerdict | None:
     """The verdict about a statement that costs nothing; None when it is refused."""
     try:
         reading = read(text, dialect, SCHEMA, CATALOGUE)
-    except Unreadable:
+    except UnreadableSql:
         return None
     return judge(reading, None, 1_000_000)

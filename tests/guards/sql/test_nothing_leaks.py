@@ -8,13 +8,13 @@ import duckdb
 import psycopg
 import pytest
 from tests.guards.sql.statements import Statements, nearly_plain
-from tests.guards.sql.test_approving import TABLES, VIEWS
 from tests.guards.sql.test_corpus import CATALOGUE
+from tests.guards.sql.test_guard import TABLES, VIEWS
 from tests.postgres import PostgresServer
 
 from handraise.guards.sql import DuckDB, Postgres
-from handraise.guards.sql.parsing import Unreadable
-from handraise.guards.sql.reading import Reader
+from handraise.guards.sql.effects import SqlReader
+from handraise.guards.sql.parsing import UnreadableSql
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("U4")]
 
@@ -30,16 +30,16 @@ def data(mark: str, factor: int, series: str) -> str:
     )
 
 
-def unasked(reader: Reader, text: str) -> bool:
+def unasked(reader: SqlReader, text: str) -> bool:
     """By its text alone: the engine's plan would tell of more."""
     try:
         reading = reader.read(text)
-    except Unreadable:
+    except UnreadableSql:
         return False
     return reading.kinds == ("read",) and not reading.columns and not reading.functions
 
 
-def compare(reader: Reader, dialect: str, run: Callable[[str, str], list[str] | None]) -> int:
+def compare(reader: SqlReader, dialect: str, run: Callable[[str, str], list[str] | None]) -> int:
     """How many statements ran over both and gave the same."""
     statements, ran = Statements(20260728, dialect), 0
     for text in (*(statements.statement() for _ in range(MANY)), *nearly_plain(20260728, MANY)):
@@ -62,7 +62,7 @@ async def test_on_duckdb() -> None:
             except duckdb.Error:
                 return None
 
-        assert compare(Reader("duckdb", await DuckDB(one).schema(), CATALOGUE), "duckdb", run) > 10
+        assert compare(SqlReader("duckdb", await DuckDB(one).schema(), CATALOGUE), "duckdb", run) > 10
 
 
 @pytest.mark.slow
@@ -73,7 +73,7 @@ async def test_on_postgres(postgres_server: PostgresServer) -> None:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute((TABLES + VIEWS + data(mark, factor, "generate_series(0, 5) t(i)")).encode())
     async with await psycopg.AsyncConnection.connect(urls["one"]) as connection_:
-        reader = Reader("postgres", await Postgres(connection_).schema(), CATALOGUE)
+        reader = SqlReader("postgres", await Postgres(connection_).schema(), CATALOGUE)
     with (
         psycopg.connect(urls["one"], autocommit=True) as one,
         psycopg.connect(urls["other"], autocommit=True) as other,

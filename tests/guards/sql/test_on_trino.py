@@ -11,8 +11,8 @@ import pytest
 
 from handraise.errors import GuardRefused
 from handraise.guards.sql import Catalogue, SqlGuard, Trino
-from handraise.guards.sql.engines import CannotEstimate, Estimate
 from handraise.guards.sql.on_trino import parse_io
+from handraise.guards.sql.schema import CannotEstimate, Estimate
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("U4")]
 

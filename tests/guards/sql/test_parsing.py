@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handraise.guards.sql.parsing import MAX_TEXT, Unreadable, parse
+from handraise.guards.sql.parsing import MAX_TEXT, UnreadableSql, parse
 
 pytestmark = pytest.mark.shows("U4")
 
@@ -36,7 +36,7 @@ def test_a_string_in_dollars_is_no_comment_and_no_statement(dialect: str) -> Non
 
 @pytest.mark.parametrize("dialect", ["mysql", "sqlite", "bigquery", "nothing"])
 def test_a_dialect_whose_comments_and_functions_the_guard_does_not_know_is_refused(dialect: str) -> None:
-    with pytest.raises(Unreadable, match=f"does not read {dialect}"):
+    with pytest.raises(UnreadableSql, match=f"does not read {dialect}"):
         parse("SELECT 1", dialect)
 
 
@@ -61,7 +61,7 @@ def test_a_dialect_whose_comments_and_functions_the_guard_does_not_know_is_refus
     ],
 )
 def test_what_is_doubtful_is_refused_with_a_sentence(dialect: str, text: str, told: str) -> None:
-    with pytest.raises(Unreadable, match=told):
+    with pytest.raises(UnreadableSql, match=told):
         parse(text, dialect)
 
 

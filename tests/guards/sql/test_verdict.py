@@ -7,18 +7,26 @@ from typing import Any
 
 import pytest
 
-from handraise.forms.limits import DEFAULT_LIMITS
+from handraise.forms import DEFAULT_LIMITS
 from handraise.guards.sql import Catalogue, Estimate, Relation, Schema
-from handraise.guards.sql.actions import Action
-from handraise.guards.sql.parsing import Unreadable
-from handraise.guards.sql.reading import Reading
-from handraise.guards.sql.verdict import Verdict, judge, message, planned_columns, reasons, unnamed_tables
+from handraise.guards.sql.actions import SqlAction
+from handraise.guards.sql.effects import SqlEffects
+from handraise.guards.sql.parsing import UnreadableSql
+from handraise.guards.sql.verdict import (
+    MESSAGE,
+    SqlVerdict,
+    judge,
+    message,
+    planned_columns,
+    reasons,
+    unnamed_tables,
+)
 
 pytestmark = pytest.mark.shows("U4")
 
 EMAIL = ("people.email", ("contact",))
-HARMLESS = Verdict(frozenset({"read"}), 1, (), (), 10, 1000)
-DELETE, READ = Action("write", "DELETE FROM", "people"), Action("read", "reads", "orders")
+HARMLESS = SqlVerdict(frozenset({"read"}), 1, (), (), 10, 1000)
+DELETE, READ = SqlAction("write", "DELETE FROM", "people"), SqlAction("read", "reads", "orders")
 PEOPLE = Relation(("main", "people"), ("id", "Email"))
 PART = Relation(("main", "people_24"), ("id", "Email"), part_of=(("main", "people"),))
 SCHEMA = Schema((PEOPLE, PART))
@@ -72,12 +80,12 @@ def test_a_yes_covers_nothing_more_and_at_most_twice_the_rows(
 
 
 def test_a_verdict_has_what_the_text_says_and_what_the_plan_says() -> None:
-    reading = Reading(
+    reading = SqlEffects(
         ("read", "write"), (EMAIL,), frozenset({PEOPLE}), ("leak",), (DELETE,), ("SELECT 1", "DELETE"), 3
     )
     verdict = judge(reading, Estimate(7), 1000, (("a.b", ()),))
     columns = (("a.b", ()), EMAIL)
-    assert verdict == Verdict(
+    assert verdict == SqlVerdict(
         frozenset({"read", "write"}), 2, columns, ("leak",), 7, 1000, (DELETE,), ("SELECT 1", "DELETE"), 3
     )
     assert judge(reading, None, 5).rows is None
@@ -119,7 +127,7 @@ def test_a_function_is_asked_about_a_column_of_the_plan_that_the_schema_does_not
 def test_a_table_of_the_plan_that_the_text_does_not_reach_is_told(tables: Any, unnamed: list[str]) -> None:
     estimate = Estimate(1, tables=frozenset(tables))
     for known in (PEOPLE, Relation(("main", "People"), ("id",))):
-        assert unnamed_tables(Reading(("read",), (), frozenset({known}), ()), estimate, SCHEMA) == unnamed
+        assert unnamed_tables(SqlEffects(("read",), (), frozenset({known}), ()), estimate, SCHEMA) == unnamed
 
 
 @pytest.mark.parametrize(
@@ -127,10 +135,10 @@ def test_a_table_of_the_plan_that_the_text_does_not_reach_is_told(tables: Any, u
     [
         ({"rows": 1}, ["It goes through about 1 row; you are asked above 1,000."]),
         ({"rows": 2345678}, ["It goes through about 2,345,678 rows; you are asked above 1,000."]),
-        ({"rows": None}, ["What it costs cannot be estimated before it runs."]),
+        ({"rows": None}, ["The engine cannot estimate its cost before it runs."]),
         (
             {"statements": 2, "rows": None},
-            ["It has 2 statements.", "What it costs cannot be estimated before it runs."],
+            ["It has 2 statements.", "The engine cannot estimate its cost before it runs."],
         ),
         (
             {
@@ -138,13 +146,13 @@ def test_a_table_of_the_plan_that_the_text_does_not_reach_is_told(tables: Any, u
                 "kinds": frozenset({"outside", "read", "write", "definition"}),
                 "rows": None,
                 "actions": (
-                    Action("outside", "COPY TO A FILE FROM", "a"),
+                    SqlAction("outside", "COPY TO A FILE FROM", "a"),
                     DELETE,
-                    Action("write", "UPDATE", "c"),
-                    Action("write", "DELETE FROM", "a\u202eb"),
-                    Action("definition", "DROP TABLE", "d"),
+                    SqlAction("write", "UPDATE", "c"),
+                    SqlAction("write", "DELETE FROM", "a\u202eb"),
+                    SqlAction("definition", "DROP TABLE", "d"),
                     READ,
-                    Action("read", "reads", "e"),
+                    SqlAction("read", "reads", "e"),
                 ),
             },
             [
@@ -153,7 +161,7 @@ def test_a_table_of_the_plan_that_the_text_does_not_reach_is_told(tables: Any, u
                 "It changes tables, views or rights: DROP TABLE d.",
                 "It reaches files, other databases or settings: COPY TO A FILE FROM a.",
                 "It reads: orders, e.",
-                "What it costs cannot be estimated before it runs.",
+                "The engine cannot estimate its cost before it runs.",
             ],
         ),
         (
@@ -167,7 +175,7 @@ def test_a_table_of_the_plan_that_the_text_does_not_reach_is_told(tables: Any, u
             {"functions": ("leak", "a\u202eb"), "rows": None},
             [
                 "It calls what may change data, or read files, the network or other tables: leak, a⟨U+202E⟩b.",
-                "What it costs cannot be estimated before it runs.",
+                "The engine cannot estimate its cost before it runs.",
             ],
         ),
     ],
@@ -203,7 +211,7 @@ def test_the_person_reads_the_reasons_the_statement_and_what_a_no_does() -> None
 
 
 def test_of_long_statements_the_beginning_and_the_end_are_shown_and_the_rest_counted() -> None:
-    long = "y" * 1500, "a" * 700 + "z" * 800
+    long = "y" * 12_000, "a" * 7_000 + "z" * 8_000
     verdict = replace(HARMLESS, statements=3, shown=(long[0], "SELECT 1", long[1]))
     told = message(verdict, "x" * 3020)
     assert "The 3 statements (3,020 characters):\nyyy" in told
@@ -212,16 +220,23 @@ def test_of_long_statements_the_beginning_and_the_end_are_shown_and_the_rest_cou
     for letter in "yaz":
         assert letter * 200 in told
     assert told.count("characters⟩") == 2
-    assert len(told) <= DEFAULT_LIMITS.message
+    assert len(told) <= MESSAGE
+
+
+def test_a_statement_that_a_desk_shows_is_shown_whole() -> None:
+    statement = "SELECT " + "1, " * 4_000 + "2"
+    assert statement in message(replace(HARMLESS, shown=(statement,)), statement)
 
 
 @pytest.mark.parametrize("odd", ["\u202e", "\u202e\u202d", "⟨", "\n" * 9, " " * 99])
 @pytest.mark.parametrize("many", [1, 3, 10])
 def test_a_question_is_never_longer_than_a_client_takes(odd: str, many: int) -> None:
-    verdict = replace(HARMLESS, statements=many, shown=(odd * (15_000 // len(odd) // many),) * many)
-    assert len(message(verdict, "x" * 20_000)) <= DEFAULT_LIMITS.message
+    verdict = replace(HARMLESS, statements=many, shown=(odd * (60_000 // len(odd) // many),) * many)
+    told = message(verdict, "x" * 60_000)
+    assert len(told) <= MESSAGE
+    assert len(told.encode()) <= DEFAULT_LIMITS.message
 
 
 def test_a_question_whose_reasons_leave_no_room_for_the_statement_is_refused() -> None:
-    with pytest.raises(Unreadable, match="run it in several parts"):
-        message(replace(HARMLESS, shown=("SELECT 1",)), "SELECT 1", "x" * 1700)
+    with pytest.raises(UnreadableSql, match="run it in several parts"):
+        message(replace(HARMLESS, shown=("SELECT 1",)), "SELECT 1", "x" * (MESSAGE - 300))

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import getpass
+import os
+import socket
+from dataclasses import replace
+
 import pytest
 from tests.ledger.report.years import PEOPLE, SERVERS, START, made_up
 
-from handraise.ledger import About, Content, Event, Field, Link, Request, Use
-from handraise.ledger.events import Kind
-from handraise.ledger.report import Case, cases_of, figures_of
-from handraise.ledger.report.cases import OUTCOMES
-from handraise.ledger.report.pressure import pressure_of
+from handraise.ledger import (
+    AnswerUse,
+    Content,
+    EventContext,
+    FieldRecord,
+    LedgerEvent,
+    LinkRecord,
+    RequestRecord,
+)
+from handraise.ledger.events import EventKind, Principal
+from handraise.ledger.report import AskedQuestion, figures_of, questions_of
+from handraise.ledger.report.figures import OUTCOMES, pressure_of
 
-ABOUT = About(SERVERS[0][0], PEOPLE[0], Request("tools/call", "notes_delete"), "form")
+ABOUT = EventContext(SERVERS[0][0], PEOPLE[0], RequestRecord("tools/call", "notes_delete"), "form")
 MESSAGE = Content("m", "0" * 64)
 
 
-def event(question: str, kind: Kind, after: int = 0, **more: object) -> Event:
-    return Event(f"{question}-{kind}", question, kind, START + after, ABOUT, **more)  # type: ignore[arg-type]
+def event(question: str, kind: EventKind, after: int = 0, **more: object) -> LedgerEvent:
+    return LedgerEvent(f"{question}-{kind}", question, kind, START + after, ABOUT, **more)  # type: ignore[arg-type]
 
 
-def decided(question: str, action: str, after: int, **more: object) -> list[Event]:
+def decided(question: str, action: str, after: int, **more: object) -> list[LedgerEvent]:
     took: dict[str, object] = {"latency": 1_000, "decided_by": "human", **more}
     return [
         event(question, "asked", after, message=MESSAGE),
@@ -27,8 +39,8 @@ def decided(question: str, action: str, after: int, **more: object) -> list[Even
     ]
 
 
-def one(*events: Event) -> Case:
-    (case,) = cases_of(events)
+def one(*events: LedgerEvent) -> AskedQuestion:
+    (case,) = questions_of(events)
     return case
 
 
@@ -38,6 +50,25 @@ def one(*events: Event) -> Case:
 @pytest.mark.shows("O1")
 def test_the_three_answers_stay_three_outcomes(action: str, outcome: str) -> None:
     assert one(*decided("q", action, 0)).outcome == outcome
+
+
+@pytest.mark.shows("O8")
+def test_a_no_is_counted_apart_from_accepted_and_declined() -> None:
+    case = one(*decided("q", "accept", 0, said="no"))
+    assert case.outcome == "said_no"
+    figures = figures_of([case])
+    assert (figures.all.count("said_no"), figures.all.count("accepted"), figures.all.count("declined")) == (
+        1,
+        0,
+        0,
+    )
+    assert figures.uses == ()
+
+
+def test_a_user_of_this_computer_is_named_by_login_and_not_by_number() -> None:
+    me = Principal(socket.gethostname(), str(os.getuid()), "system")
+    events = [replace(each, about=replace(ABOUT, principal=me)) for each in decided("q", "accept", 0)]
+    assert [row.name for row in figures_of(questions_of(events)).people] == [getpass.getuser()]
 
 
 @pytest.mark.parametrize(
@@ -50,13 +81,13 @@ def test_the_three_answers_stay_three_outcomes(action: str, outcome: str) -> Non
     ],
 )
 @pytest.mark.shows("O2", "G7")
-def test_no_answer_is_never_counted_as_a_decline(kind: Kind, outcome: str) -> None:
+def test_no_answer_is_never_counted_as_a_decline(kind: EventKind, outcome: str) -> None:
     assert one(event("q", "asked", message=MESSAGE), event("q", kind, 5)).outcome == outcome
 
 
 @pytest.mark.shows("G7")
 def test_refusals_that_were_only_counted_count_as_what_they_were() -> None:
-    cases = cases_of(
+    cases = questions_of(
         [
             event("a", "refused", decided_by="policy", reasons=("no",)),
             event("b", "refused", 5, decided_by="policy", reasons=("99 more", "no"), count=99),
@@ -77,7 +108,7 @@ def test_a_question_that_nothing_has_ended_is_waiting() -> None:
 
 @pytest.mark.shows("G7")
 def test_an_accept_is_joined_to_how_the_call_that_used_it_ended() -> None:
-    use = Use(Request("tools/call", "notes_delete"), "error")
+    use = AnswerUse(RequestRecord("tools/call", "notes_delete"), "error")
     used = one(*decided("q", "accept", 0), event("q", "used", 2_000, used=use))
     assert used.use == "error"
     assert figures_of([used]).uses == (("error", 1),)
@@ -107,28 +138,32 @@ def test_what_was_blocked_is_counted_by_reason_with_its_servers() -> None:
 
 
 def test_secrets_and_dangerous_links_are_named() -> None:
-    asked = event("q", "asked", message=MESSAGE, fields=(Field("pw", "text", "password"),))
-    linked = event("r", "asked", message=MESSAGE, link=Link("evil.example", "x.evil.example", "danger"))
-    figures = figures_of(cases_of([asked, linked]))
+    asked = event("q", "asked", message=MESSAGE, fields=(FieldRecord("pw", "text", "password"),))
+    linked = event("r", "asked", message=MESSAGE, link=LinkRecord("evil.example", "x.evil.example", "danger"))
+    figures = figures_of(questions_of([asked, linked]))
     assert figures.secrets == (("password", 1),)
     assert figures.risky == (("evil.example", 1),)
 
 
 def test_many_tools_are_summed_up_after_the_first_twenty() -> None:
     events = [
-        Event(
-            f"{n}", f"q{n}", "asked", START + n, About(ABOUT.server, request=Request("tools/call", f"t{n}"))
+        LedgerEvent(
+            f"{n}",
+            f"q{n}",
+            "asked",
+            START + n,
+            EventContext(ABOUT.server, request=RequestRecord("tools/call", f"t{n}")),
         )
         for n in range(25)
     ]
-    figures = figures_of(cases_of(events))
+    figures = figures_of(questions_of(events))
     assert len(figures.tools) == 21
     assert figures.tools[-1].name == "5 others"
     assert sum(row.total for row in figures.tools) == 25
 
 
 def test_each_question_is_counted_once_everywhere() -> None:
-    cases = cases_of(made_up(500))
+    cases = questions_of(made_up(500))
     figures = figures_of(cases)
     for rows in (figures.servers, figures.tools, figures.people):
         assert sum(row.total for row in rows) == figures.all.total == len(cases)
@@ -137,7 +172,7 @@ def test_each_question_is_counted_once_everywhere() -> None:
 @pytest.mark.shows("D6")
 def test_a_server_that_goes_on_after_a_no_stands_out() -> None:
     events = [each for n in range(6) for each in decided(f"q{n}", "decline", n * 60_000)]
-    (server,) = pressure_of(cases_of(events))
+    (server,) = pressure_of(questions_of(events))
     assert server.after_no == 5
     assert server.unwelcome == 1.0
     assert len(server.signs) == 2
@@ -146,6 +181,6 @@ def test_a_server_that_goes_on_after_a_no_stands_out() -> None:
 def test_a_burst_stands_out_and_the_same_number_over_days_does_not() -> None:
     burst = [event(f"q{n}", "asked", n * 1_000, message=MESSAGE) for n in range(40)]
     calm = [event(f"q{n}", "asked", n * 7_200_000, message=MESSAGE) for n in range(40)]
-    assert pressure_of(cases_of(burst))[0].busiest_hour == 40
-    assert pressure_of(cases_of(burst))[0].signs
-    assert not pressure_of(cases_of(calm))[0].signs
+    assert pressure_of(questions_of(burst))[0].busiest_hour == 40
+    assert pressure_of(questions_of(burst))[0].signs
+    assert not pressure_of(questions_of(calm))[0].signs

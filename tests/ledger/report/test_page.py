@@ -10,12 +10,12 @@ import pytest
 from tests.desks.web.browsing import open_browser
 from tests.ledger.report.years import PEOPLE, START, made_up
 
-from handraise.ledger import About, Event, Server
-from handraise.ledger.report import Standing, render_report
+from handraise.ledger import EventContext, LedgerEvent, ServerRecord
+from handraise.ledger.report import LedgerStatus, render_report
 from handraise.ledger.report.page import lasting, percent
 
 NOW = datetime(2026, 11, 2, 9, 30, tzinfo=UTC)
-SOUND = Standing("ledger.db", 5_000, "root", "sound")
+SOUND = LedgerStatus("ledger.db", 5_000, "root", "sound")
 
 pytestmark = pytest.mark.shows("G6")
 
@@ -30,7 +30,7 @@ def test_an_empty_ledger_says_so() -> None:
 
 
 def test_a_ledger_that_does_not_verify_is_said_so_before_any_number() -> None:
-    broken = Standing("ledger.db", 7, "root", "broken", ("record 3 was changed",))
+    broken = LedgerStatus("ledger.db", 7, "root", "broken", ("record 3 was changed",))
     page = render_report(made_up(50), now=NOW, standing=broken)
     assert page.index("does not verify") < page.index("At a glance")
     assert "record 3 was changed" in page
@@ -38,7 +38,7 @@ def test_a_ledger_that_does_not_verify_is_said_so_before_any_number() -> None:
 
 @pytest.mark.shows("G4")
 def test_a_ledger_that_nothing_proves_is_not_called_verified() -> None:
-    unproven = Standing("ledger.db", 7, "root", "unproven", ("The ledger's key is not here.",))
+    unproven = LedgerStatus("ledger.db", 7, "root", "unproven", ("The ledger's key is not here.",))
     page = render_report(made_up(50), now=NOW, standing=unproven)
     assert page.index("Nothing proves this ledger") < page.index("At a glance")
     assert "key is not here" in page
@@ -47,8 +47,8 @@ def test_a_ledger_that_nothing_proves_is_not_called_verified() -> None:
 
 @pytest.mark.shows("D7")
 def test_what_servers_call_themselves_is_inert() -> None:
-    hostile = About(Server("</style><script>alert(1)</script>\u202e", "x\x1b[2J"), PEOPLE[0])
-    page = render_report([Event("e", "q", "expired", START, hostile)], now=NOW)
+    hostile = EventContext(ServerRecord("</style><script>alert(1)</script>\u202e", "x\x1b[2J"), PEOPLE[0])
+    page = render_report([LedgerEvent("e", "q", "expired", START, hostile)], now=NOW)
     assert "<script" not in page
     assert "\u202e" not in page
     assert "\x1b" not in page

@@ -6,17 +6,26 @@ import random
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from handraise.ledger import About, Content, Event, Link, Principal, Request, Server, Use
-from handraise.ledger.events import Kind
+from handraise.ledger import (
+    AnswerUse,
+    Content,
+    EventContext,
+    LedgerEvent,
+    LinkRecord,
+    Principal,
+    RequestRecord,
+    ServerRecord,
+)
+from handraise.ledger.events import EventKind
 
 START = int(datetime(2026, 9, 1, 8, tzinfo=UTC).timestamp() * 1000)
 DAY = 86_400_000
 
 SERVERS = (
-    (Server("notes", "python"), ("notes_delete", "notes_archive", "notes_clean"), 0.85),
-    (Server("github", "https://mcp.example.com"), ("create_issue", "merge", "delete_branch"), 0.7),
-    (Server("warehouse", "warehouse-server"), ("query", "export"), 0.55),
-    (Server("mailer", "https://mail.example.net"), ("send_all", "send"), 0.3),
+    (ServerRecord("notes", "python"), ("notes_delete", "notes_archive", "notes_clean"), 0.85),
+    (ServerRecord("github", "https://mcp.example.com"), ("create_issue", "merge", "delete_branch"), 0.7),
+    (ServerRecord("warehouse", "warehouse-server"), ("query", "export"), 0.55),
+    (ServerRecord("mailer", "https://mail.example.net"), ("send_all", "send"), 0.3),
 )
 PEOPLE = (
     Principal("workstation", "ada", "system"),
@@ -31,7 +40,7 @@ REASONS = (
 )
 
 
-def made_up(count: int, *, days: int = 45, seed: int = 7) -> Iterator[Event]:
+def made_up(count: int, *, days: int = 45, seed: int = 7) -> Iterator[LedgerEvent]:
     """At least `count` events of questions, over some days."""
     chance = random.Random(seed)
     made = 0
@@ -43,18 +52,18 @@ def made_up(count: int, *, days: int = 45, seed: int = 7) -> Iterator[Event]:
             yield event
 
 
-def _question(number: int, chance: random.Random, days: int) -> Iterator[Event]:
+def _question(number: int, chance: random.Random, days: int) -> Iterator[LedgerEvent]:
     server, tools, welcome = chance.choices(SERVERS, (5, 4, 3, 2))[0]
-    request = Request("tools/call", chance.choice(tools), f"{number:032x}")
+    request = RequestRecord("tools/call", chance.choice(tools), f"{number:032x}")
     mode = "url" if chance.random() < 0.15 else "form"
-    about = About(server, chance.choice(PEOPLE), request, "url" if mode == "url" else "form")
+    about = EventContext(server, chance.choice(PEOPLE), request, "url" if mode == "url" else "form")
     asked = START + int(chance.betavariate(2, 1.4) * days) * DAY + int(chance.gauss(0, 3) * 3_600_000)
     message = Content(f"m{number}", "0" * 64)
-    link = Link("example.com", "auth.example.com", "ok") if mode == "url" else None
+    link = LinkRecord("example.com", "auth.example.com", "ok") if mode == "url" else None
     names = iter(range(10))
 
-    def event(kind: Kind, after: int, **more: object) -> Event:
-        return Event(f"{number}-{next(names)}", f"q{number}", kind, asked + after, about, **more)  # type: ignore[arg-type]
+    def event(kind: EventKind, after: int, **more: object) -> LedgerEvent:
+        return LedgerEvent(f"{number}-{next(names)}", f"q{number}", kind, asked + after, about, **more)  # type: ignore[arg-type]
 
     if chance.random() < 0.07:
         reason = chance.choice(REASONS)
@@ -85,7 +94,9 @@ def _question(number: int, chance: random.Random, days: int) -> Iterator[Event]:
             edited=("title",) if chance.random() < 0.3 else (),
         )
         if chance.random() < 0.97:
-            yield event("used", took + 40, used=Use(request, "result" if chance.random() < 0.95 else "error"))
+            yield event(
+                "used", took + 40, used=AnswerUse(request, "result" if chance.random() < 0.95 else "error")
+            )
     elif roll < welcome + (1 - welcome) * 0.7:
         yield event("decided", took, action="decline", decided_by="human", latency=took)
     else:

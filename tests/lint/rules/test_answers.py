@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.lint.found import codes, in_tool
 
+from handraise.lint import lint_text
+
 ASK = 'await ask.confirm(f"Rename {name}?")'
 FIRES = {
     "data taken at once": ("HR201", f"return ({ASK}).data"),
@@ -85,3 +87,35 @@ def test_it_fires_on(code: str, lines: str) -> None:
 @pytest.mark.parametrize("lines", SILENT.values(), ids=SILENT.keys())
 def test_it_is_silent_on(lines: str) -> None:
     assert codes(in_tool(lines)) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'if ask.confirm("Go on with 47 files?"): pass',
+        'if await ask.confirm("Go on with 47 files?"): pass',
+        'if not (r := await ask.confirm("Go on with 47 files?")): return r',
+        'r = await ask.confirm("Go on with 47 files?")\n    if not r: return None',
+        'r = await ask.confirm("Go on with 47 files?")\n    return r and 1',
+        'assert await ask.confirm("Go on with 47 files?")',
+        'return bool(await ask.confirm("Go on with 47 files?"))',
+    ],
+)
+def test_truth_tests_of_questions_and_answers_are_found(line: str) -> None:
+    assert "HR205" in {
+        finding.code for finding in lint_text(f"async def go(path: str) -> object:\n    {line}\n")
+    }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "async with asyncio.timeout(10):\n        (await ask.confirm(f'Delete {path}?')).or_stop()",
+        "(await asyncio.wait_for(ask.confirm(f'Delete {path}?'), 10)).or_stop()",
+        "with anyio.fail_after(10):\n        (await ask.confirm(f'Delete {path}?')).or_stop()",
+    ],
+)
+def test_a_time_limit_around_a_question_is_found(line: str) -> None:
+    assert {finding.code for finding in lint_text(f"async def go(path: str) -> object:\n    {line}\n")} == {
+        "HR206"
+    }

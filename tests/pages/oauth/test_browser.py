@@ -134,7 +134,7 @@ async def test_an_account_is_connected_by_its_person_and_its_tokens_appear_nowhe
         await page.get_by_role("link", name="Go on to").click()
         await answer(page, "accept")
         await expect(page.locator("h1")).to_have_text("Done")
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             while not results:  # noqa: ASYNC110
                 await anyio.sleep(0.01)
         assert text_of(results[0]) == "Created Paint."
@@ -170,7 +170,7 @@ def assert_nowhere(folder: Path) -> None:
 
 async def links(here: Host, count: int) -> list[str]:
     """The links of questions that wait, when there are so many."""
-    with anyio.fail_after(15):
+    with anyio.fail_after(60):
         while True:
             questions = [one.question for one in here.gate.seen if hasattr(one, "question")]
             found = {one.url: None for one in questions if isinstance(one, UrlQuestion)}
@@ -211,7 +211,7 @@ async def test_two_flows_at_once_one_refused_at_the_provider_and_one_finished(
             await expect(page.locator("h1")).to_have_text("Declined")
             await answer(second, "accept")
             await expect(second.locator("h1")).to_have_text("Done")
-        assert results == {"Roof": "The person declined. Nothing was done.", "Door": "Created Door."}
+        assert results == {"Roof": "The person declined.", "Door": "Created Door."}
 
 
 async def test_a_link_that_waited_too_long_says_so_and_the_tool_knows(
@@ -232,7 +232,7 @@ async def test_a_link_that_waited_too_long_says_so_and_the_tool_knows(
 
         calls.start_soon(call)
         link = await asked_link(here)
-        with anyio.fail_after(15):
+        with anyio.fail_after(60):
             while not results:  # noqa: ASYNC110
                 await anyio.sleep(0.01)
         assert results[0].is_error

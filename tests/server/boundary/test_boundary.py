@@ -17,12 +17,11 @@ from tests.server.peers import Person, accept, connect, text_of
 from tests.server.rounds import accepted, by_hand
 
 from handraise import Handraise, Stale, ask, replayable
-from handraise.errors import OutsideBoundary, SetupError, UsageError
+from handraise.errors import OutsideBoundary, SetupError, UsageError, sentence
 from handraise.revisions import Revision
 from handraise.server import Boundary
 from handraise.server.boundary import Handle
 from handraise.server.boundary.beneath import by_walking
-from handraise.server.endings import sentence
 from handraise.urls import dump_file_uri
 
 
@@ -251,7 +250,7 @@ async def test_an_open_file_stops_working_when_its_root_goes(
 
     async def leave(_context: Any, _params: Any) -> types.ElicitResult:
         roots.folders = (work,)
-        return accept(confirm=True)
+        return accept(answer=True)
 
     async with connect(server, revision, leave, list_roots_callback=roots) as client:
         said = text_of(await client.call_tool("slowly", {}))
@@ -317,7 +316,7 @@ async def test_a_notice_alone_ends_the_lease(notes: Path, work: Path) -> None:
     async def leave(_context: Any, _params: Any) -> types.ElicitResult:
         roots.folders = (work,)
         await tell(said[0])
-        return accept(confirm=True)
+        return accept(answer=True)
 
     async with connect(server, Revision.NOVEMBER_2025, leave, list_roots_callback=roots) as client:
         said.append(client)
@@ -347,7 +346,7 @@ async def test_what_was_asked_about_is_looked_at_again_after_the_answer(
 
     async def leave(_context: Any, _params: Any) -> types.ElicitResult:
         roots.folders = (work,)
-        return accept(confirm=True)
+        return accept(answer=True)
 
     async with connect(server, revision, leave, list_roots_callback=roots) as client:
         said = text_of(await client.call_tool("delete", {"path": f"{notes}/a.md"}))
@@ -450,6 +449,6 @@ async def test_a_body_that_is_replayed_has_the_roots_that_it_was_told_before(
         [key] = told["inputRequests"]
         responses = {key: {"roots": [{"uri": dump_file_uri(notes)}]}}
         asked = await here.call("tidy", {}, state=told["requestState"], responses=responses)
-        state, given = asked["requestState"], accepted(asked, confirm=True)
+        state, given = asked["requestState"], accepted(asked, answer=True)
         result = await there.call("tidy", {}, state=state, responses=given)
     assert result["content"][0]["text"] == f"True {notes}"

@@ -11,7 +11,7 @@ import pytest
 
 from handraise.server.boundary.beneath import best_opener, by_walking
 from handraise.server.boundary.files import Files, OpenMode
-from handraise.server.boundary.rootset import Place, RootSet, adopt_folders
+from handraise.server.boundary.rootset import RootPath, RootSet, adopt_folders
 
 
 @pytest.fixture(params=[best_opener, lambda: by_walking], ids=["best", "walk"])
@@ -100,7 +100,7 @@ def test_a_link_is_seen_and_removed_and_never_used(files: Files, roots: RootSet,
     link, through = roots.locate("link.md"), roots.locate("away/secret.md")
     assert files.stat(link).kind == "link"
     for place in (link, through):
-        uses: list[Callable[[Place], object]] = [
+        uses: list[Callable[[RootPath], object]] = [
             files.read,
             lambda p: files.write(p, b"x", overwrite=True),
             lambda p: files.open(p, "w"),
@@ -110,7 +110,7 @@ def test_a_link_is_seen_and_removed_and_never_used(files: Files, roots: RootSet,
             with pytest.raises(OSError) as error:
                 work(place)
             assert refused(error) == "ELOOP"
-    others: list[Callable[[Place], object]] = [
+    others: list[Callable[[RootPath], object]] = [
         files.stat,
         files.remove,
         files.mkdir,

@@ -17,7 +17,7 @@ from tests.server.boundary.test_beneath import OPENERS
 
 from handraise.server.boundary.beneath import Opener
 from handraise.server.boundary.files import Files
-from handraise.server.boundary.rootset import Place, adopt_folders
+from handraise.server.boundary.rootset import RootPath, adopt_folders
 
 SECONDS = 2.0
 PATIENCE = 20.0
@@ -104,7 +104,7 @@ def _tried(work: Callable[[], object]) -> str:
     return "done"
 
 
-def _walk(files: Files, folder: Place) -> None:
+def _walk(files: Files, folder: RootPath) -> None:
     """Everything beneath a folder; the sizes tell whose it is."""
     for entry in files.list(folder):
         if entry.kind == "folder":

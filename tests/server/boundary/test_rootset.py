@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handraise.errors import OutsideBoundary
-from handraise.server.boundary.rootset import Place, RootFolder, RootSet, adopt_folders, adopt_uris
-from handraise.server.endings import sentence
+from handraise.errors import OutsideBoundary, sentence
+from handraise.server.boundary.rootset import RootFolder, RootPath, RootSet, adopt_folders, adopt_uris
 from handraise.urls import dump_file_uri
 
 NOTES = RootFolder(("home", "ada", "Notes"), ("home", "ada", "Notes"))
@@ -41,7 +40,7 @@ TWO = RootSet((NOTES, WORK))
     ],
 )
 def test_a_path_inside_is_located(path: str, names: tuple[str, ...]) -> None:
-    assert ONE.locate(path) == Place(NOTES, names)
+    assert ONE.locate(path) == RootPath(NOTES, names)
 
 
 @pytest.mark.parametrize(
@@ -98,12 +97,12 @@ def test_without_roots_nothing_is_allowed_and_the_error_says_how_to_get_one() ->
 def test_a_relative_path_is_not_guessed_among_several_roots() -> None:
     with pytest.raises(OutsideBoundary, match="several roots"):
         TWO.locate("a.md")
-    assert TWO.locate("/home/ada/work/a.md") == Place(WORK, ("a.md",))
+    assert TWO.locate("/home/ada/work/a.md") == RootPath(WORK, ("a.md",))
 
 
 def test_of_nested_roots_the_inner_one_is_taken() -> None:
     inner = RootFolder((*NOTES.real, "2026"), (*NOTES.real, "2026"))
-    assert RootSet((NOTES, inner)).locate("/home/ada/Notes/2026/a.md") == Place(inner, ("a.md",))
+    assert RootSet((NOTES, inner)).locate("/home/ada/Notes/2026/a.md") == RootPath(inner, ("a.md",))
 
 
 @pytest.mark.shows("B1")
@@ -182,4 +181,4 @@ def test_a_uri_and_its_path_are_the_same_place(names: list[str]) -> None:
     path = PurePosixPath("/home/ada/Notes", *names)
     if ".." in names or "." in names:
         return
-    assert ONE.locate(dump_file_uri(path)) == ONE.locate(path) == Place(NOTES, tuple(names))
+    assert ONE.locate(dump_file_uri(path)) == ONE.locate(path) == RootPath(NOTES, tuple(names))

@@ -7,17 +7,15 @@ from typing import Any
 import anyio
 import mcp_types as types
 import pytest
+from tests.server.conftest import Place, everywhere, modern, with_links
 from tests.server.kinds.bodies import LINK
-from tests.server.kinds.conftest import Kind
 from tests.server.kinds.ways import WAYS, Ended
-from tests.server.peers import CANCEL, DECLINE, Person, text_of
+from tests.server.peers import CANCEL, DECLINE, Person
 from tests.server.rounds import by_hand
 
 from handraise.errors import NotSupported
-from handraise.revisions import Revision
 
 ACCEPT = types.ElicitResult(action="accept")
-with_links = pytest.mark.parametrize("revision", [Revision.NOVEMBER_2025, Revision.JULY_2026], ids=str)
 
 
 class Notices:
@@ -33,7 +31,7 @@ class Notices:
 
 @pytest.mark.shows("L1", "L2", "L4")
 @with_links
-async def test_a_link_is_finished_after_its_accept_or_before(place: Kind) -> None:
+async def test_a_link_is_finished_after_its_accept_or_before(place: Place) -> None:
     notices, finished = Notices(), []
 
     async def finished_already() -> types.ElicitResult:
@@ -62,43 +60,28 @@ async def test_a_link_is_finished_after_its_accept_or_before(place: Kind) -> Non
 
 @pytest.mark.shows("O1")
 @with_links
-async def test_a_link_may_be_declined_or_dismissed(place: Kind) -> None:
+async def test_a_link_may_be_declined_or_dismissed(place: Place) -> None:
     async with place.client(Person(*[DECLINE, CANCEL] * len(WAYS))) as client:
         for way, run in place.runs():
             told = [await way.call(client, "link", f"{run}-{number}") for number in range(2)]
             assert told == ["Declined(by='action')", "Cancelled()"]
 
 
-@pytest.mark.shows("O7")
-@with_links
-async def test_a_client_that_leaves_while_the_person_is_in_the_browser_is_told_to_the_body(
-    place: Kind,
-) -> None:
-    async with place.client(Person(*[ACCEPT] * len(WAYS))) as client:
-        for way, run in place.runs():
-            async with anyio.create_task_group() as calls:
-                calls.start_soon(way.call, client, "link", run)
-                with anyio.fail_after(30):
-                    while text_of(await client.call_tool("browsing", {"run": run})) != "True":  # noqa: ASYNC110
-                        await anyio.sleep(0.01)
-                calls.cancel_scope.cancel()
-            await place.until(client, run, "withdrawn, finally")
-
-
 @pytest.mark.shows("N2", "N6")
-async def test_a_link_is_never_sent_to_a_client_or_on_a_revision_that_has_none(place: Kind) -> None:
+@everywhere
+async def test_a_link_is_never_sent_to_a_client_or_on_a_revision_that_has_none(place: Place) -> None:
     async with place.client(Person(), modes="form") as client:
         for way, run in place.runs():
             for body in ("link", "files"):
                 with pytest.raises(Ended) as ended:
                     await way.call(client, body, run)
-                assert ended.value.sentence.startswith(NotSupported.public)
+                assert ended.value.sentence.startswith(NotSupported("url").public)
                 assert (ended.value.code == -32021) == place.revision.modern
 
 
 @pytest.mark.shows("L4")
-@pytest.mark.parametrize("revision", [Revision.JULY_2026], ids=str)
-async def test_a_retry_that_was_held_shows_the_link_again(place: Kind) -> None:
+@modern
+async def test_a_retry_that_was_held_shows_the_link_again(place: Place) -> None:
     async with by_hand(place.target()) as rounds, anyio.create_task_group() as ways:
 
         async def through(way: Any, run: str) -> None:
@@ -118,7 +101,7 @@ async def test_a_retry_that_was_held_shows_the_link_again(place: Kind) -> None:
 
 @pytest.mark.shows("L3", "L4")
 @with_links
-async def test_what_is_required_first_is_asked_for_and_then_the_call_goes_through(place: Kind) -> None:
+async def test_what_is_required_first_is_asked_for_and_then_the_call_goes_through(place: Place) -> None:
     async def finished_already() -> types.ElicitResult:
         await client.call_tool("finish", {"run": current})
         return ACCEPT
@@ -138,8 +121,8 @@ async def test_what_is_required_first_is_asked_for_and_then_the_call_goes_throug
 
 
 @pytest.mark.shows("L3", "L4")
-@pytest.mark.parametrize("revision", [Revision.JULY_2026], ids=str)
-async def test_what_is_required_first_and_declined_ends_the_call_politely(place: Kind) -> None:
+@modern
+async def test_what_is_required_first_and_declined_ends_the_call_politely(place: Place) -> None:
     async with place.client(Person(*[DECLINE] * len(WAYS))) as client:
         for way, run in place.runs():
-            assert await way.ending(client, "files", run) == "The person declined. Nothing was done."
+            assert await way.ending(client, "files", run) == "The person declined."

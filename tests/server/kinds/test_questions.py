@@ -7,7 +7,7 @@ from typing import Any
 
 import mcp_types as types
 import pytest
-from tests.server.kinds.conftest import Kind
+from tests.server.conftest import JUNE, NOVEMBER, Place, cells, everywhere
 from tests.server.kinds.servers import made, target_of
 from tests.server.kinds.ways import WAYS, Ended
 from tests.server.peers import CANCEL, DECLINE, Person, accept, text_of
@@ -18,19 +18,21 @@ from handraise.revisions import Revision
 
 
 @pytest.mark.shows("C1", "C4", "C7", "N6")
-async def test_questions_come_in_order_and_effects_happen_once(place: Kind) -> None:
-    person = Person(*[accept(answer="Ada"), accept(confirm=True)] * len(WAYS))
+@everywhere
+async def test_questions_come_in_order_and_effects_happen_once(place: Place) -> None:
+    person = Person(*[accept(answer="Ada"), accept(answer=True)] * len(WAYS))
     async with place.client(person) as client:
         for way, run in place.runs():
             assert await way.call(client, "pay", run) == "Ada accept"
             assert await place.did(client, run) == "before, between"
     shown = [re.sub(r"\d+", "", message) for message in person.messages]
-    assert shown == ["To whom? ()\n\nIf you decline: Nothing is paid.", "Really? ()"] * len(WAYS)
+    assert shown == ["To whom? ()\nIf you decline: Nothing is paid.", "Really? ()"] * len(WAYS)
 
 
 @pytest.mark.shows("C1", "O5")
+@everywhere
 async def test_five_in_a_chain_three_at_once_one_after_a_caught_exception_and_one_sent_early(
-    place: Kind,
+    place: Place,
 ) -> None:
     def counted(params: Any) -> types.ElicitResult:
         return accept(answer=params.message.replace("Number ", "n").rstrip("?"))
@@ -47,8 +49,9 @@ async def test_five_in_a_chain_three_at_once_one_after_a_caught_exception_and_on
 
 
 @pytest.mark.shows("O1", "O3")
-async def test_every_answer_reaches_the_body_as_what_it_is(place: Kind) -> None:
-    answers = [accept(confirm=True), accept(confirm=False), DECLINE, CANCEL]
+@everywhere
+async def test_every_answer_reaches_the_body_as_what_it_is(place: Place) -> None:
+    answers = [accept(answer=True), accept(answer=False), DECLINE, CANCEL]
     seen = ["Accepted(data=True)", "Declined(by='answer')", "Declined(by='action')", "Cancelled()"]
     async with place.client(Person(*answers * len(WAYS))) as client:
         for way, run in place.runs():
@@ -56,8 +59,9 @@ async def test_every_answer_reaches_the_body_as_what_it_is(place: Kind) -> None:
 
 
 @pytest.mark.shows("C5", "F6")
+@everywhere
 async def test_an_answer_that_does_not_fit_is_asked_again_with_the_reasons_and_not_forever(
-    place: Kind,
+    place: Place,
 ) -> None:
     fits = [accept(answer=number) for number in range(1, 5)]
     unfit = [accept(answer="two")]
@@ -74,8 +78,9 @@ async def test_an_answer_that_does_not_fit_is_asked_again_with_the_reasons_and_n
 
 
 @pytest.mark.shows("N5", "N2")
+@everywhere
 async def test_a_client_that_cannot_be_asked_is_not_and_the_author_may_have_a_value_for_it(
-    place: Kind,
+    place: Place,
 ) -> None:
     async with place.client() as client:
         for way, run in place.runs():
@@ -91,14 +96,15 @@ async def test_a_client_that_cannot_be_asked_is_not_and_the_author_may_have_a_va
             assert await place.did(client, run) == "not_supported, finally"
 
 
-@pytest.mark.parametrize("kind", ["mcpserver", "fastmcp"])  # the handlers of a lowlevel server are coroutines
-async def test_a_plain_function_asks(place: Kind) -> None:
+@cells(kind=lambda kind: kind != "lowlevel")  # its handlers are coroutines
+async def test_a_plain_function_asks(place: Place) -> None:
     async with place.client(Person(accept(answer="b"))) as client:
         assert text_of(await client.call_tool("plainly", {"run": place.run})) == "b"
         assert await place.did(client, place.run) == "before"
 
 
-async def test_progress_goes_to_the_request_that_is_live(place: Kind, kind: str) -> None:
+@everywhere
+async def test_progress_goes_to_the_request_that_is_live(place: Place) -> None:
     seen: list[str | None] = []
 
     async def watch(progress: float, total: float | None, message: str | None) -> None:
@@ -109,25 +115,27 @@ async def test_progress_goes_to_the_request_that_is_live(place: Kind, kind: str)
         result = await client.call_tool("reports", {"run": place.run}, progress_callback=watch)
         assert text_of(result) == ("another" if place.revision.modern else "the same")
     # FastMCP alone, without us, reports nothing there: in memory the SDK has no token for it.
-    unheard = place.transport == "memory" and kind == "fastmcp" and place.revision.modern
+    unheard = place.cell.transport == "memory" and place.cell.kind == "fastmcp" and place.revision.modern
     assert seen == ([] if unheard else ["before", "between", "after"])
 
 
 @pytest.mark.shows("X4")
-@pytest.mark.parametrize("revision", [Revision.JUNE_2025, Revision.NOVEMBER_2025], ids=str)
+@pytest.mark.parametrize(
+    ("kind", "revision"), [("mcpserver", NOVEMBER), ("lowlevel", JUNE), ("fastmcp", NOVEMBER)], ids=str
+)
 async def test_a_legacy_call_that_is_dispatched_twice_asks_once(kind: str, revision: Revision) -> None:
     async with wired(target_of(made(kind)), revision) as wire:
         for way in WAYS:
             for _ in range(2):
                 await wire.send(id=str(way), method=way.method, params=way.params("told", "twice"))
             question = await wire.question()
-            await wire.answer(question, confirm=True)
+            await wire.answer(question, answer=True)
             results = [(await wire.receive())["result"] for _ in range(2)]
             assert [way.text(result) for result in results] == ["Accepted(data=True)"] * 2
             await wire.send(id=f"{way} again", method=way.method, params=way.params("told", "twice"))
             another = await wire.question()
             assert another["id"] != question["id"]
-            await wire.answer(another, confirm=True)
+            await wire.answer(another, answer=True)
             await wire.receive()
 
 
@@ -141,7 +149,8 @@ async def _model(_context: Any, _params: Any) -> types.CreateMessageResult:
 
 
 @pytest.mark.shows("U7", "C7")
-async def test_roots_the_model_and_a_question_in_one_body(place: Kind) -> None:
+@everywhere
+async def test_roots_the_model_and_a_question_in_one_body(place: Place) -> None:
     asked = {"list_roots_callback": _roots, "sampling_callback": _model}
     async with place.client(Person(*[accept(answer="file:///a")] * len(WAYS)), **asked) as client:
         for way, run in place.runs():
@@ -149,7 +158,8 @@ async def test_roots_the_model_and_a_question_in_one_body(place: Kind) -> None:
 
 
 @pytest.mark.shows("N2", "N5")
-async def test_a_client_without_roots_or_a_model_is_not_asked_for_them(place: Kind) -> None:
+@everywhere
+async def test_a_client_without_roots_or_a_model_is_not_asked_for_them(place: Place) -> None:
     for callbacks in ({}, {"list_roots_callback": _roots}):
         async with place.client(Person(), **callbacks) as client:
             for way, run in place.runs():
@@ -159,7 +169,8 @@ async def test_a_client_without_roots_or_a_model_is_not_asked_for_them(place: Ki
 
 
 @pytest.mark.shows("C1")
-async def test_a_step_between_questions_is_done_once(place: Kind) -> None:
+@everywhere
+async def test_a_step_between_questions_is_done_once(place: Place) -> None:
     person = Person(*[accept(answer="1"), accept(answer="2")] * len(WAYS) * 2)
     async with place.client(person) as client:
         for body in ("stepped", "again"):

@@ -13,6 +13,7 @@ from tests.server.rounds import by_hand
 
 
 @pytest.mark.shows("C6", "C7")
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("way", WAYS, ids=str)
 async def test_a_body_that_is_gone_runs_again_only_where_its_author_says_so(
     kind: str, way: Way, tmp_path: Path

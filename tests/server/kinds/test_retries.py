@@ -11,13 +11,9 @@ import httpx2 as httpx
 import pytest
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
-from tests.server.kinds.conftest import Kind
+from tests.server.conftest import Place, cells, modern
 from tests.server.kinds.ways import WAYS, Way, did
 from tests.server.rounds import Rounds, accepted, by_hand, sign_in
-
-from handraise.revisions import Revision
-
-pytestmark = pytest.mark.parametrize("revision", [Revision.JULY_2026], ids=str)
 
 
 async def is_refused(way: Way, rounds: Rounds, body: str, run: str, **retry: Any) -> None:
@@ -29,7 +25,10 @@ async def is_refused(way: Way, rounds: Rounds, body: str, run: str, **retry: Any
 
 
 @pytest.mark.shows("C3")
-async def test_the_same_retry_again_gets_the_same_outcome_and_a_different_one_is_refused(place: Kind) -> None:
+@modern
+async def test_the_same_retry_again_gets_the_same_outcome_and_a_different_one_is_refused(
+    place: Place,
+) -> None:
     async with by_hand(place.target()) as rounds:
         for way, run in place.runs():
             first = await way.by_hand(rounds, "stepped", run)
@@ -48,7 +47,8 @@ async def test_the_same_retry_again_gets_the_same_outcome_and_a_different_one_is
 
 
 @pytest.mark.shows("C2", "C3")
-async def test_a_state_of_another_call_is_refused_and_stays_what_it_was(place: Kind) -> None:
+@modern
+async def test_a_state_of_another_call_is_refused_and_stays_what_it_was(place: Place) -> None:
     async with by_hand(place.target()) as rounds:
         for way, run in place.runs():
             first = await way.by_hand(rounds, "stepped", run)
@@ -68,7 +68,8 @@ async def test_a_state_of_another_call_is_refused_and_stays_what_it_was(place: K
 
 
 @pytest.mark.shows("C5")
-async def test_a_retry_without_the_answer_is_shown_the_question_again(place: Kind) -> None:
+@modern
+async def test_a_retry_without_the_answer_is_shown_the_question_again(place: Place) -> None:
     unknown = {"another": {"action": "accept", "content": {"answer": "1"}}}
     async with by_hand(place.target()) as rounds:
         for way, run in place.runs():
@@ -87,7 +88,8 @@ async def test_a_retry_without_the_answer_is_shown_the_question_again(place: Kin
 
 
 @pytest.mark.shows("C5", "F6")
-async def test_an_answer_that_does_not_fit_is_asked_again(place: Kind) -> None:
+@modern
+async def test_an_answer_that_does_not_fit_is_asked_again(place: Place) -> None:
     async with by_hand(place.target()) as rounds:
         for way, run in place.runs():
             first = await way.by_hand(rounds, "stepped", run)
@@ -100,18 +102,19 @@ async def test_an_answer_that_does_not_fit_is_asked_again(place: Kind) -> None:
 
 
 @pytest.mark.shows("C10")
+@modern
 async def test_an_answer_that_comes_before_its_question_is_used_only_where_the_author_allows_it(
-    place: Kind,
+    place: Place,
 ) -> None:
-    who = {"action": "accept", "content": {"value": "Ada"}}
-    sure = {"action": "accept", "content": {"confirm": True}}
+    who = {"action": "accept", "content": {"answer": "Ada"}}
+    sure = {"action": "accept", "content": {"answer": True}}
     forged = {"action": "accept", "content": {"answer": "1"}}
     async with by_hand(place.target()) as rounds:
         for way, run in place.runs():
             first = await way.by_hand(rounds, "given", run, responses={"who": who, "sure": sure})
             assert list(first["inputRequests"]) == ["sure"]
             assert await did(rounds, run) == ""
-            last = await way.answered(rounds, "given", run, first, confirm=True)
+            last = await way.answered(rounds, "given", run, first, answer=True)
             assert way.text(last) == "Ada accept"
             [key] = (await way.by_hand(rounds, "stepped", run, request_id=f"{run}-1"))["inputRequests"]
             asked = await way.by_hand(rounds, "stepped", run, request_id=f"{run}-1", responses={key: forged})
@@ -120,7 +123,8 @@ async def test_an_answer_that_comes_before_its_question_is_used_only_where_the_a
 
 
 @pytest.mark.shows("X4")
-async def test_the_same_request_dispatched_twice_asks_the_same_question(place: Kind) -> None:
+@modern
+async def test_the_same_request_dispatched_twice_asks_the_same_question(place: Place) -> None:
     async with by_hand(place.target()) as rounds:
         for way, run in place.runs():
             one, same, other = [
@@ -148,11 +152,11 @@ class SignedIn(Rounds):
 
 
 @pytest.fixture
-async def people(place: Kind) -> AsyncIterator[tuple[Rounds, Rounds, Rounds]]:
+async def people(place: Place) -> AsyncIterator[tuple[Rounds, Rounds, Rounds]]:
     """Ada, Bob, and somebody who is not signed in. Over stdio there is one person: the user of this computer."""
     async with AsyncExitStack() as open_:
         nobody = await open_.enter_async_context(by_hand(place.target()))
-        if place.transport == "memory":
+        if place.cell.transport == "memory":
             yield SignedIn(nobody, "ada"), SignedIn(nobody, "bob"), nobody
             return
 
@@ -166,9 +170,9 @@ async def people(place: Kind) -> AsyncIterator[tuple[Rounds, Rounds, Rounds]]:
 
 
 @pytest.mark.shows("C2")
-@pytest.mark.parametrize("place", ["memory", pytest.param("http", marks=pytest.mark.slow)], indirect=True)
+@cells(revision=lambda revision: revision.modern, transport=lambda transport: transport != "stdio")
 async def test_another_person_cannot_go_on_and_the_round_stays_open(
-    place: Kind, people: tuple[Rounds, Rounds, Rounds]
+    place: Place, people: tuple[Rounds, Rounds, Rounds]
 ) -> None:
     ada, bob, nobody = people
     for way, run in place.runs():

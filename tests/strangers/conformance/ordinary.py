@@ -1,4 +1,4 @@
-"""A server that never asks, with Handraise installed: `ordinary.py PORT`.
+"""A server that never asks, with Handraise installed: `python -m tests.strangers.conformance.ordinary PORT`.
 
 The conformance suite calls everything here and must not see that Handraise is there.
 """
@@ -6,18 +6,16 @@ The conformance suite calls everything here and must not see that Handraise is t
 from __future__ import annotations
 
 import base64
-import sys
 
-from mcp.server.mcpserver import Audio, Context, Image, MCPServer, Message, UserMessage
-from mcp_types import (
-    Completion,
-    CompletionArgument,
-    CompletionContext,
-    EmbeddedResource,
-    PromptReference,
-    ResourceTemplateReference,
-    TextContent,
-    TextResourceContents,
+from tests.strangers.conformance.generation import (
+    Audio,
+    Context,
+    Image,
+    Message,
+    UserMessage,
+    make_server,
+    serve,
+    types,
 )
 
 from handraise import Handraise
@@ -27,14 +25,13 @@ PIXEL = base64.b64decode(
 )
 SILENCE = b"RIFF\x24\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\0\0\0\0"
 
-server = MCPServer("ordinary", version="1.0.0")
+server = make_server("ordinary")
 Handraise().install(server)
 
 
-def embedded(uri: str, mime_type: str, text: str) -> EmbeddedResource:
-    return EmbeddedResource(
-        type="resource", resource=TextResourceContents(uri=uri, mime_type=mime_type, text=text)
-    )
+def embedded(uri: str, mime_type: str, text: str) -> types.EmbeddedResource:
+    resource = {"uri": uri, "mimeType": mime_type, "text": text}
+    return types.EmbeddedResource.model_validate({"type": "resource", "resource": resource})
 
 
 @server.tool()
@@ -44,13 +41,25 @@ async def test_simple_text() -> str:
 
 
 @server.tool()
+async def test_image_content() -> Image:
+    """Give back an image."""
+    return Image(data=PIXEL, format="png")
+
+
+@server.tool(structured_output=False)
+async def test_embedded_resource() -> list[types.EmbeddedResource]:
+    """Give back a resource."""
+    return [embedded("test://embedded-resource", "text/plain", "This is an embedded resource content.")]
+
+
+@server.tool()
 async def test_audio_content() -> Audio:
     """Give back a sound."""
     return Audio(data=SILENCE, format="wav")
 
 
 @server.tool(structured_output=False)
-async def test_multiple_content_types() -> list[str | Image | EmbeddedResource]:
+async def test_multiple_content_types() -> list[str | Image | types.EmbeddedResource]:
     """Give back three kinds of content."""
     return [
         "Multiple content types test:",
@@ -92,6 +101,12 @@ async def template(id: str) -> dict[str, object]:
 
 
 @server.prompt()
+async def test_simple_prompt() -> str:
+    """A prompt without arguments."""
+    return "This is a simple prompt for testing."
+
+
+@server.prompt()
 async def test_prompt_with_arguments(arg1: str, arg2: str) -> str:
     """A prompt with arguments."""
     return f"Prompt with arguments: arg1='{arg1}', arg2='{arg2}'"
@@ -111,18 +126,20 @@ async def test_prompt_with_image() -> list[Message]:
     """A prompt with an image."""
     return [
         UserMessage(Image(data=PIXEL, format="png").to_image_content()),
-        UserMessage(TextContent(type="text", text="Please analyze the image above.")),
+        UserMessage(types.TextContent(type="text", text="Please analyze the image above.")),
     ]
 
 
 @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]  # the SDK left it untyped
 async def complete(
-    ref: PromptReference | ResourceTemplateReference,
-    argument: CompletionArgument,
-    context: CompletionContext | None,
-) -> Completion:
-    return Completion(values=[word for word in ("paris", "park", "party") if word.startswith(argument.value)])
+    ref: types.PromptReference | types.ResourceTemplateReference,
+    argument: types.CompletionArgument,
+    context: types.CompletionContext | None,
+) -> types.Completion:
+    return types.Completion(
+        values=[word for word in ("paris", "park", "party") if word.startswith(argument.value)]
+    )
 
 
 if __name__ == "__main__":
-    server.run(transport="streamable-http", port=int(sys.argv[1]))
+    serve(server)

@@ -1,18 +1,17 @@
-"""The conformance suite's fixture server, written with `ask` throughout: `server.py PORT`.
+"""The conformance suite's fixture server, written with `ask` throughout.
 
-Tool names, keys, messages and forms are what the suite looks for. `unsafe_preanswer=True` stands where the
-suite answers before it was asked.
+`python -m tests.strangers.conformance.server PORT` starts it. Tool names, keys, messages and forms are what the suite
+looks for. `unsafe_preanswer=True` stands where the suite answers before it was asked.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 import warnings
 from collections.abc import Mapping
+from typing import Any
 
-from mcp import MCPDeprecationWarning
-from mcp.server.mcpserver import Context, MCPServer
+from tests.strangers.conformance.generation import Context, MCPDeprecationWarning, make_server, serve
 
 from handraise import Accepted, Answer, Handraise, NotSupported, ask
 from handraise.forms import Choice, Flag, Form, Integer, Number, Text, parse_form
@@ -46,7 +45,7 @@ EVERY_CHOICE = parse_form(
     Revision.NOVEMBER_2025,
 )
 
-server = MCPServer("asking", version="1.0.0")
+server = make_server("asking")
 Handraise().install(server)
 
 
@@ -131,7 +130,7 @@ async def test_input_required_result_request_state() -> str:
 @server.tool()
 async def test_input_required_result_multiple_inputs() -> str:
     """Ask the person, the model and for the roots, in one round."""
-    answers = await ask.all(
+    answers: dict[str, Any] = await ask.all(
         user_name=ask("What is your name?", NAME),
         greeting=ask.model("Generate a greeting", max_tokens=50),
         client_roots=ask.roots(),
@@ -217,4 +216,4 @@ async def test_trigger_prompt_change(ctx: Context) -> str:
 
 
 if __name__ == "__main__":
-    server.run(transport="streamable-http", port=int(sys.argv[1]))
+    serve(server)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.strangers.conformance.suite import HERE, require_success
+from tests.strangers.conformance.suite import HERE, Suite
 
 pytestmark = pytest.mark.stranger
 
@@ -22,7 +22,9 @@ SCENARIOS = [
 @pytest.mark.shows("N1", "F4")
 @pytest.mark.parametrize(("revision", "scenario"), SCENARIOS)
 def test_the_suite_is_content_with_a_client_of_ours(
-    revision: str, scenario: str, programs: Path, tmp_path: Path
+    revision: str, scenario: str, programs: Path, suite: Suite, tmp_path: Path
 ) -> None:
     command = f"{programs / 'python'} {HERE / 'client.py'}"
-    require_success(["client", "--command", command, "--timeout", "60000"], revision, scenario, tmp_path)
+    suite.require_success(
+        ["client", "--command", command, "--timeout", "60000"], revision, scenario, tmp_path
+    )

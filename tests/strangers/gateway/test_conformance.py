@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.server.peers import free_port
-from tests.strangers.conformance.suite import ORDINARY, each, listening, require_success, serving
+from tests.strangers.conformance.suite import ORDINARY, Suite, each, listening, serving
 
 pytestmark = [pytest.mark.stranger, pytest.mark.shows("W3")]
 
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.stranger, pytest.mark.shows("W3")]
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The ordinary server of the suite's tests, with which every scenario succeeds, behind a gateway."""
     folder, port = tmp_path_factory.mktemp("gateway"), free_port()
-    with serving("ordinary.py", folder / "server") as url:
+    with serving("ordinary", folder / "server") as url:
         command = [str(Path(sys.executable).with_name("handraise")), "gateway", "--desk", "none"]
         command += ["--http", f"127.0.0.1:{port}", "--url", url]
         with listening(command, port, folder / "log") as at_gateway:
@@ -26,6 +26,6 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.mark.parametrize(("revision", "scenario"), each(ORDINARY))
 def test_the_suite_does_not_notice_the_gateway(
-    revision: str, scenario: str, gateway: str, tmp_path: Path
+    revision: str, scenario: str, gateway: str, suite: Suite, tmp_path: Path
 ) -> None:
-    require_success(["server", "--url", gateway], revision, scenario, tmp_path)
+    suite.require_success(["server", "--url", gateway], revision, scenario, tmp_path)

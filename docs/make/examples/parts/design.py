@@ -6,22 +6,22 @@ from handraise.design import (
     Branch,
     Proposal,
     Refusal,
-    Subject,
+    ToolDescription,
     load_function,
     propose,
-    subject_of_function,
-    subject_of_schema,
+    tool_of_function,
+    tool_of_schema,
 )
 
 folder = Path(mkdtemp())
 (folder / "notes_tools.py").write_text('def delete_note(title: str) -> str:\n    """Delete a note."""\n')
-subject: Subject = subject_of_function(load_function("notes_tools:delete_note", folder))
+subject: ToolDescription = tool_of_function(load_function("notes_tools:delete_note", folder))
 arguments: tuple[Argument, ...] = subject.arguments
 print(subject.name, [argument.name for argument in arguments])
 
 for each in (
     subject,
-    subject_of_schema("list_notes", "The notes.", {"type": "object"}, {"readOnlyHint": True}),
+    tool_of_schema("list_notes", "The notes.", {"type": "object"}, {"readOnlyHint": True}),
 ):
     match propose(each):
         case Proposal(message=message, branches=branches):

@@ -1,19 +1,25 @@
+import sys
+
 from handraise.desks import (
     ARMED_AFTER,
     Cause,
     Content,
+    Desk,
     DeskAnswer,
     Entries,
     Filled,
-    Sheet,
-    SheetField,
-    SheetOption,
+    Presentation,
+    Queue,
+    ShownField,
+    ShownOption,
     Waiting,
     edited,
     fill,
-    lay_out,
+    present,
     suggest,
 )
+from handraise.desks.counter import Code
+from handraise.desks.parked import ParkedDesk
 from handraise.forms import Choice, Form, Integer
 from handraise.questions import Accepted, FormQuestion, Origin, Person
 
@@ -26,17 +32,20 @@ waiting = Waiting(
     cause=Cause((("order", {"kind": "green"}),)),
 )
 
-# What any desk shows, in which order, whatever it looks like.
-sheet: Sheet = lay_out(waiting)
-print(sheet.asker, "|", sheet.target, "| armed after", ARMED_AFTER, "seconds")
-fields: tuple[SheetField, ...] = sheet.fields
-options: tuple[SheetOption, ...] = fields[0].options
-print([field.name for field in fields], len(options))
+# The lines of a question in their order, for a desk of any look.
+shown: Presentation = present(waiting)
+print(shown.who, "|", [str(button) for button in shown.buttons], "| armed after", ARMED_AFTER, "seconds")
+fields: tuple[ShownField, ...] = shown.fields
+options: tuple[ShownOption, ...] = fields[0].options
+print([str(field.label) for field in fields], len(options))
 
-# What was entered, checked; the server's suggestion stands where nobody changed it.
+# The entered values, checked; the server's suggestion stands if nobody changed it.
 entries: Entries = {**suggest(form), "size": "medium"}
 filled: Filled = fill(form, entries)
-print([problem.message for problem in filled.problems])
+print([problem.rule for problem in filled.problems])
 content: Content = fill(form, {**suggest(form), "size": "large"}).content
 answer: DeskAnswer = Accepted(content)
 print(answer, edited(form, {**content, "bags": 3}))
+
+# Every desk is one: it shows what waits in its queue until it is cancelled.
+desk: Desk = ParkedDesk(Queue(), Code(), sys.stderr)

@@ -7,18 +7,18 @@ from mcp.server.mcpserver import MCPServer
 from handraise import Accepted, Handraise, ask
 from handraise.ledger import (
     KINDS,
-    About,
-    Client,
+    AnswerUse,
+    ClientRecord,
     Content,
-    Event,
-    Field,
-    Kind,
+    EventContext,
+    EventKind,
+    FieldRecord,
     Ledger,
-    Link,
+    LedgerEvent,
+    LinkRecord,
     Principal,
-    Request,
-    Server,
-    Use,
+    RequestRecord,
+    ServerRecord,
     dump_event,
     parse_event,
 )
@@ -39,7 +39,7 @@ async def main() -> None:
     async with connect(server, "2026-07-28", ScriptedPerson(Accepted(True))) as client:
         await client.call_tool("delete", {"title": "plans"})
     await ledger.finish()
-    events: list[Event] = [event async for _, event in ledger.events()]
+    events: list[LedgerEvent] = [event async for _, event in ledger.events()]
     for event in events:
         print(event.kind, event.about.request.target, event.action)
     await ledger.aclose()
@@ -48,16 +48,18 @@ async def main() -> None:
 asyncio.run(main())
 
 # An event by hand, as another program may read it.
-kind: Kind = KINDS[0]
-about = About(
-    Server("notes", "https://notes.example"),
+kind: EventKind = KINDS[0]
+about = EventContext(
+    ServerRecord("notes", "https://notes.example"),
     principal=Principal("https://login.example", "ada", "token"),
-    request=Request("tools/call", "delete"),
-    client=Client("desk", "1.2"),
+    request=RequestRecord("tools/call", "delete"),
+    client=ClientRecord("desk", "1.2"),
 )
-made = Event("e1", "q1", kind, 0, about, message=Content("c1", "a" * 64), fields=(Field("which", "choice"),))
+made = LedgerEvent(
+    "e1", "q1", kind, 0, about, message=Content("c1", "a" * 64), fields=(FieldRecord("which", "choice"),)
+)
 print(parse_event(dump_event(made)) == made)
 print(
-    Link("example.com", "login.example.com", "ok").verdict,
-    Use(Request("tools/call", "delete"), "result").ended,
+    LinkRecord("example.com", "login.example.com", "ok").verdict,
+    AnswerUse(RequestRecord("tools/call", "delete"), "result").ended,
 )

@@ -1,15 +1,15 @@
 from handraise.forms import Form, Text
 from handraise.pages import (
-    About,
+    BrowserAtPage,
+    BrowserSignIn,
     OutsidePage,
     Page,
     SecretField,
     Setup,
     SetupPage,
-    SignIn,
-    Sitting,
     ThisComputer,
     Visit,
+    VisitReason,
     Visits,
     sign_webhook,
 )
@@ -20,10 +20,10 @@ pages: list[Page] = [
 ]
 print([page.title for page in pages])
 
-# What the other site sends to say that it is done.
+# The data that the other site sends when it is done.
 print(sign_webhook("0123456789abcdef", b'{"status": "finished"}', now=1_700_000_000)[:25])
 
-# Who is let in: a user of this computer, or whoever a sign-in of yours knows.
-door: SignIn = ThisComputer(user=1000)
+# The people who may sign in: a user of this computer, or the people of your own sign-in.
+door: BrowserSignIn = ThisComputer(user=1000)
 print(type(door).__name__)
-print([each.__name__ for each in (About, Setup, Sitting, Visit, Visits)])
+print([each.__name__ for each in (VisitReason, Setup, BrowserAtPage, Visit, Visits)])

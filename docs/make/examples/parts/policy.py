@@ -4,22 +4,22 @@ from tempfile import mkdtemp
 from handraise.forms import Form
 from handraise.policy import (
     ALLOW,
-    Admission,
     Admitted,
-    Ask,
     CancelIt,
+    CountedQuestion,
     Counts,
-    Folded,
     Headless,
-    Limits,
+    JoinsWaiting,
+    LimitDecision,
+    OverLimit,
     OwnRule,
     Park,
     Policy,
-    Rule,
+    PolicyRule,
+    RateLimits,
     Rulebook,
     RunHook,
     Settings,
-    TooMuch,
     all_of,
     load_settings,
     not_,
@@ -37,20 +37,20 @@ def late(facts):
 
 
 notes, question = Origin("notes", "python notes.py"), FormQuestion("Which one?", Form.of(str))
-strict: Rule = all_of(*standard_rules(Settings()), late)
+strict: PolicyRule = all_of(*standard_rules(Settings()), late)
 policy = Policy(Settings(), [strict, not_(not_(late, "It is early."), "It is late indeed.")])
 print(policy.judge(policy.facts(question, notes, now=12 * 3600)).verdict)
 
 # How much one server may ask one person.
-limits = Limits()
+limits = RateLimits()
 for number in range(12):
-    ask = Ask(f"q{number}", "notes", "ada", f"{sameness_of(question)}{number}", call="c1")
-    admission: Admission = limits.admit(ask, now=0.0)
+    ask = CountedQuestion(f"q{number}", "notes", "ada", f"{sameness_of(question)}{number}", call="c1")
+    admission: LimitDecision = limits.admit(ask, now=0.0)
     match admission:
-        case TooMuch(reason):
+        case OverLimit(reason):
             print(number, "|", reason)
             break
-        case Admitted() | Folded():
+        case Admitted() | JoinsWaiting():
             pass
 counts: Counts = limits.counts("notes", "ada", "c1", now=0.0)
 print(counts.waiting, "wait")

@@ -1,4 +1,4 @@
-from handraise.trace import Crossing, Direction, Reader, Trace, show_json, show_text
+from handraise.trace import Direction, Trace, TracedMessage, TraceReader, show_json, show_text
 
 question = {
     "jsonrpc": "2.0",
@@ -7,7 +7,7 @@ question = {
     "params": {"message": "Which tea?", "requestedSchema": {"type": "object", "properties": {}}},
 }
 way: Direction = "to client"
-crossing: Crossing = Reader().read(way, question, 0.25)
+crossing: TracedMessage = TraceReader().read(way, question, 0.25)
 print(next(show_text(crossing)))
 print(show_json(crossing)[:66])
 

@@ -7,9 +7,9 @@ from handraise.urls import (
     Inspection,
     NotOpened,
     Opened,
-    Piece,
     Reason,
-    Verdict,
+    UrlPiece,
+    UrlVerdict,
     dump_file_uri,
     inspect_url,
     open_url,
@@ -18,13 +18,13 @@ from handraise.urls import (
 )
 
 link: Inspection = inspect_url("https://bank.com@evil.example/login")
-verdict: Verdict = link.verdict
+verdict: UrlVerdict = link.verdict
 print(verdict, link.registrable_domain)
 for code in link.reasons:
     reason: Reason = REASONS[code]
     print(code, "|", reason.severity)
 
-pieces: list[Piece] = list(inspect_url("https://shop.example.com/pay").pieces)
+pieces: list[UrlPiece] = list(inspect_url("https://shop.example.com/pay").pieces)
 print([piece.text for piece in pieces if piece.kind == "domain"])
 
 try:

@@ -4,15 +4,15 @@ from handraise import MemoryStore, Person
 from handraise.errors import SetupError
 from handraise.vault import (
     EphemeralKeys,
-    Kept,
     KeySource,
     KeyVariable,
     SealedSecret,
     Secret,
+    SecretInfo,
     SecretTable,
     SystemKeyring,
     Vault,
-    usual_keys,
+    default_keys,
 )
 
 ada, ben = Person("https://id.example", "ada", "token"), Person("https://id.example", "ben", "token")
@@ -24,7 +24,7 @@ vault = Vault(table, lambda: keys)
 async def main() -> None:
     await vault.keep(ada, "github", {"token": Secret("ghp_abc").reveal()})
     print(await vault.find(ada, "github"), await vault.find(ben, "github"))
-    kept: list[Kept] = await vault.list(ada)
+    kept: list[SecretInfo] = await vault.list(ada)
     print([each.service for each in kept])
     rows: list[SealedSecret] = await table.all()
     print(len(rows), "ghp_abc" in repr(rows))
@@ -36,5 +36,5 @@ try:
 except SetupError:
     print("no key in the variable")
 
-chosen = usual_keys({"HANDRAISE_VAULT_KEY": "ab" * 32})  # a variable, a file, or else the SystemKeyring
+chosen = default_keys({"HANDRAISE_VAULT_KEY": "ab" * 32})  # a variable, a file, or else the SystemKeyring
 print(type(chosen).__name__, isinstance(chosen, SystemKeyring))

@@ -1,6 +1,5 @@
 """The terminal desk, and which desk a terminal gets. Textual is imported when a question is shown and not before."""
 
-from handraise.desks.terminal.choose import desk_for_terminal
-from handraise.desks.terminal.desk import TerminalDesk
+from handraise.desks.terminal.desk import TerminalDesk, desk_for_terminal
 
 __all__ = ["TerminalDesk", "desk_for_terminal"]

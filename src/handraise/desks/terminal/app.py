@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.message_pump import MessagePump
 from textual.screen import Screen
 
-from handraise.desks.clerk import Clerk
-from handraise.desks.terminal.form import FormScreen
-from handraise.desks.terminal.frame import Apart, FrameScreen, Turn
-from handraise.desks.terminal.link import LinkScreen
+from handraise.desks.present import kind_of
+from handraise.desks.terminal.screens import (
+    Apart,
+    ConfirmScreen,
+    FormScreen,
+    LinkScreen,
+    NextFirst,
+    QuestionScreen,
+)
 from handraise.desks.terminal.writing import Plain
+from handraise.desks.turns import Turns
 from handraise.desks.waiting import Waiting
-from handraise.questions import FormQuestion
 
 SENT_LINGERS = 0.6
 """Seconds for which the screen stays after an answer: the next question of the same call often follows at once."""
 NEWS_LINGERS = 6.0
 """Seconds for which it is said that a question ended elsewhere."""
+_PATIENCE = 0.5
+"""Seconds after which the next key is not held back any longer for a screen that is busy."""
 
 
 class ClosingScreen(Screen[None]):
@@ -31,15 +41,17 @@ class ClosingScreen(Screen[None]):
         Binding("escape,enter,space,ctrl+c,ctrl+q", "close", priority=True)
     ]
 
-    def __init__(self, news: str, farewell: str) -> None:
+    def __init__(self, news: str, turns: Turns) -> None:
         super().__init__()
         self._news = news
-        self._farewell = farewell
+        self._turns = turns
 
     def compose(self) -> ComposeResult:
+        language = self._turns.language
+        more = f" {language('enter_closes')}" if self._news else ""
         with Vertical(id="box"):
-            yield Plain(self._news or self._farewell, classes="title")
-            yield Plain("Nothing else waits for you." + (" Enter closes this." if self._news else ""))
+            yield Plain(self._news or self._turns.farewell, classes="title")
+            yield Plain(f"{language('nothing_else')}{more}")
 
     def on_mount(self) -> None:
         self.set_timer(NEWS_LINGERS if self._news else SENT_LINGERS, self.action_close)
@@ -55,72 +67,113 @@ class DeskApp(App[None]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = []
 
-    def __init__(self, clerk: Clerk) -> None:
+    def __init__(self, turns: Turns, printed: Callable[[str], None] | None = None) -> None:
         super().__init__(ansi_color=True)  # the person's own colours; said here, NO_COLOR leaves none at all
         self.theme = "ansi-dark"
-        self.clerk = clerk
+        self.turns = turns
         self.shown: tuple[Waiting, ...] = ()
+        self._printed = printed
+        self._typed: asyncio.Queue[events.Event] = asyncio.Queue()
 
     def on_mount(self) -> None:
+        if self._printed is not None:
+            self.begin_capture_print(self)
         self.run_worker(self._follow())
+        self.run_worker(self._type())
+
+    def on_print(self, event: events.Print) -> None:
+        """Something was printed while the desk has the screen: it is kept, and given back afterwards."""
+        if self._printed is not None:
+            self._printed(event.text)
 
     async def on_event(self, event: events.Event) -> None:
-        """Let no key through that was typed before the question can have been read."""
+        """Let no key or click through that came before the question can have been read, and keys one by one."""
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
-            if not self.clerk.quiet.hears():
-                return
-            if isinstance(event, events.Key) and isinstance(self.screen, FrameScreen):
-                self.screen.before_key(event.key)
-        await super().on_event(event)
+            self._typed.put_nowait(event)
+        elif isinstance(event, events.MouseDown) and not event.is_forwarded and self.turns.quiet.left() > 0:
+            return
+        else:
+            await super().on_event(event)
 
-    async def on_turn(self, message: Turn) -> None:
-        following = self.clerk.turn(message.shown)
+    async def _type(self) -> None:
+        """Hand over keys one by one, each when the one before it has done what it does.
+
+        Keys that arrive together, as pasted ones do, would otherwise all go to the field that has the focus now,
+        although a Tab is among them.
+        """
+        while True:
+            event = await self._typed.get()
+            if not self.turns.quiet.hears():
+                continue
+            if isinstance(event, events.Key) and isinstance(self.screen, QuestionScreen):
+                self.screen.before_key(event.key)
+            focused = self.screen.focused
+            await super().on_event(event)
+            await self._settled(
+                [*(focused.ancestors_with_self if focused is not None else [self.screen]), self]
+            )
+
+    async def _settled(self, pumps: list[MessagePump]) -> None:
+        """Wait until the key has gone all its way: from where it was typed up to the screen and the application."""
+        for pump in pumps:
+            done = asyncio.Event()
+            if pump.call_later(done.set):
+                try:
+                    async with asyncio.timeout(_PATIENCE):
+                        await done.wait()
+                except TimeoutError:
+                    return
+
+    async def on_next_first(self, message: NextFirst) -> None:
+        following = self.turns.turn(message.shown)
         if following.id != message.shown.id:
             await self._show(following, "")
 
     async def _follow(self) -> None:
-        async for waiting in self.clerk.queue.changes():
+        async for waiting in self.turns.queue.changes():
             here = {other.id for other in waiting}
             if not self.shown or any(shown.id not in here for shown in self.shown):
                 await self._move_on()
-            elif len(self.clerk.together(self.shown[0])) > len(self.shown):
+            elif len(self.turns.together(self.shown[0])) > len(self.shown):
                 await self._show(self.shown[0], "")  # one more came to what is shown as one
-            elif isinstance(self.screen, FrameScreen):
+            elif isinstance(self.screen, QuestionScreen):
                 self.screen.refresh_place()
 
     async def _move_on(self) -> None:
-        news = " ".join(filter(None, map(self.clerk.ended, self.shown)))
-        following = self.clerk.next_after(self.shown)
+        news = " ".join(filter(None, map(self.turns.ended, self.shown)))
+        following = self.turns.next_after(self.shown)
         if following is None:
             self.shown = ()
-            await self._replace(ClosingScreen(news, self.clerk.farewell))
+            await self._replace(ClosingScreen(news, self.turns))
         else:
             await self._show(following, news)
 
     async def on_apart(self, message: Apart) -> None:
-        self.clerk.take_apart(message.shown)
+        self.turns.take_apart(message.shown)
         await self._show(message.shown, "")
 
     async def _show(self, waiting: Waiting, news: str) -> None:
-        self.clerk.quiet.begin()
-        self.shown = self.clerk.together(waiting)
-        screen = self._screen_for(waiting)
+        self.turns.quiet.begin()
+        self.shown = self.turns.together(waiting)
+        screen = self._screen()
         await self._replace(screen)
         self.call_after_refresh(self._appeared, screen, news)
 
-    def _appeared(self, screen: FrameScreen, news: str) -> None:
+    def _appeared(self, screen: QuestionScreen, news: str) -> None:
         """Now it can be seen: from here on its half second runs."""
         for waiting in screen.together:
-            self.clerk.queue.show(waiting.id)
-        self.clerk.quiet.begin()
+            self.turns.queue.show(waiting.id)
+        self.turns.quiet.begin()
         screen.refresh_place()
         screen.say(news)
 
-    def _screen_for(self, waiting: Waiting) -> FrameScreen:
-        question = waiting.question
-        if isinstance(question, FormQuestion):
-            return FormScreen(self.shown, self.clerk)
-        return LinkScreen(waiting, self.clerk, question)
+    def _screen(self) -> QuestionScreen:
+        kind = kind_of(self.shown[0])
+        if kind in ("link", "browsing"):
+            return LinkScreen(self.shown, self.turns)
+        if kind == "confirm" and len(self.shown) == 1:
+            return ConfirmScreen(self.shown, self.turns)
+        return FormScreen(self.shown, self.turns)
 
     async def _replace(self, screen: Screen[None]) -> None:
         while len(self.screen_stack) > 1:

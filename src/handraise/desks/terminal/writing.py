@@ -62,7 +62,7 @@ class Quoted(Widget):
         return len(self._lines(width))
 
     def _lines(self, width: int) -> list[str]:
-        return for_terminal(self._raw, columns=max(8, width))
+        return for_terminal(self._raw, columns=max(8, width), limit=LONGEST)
 
 
 class Row(Horizontal):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import time
@@ -16,23 +17,18 @@ from handraise.desks.counter.place import counter_directory, require_private
 from handraise.desks.desk_code import DeskCodeCheck
 from handraise.desks.gate import PolicyGate
 from handraise.desks.passkeys import LOCAL, PasskeyFile, Passkeys, PasskeyStore
-from handraise.desks.past import Earlier
 from handraise.desks.queue import Queue
+from handraise.desks.telling import Earlier
 from handraise.desks.web.enrolling import Heard
-from handraise.desks.web.sessions import Errand, Sessions
+from handraise.desks.web.sessions import DeskSessions, Errand, page_with_link
 from handraise.desks.web.site import Site
 from handraise.desks.web.with_passkey import WithPasskey
 from handraise.disk import create_file
 from handraise.errors import SetupError
 from handraise.questions import Person
-from handraise.site.gate import Gate
 from handraise.site.listener import Listener
+from handraise.site.middleware import SameSiteMiddleware
 
-_LEADS_TO: Final = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="referrer" content="no-referrer">
-<meta http-equiv="refresh" content="0; url={link}"><title>Handraise</title>
-<p><a href="{link}">Open your desk</a></p></html>
-"""
 ADD_FIRST: Final = (
     "You have no passkey yet, so this question waits. Run `handraise desk passkey add` in a terminal of your own, then "
     "reload this page."
@@ -83,7 +79,7 @@ class WebDesk:
             clock=clock,
             now=now,
         )
-        self._sessions = Sessions(clock)
+        self._sessions = DeskSessions(clock)
         self._site = Site(
             queue,
             self._sessions,
@@ -93,11 +89,11 @@ class WebDesk:
             clock=clock,
             now=now,
             access=access or AccessCheck(),
-            desk_code=desk_code or DeskCodeCheck(),
+            desk_code=desk_code or DeskCodeCheck(read_once=access is not None),
             passkeys=WithPasskey(kept, advice=ADD_FIRST),
             heard=heard,
         )
-        self.app = Gate(self._site.app, lambda: self.hosts)
+        self.app = SameSiteMiddleware(self._site.app, lambda: self.hosts)
         """The ASGI application, as it is served."""
 
     @property
@@ -117,14 +113,16 @@ class WebDesk:
         """
         return self._sign_in_link(self._sessions.invite(person, errand))
 
-    def sign_in_file(self, person: Person | None = None, errand: Errand | None = None) -> Path:
-        """A private file that leads one browser to its sign-in page.
+    def sign_in_file(
+        self, person: Person | None = None, errand: Errand | None = None, question: str | None = None
+    ) -> Path:
+        """A private file that leads one browser to its sign-in page, and from there to the question with this id.
 
         A browser is opened with it, and not with the link: everybody can see the arguments of a program.
         """
-        ticket = self._sessions.invite(person, errand)
+        ticket = self._sessions.invite(person, errand, question)
         file = _place_for_browsers() / f"handraise-desk-{secrets.token_hex(8)}.html"
-        create_file(file, _LEADS_TO.format(link=self._sign_in_link(ticket)).encode())
+        create_file(file, page_with_link(self._sign_in_link(ticket)))
         self._sessions.keep_file(ticket, file)
         return file
 
@@ -141,6 +139,11 @@ class WebDesk:
         self._site.close()
         self._sessions.withdraw_tickets()
         await self._listener.stop()
+
+    async def run(self) -> None:
+        """Serve until cancelled, as every desk does. Who needs the address uses `async with`."""
+        async with self:
+            await asyncio.Event().wait()
 
     async def __aenter__(self) -> WebDesk:
         await self.start()

@@ -14,15 +14,16 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from handraise.desks.language import Language
 from handraise.desks.passkeys import Passkeys, Use
 from handraise.desks.queue import ARMED_AFTER
-from handraise.desks.web.pages import Pages
+from handraise.desks.web.pages import DeskPages, language_of
 from handraise.desks.web.reception import Reception
-from handraise.desks.web.sessions import Errand, Session
+from handraise.desks.web.sessions import DeskSession, Errand
 from handraise.desks.web.with_passkey import FIELD, options, why_refused
 from handraise.errors import HandraiseError, SetupError
 from handraise.questions import Person
-from handraise.site.posted import first
+from handraise.site.middleware import first
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +50,7 @@ class Enrolling:
         self,
         passkeys: Passkeys,
         reception: Reception,
-        pages: Pages,
+        pages: DeskPages,
         *,
         enrols: bool,
         heard: Heard | None = None,
@@ -68,14 +69,14 @@ class Enrolling:
             Route(f"/{{place}}/{PATH}/trouble", self._trouble, methods=["POST"]),
         ]
 
-    def awaits(self, session: Session) -> bool:
+    def awaits(self, session: DeskSession) -> bool:
         """Whether a browser was let in for this page and has not finished there."""
         return session.errand is not None and not self._of(session)[1].done
 
     async def _page(self, request: Request) -> Response:
         session = self._reception.session(request)
         self._heard("seen", "")
-        return self._show(session)
+        return self._show(session, language_of(request))
 
     async def _begin(self, request: Request) -> Response:
         session = self._reception.session(request)
@@ -102,10 +103,11 @@ class Enrolling:
         except HandraiseError as error:
             logger.warning("a passkey was refused: %s", error)
             self._heard("trouble", "refused")
-            return self._show(session, 422, why_refused(error, posted))
+            language = language_of(request)
+            return self._show(session, language, 422, why_refused(error, posted, language))
         return RedirectResponse(request.url.path, 303)
 
-    def _take(self, session: Session, person: Person, progress: _Progress, given: str) -> None:
+    def _take(self, session: DeskSession, person: Person, progress: _Progress, given: str) -> None:
         use, step = _use(session, person, progress.errand), self._step(person, progress)
         if step == "add":
             self._passkeys.finish_registration(given, use)
@@ -128,12 +130,13 @@ class Enrolling:
         self._heard("trouble", first(posted, "why")[:40])
         return Response(status_code=204)
 
-    def _show(self, session: Session, status: int = 200, note: str = "") -> Response:
+    def _show(self, session: DeskSession, language: Language, status: int = 200, note: str = "") -> Response:
         person, progress = self._of(session)
         return self._pages.render(
             "passkey.html",
             status,
             session=session,
+            language=language,
             count=len(self._reception.waiting(session)),
             at=f"/{session.place}/{PATH}",
             step="done" if progress.done else self._step(person, progress),
@@ -143,8 +146,8 @@ class Enrolling:
             note=note,
         )
 
-    def _of(self, session: Session) -> tuple[Person, _Progress]:
-        """Whose passkeys it is about, and how far they are. 403 for a browser that may not add any."""
+    def _of(self, session: DeskSession) -> tuple[Person, _Progress]:
+        """The owner of the passkeys and the current step. 403 for a browser that may not add any."""
         person, errand = session.person, session.errand
         if session.cookie not in self._progress:
             if person is not None and errand is None and self._enrols:
@@ -170,5 +173,5 @@ def _ignore(what: str, name: str) -> None:
     """For a page that nobody waits for."""
 
 
-def _use(session: Session, person: Person, errand: Errand) -> Use:
+def _use(session: DeskSession, person: Person, errand: Errand) -> Use:
     return Use(errand.purpose, session.cookie, person, name=errand.name)

@@ -12,24 +12,17 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from handraise.desks.gate import PolicyGate
-from handraise.desks.telling import ago, left
-from handraise.desks.web.pages import Pages
+from handraise.desks.language import Language
+from handraise.desks.web.pages import DeskPages, language_of
 from handraise.desks.web.reception import Reception
-from handraise.desks.web.sessions import Session
+from handraise.desks.web.sessions import DeskSession
 from handraise.policy import Counts, OwnRule
-from handraise.policy.policy import Standing
-from handraise.policy.rulebook import MAY
-from handraise.policy.tables import Asking, LimitSettings
+from handraise.policy.policy import ServerStanding
+from handraise.policy.tables import AskingRule, LimitSettings
 from handraise.questions import Origin
-from handraise.site.posted import Posted, first
+from handraise.site.middleware import Posted, first
 
-_WORDS: Final[dict[Asking, str]] = {"allow": "May ask", "mute": "Muted", "block": "Blocked"}
-_MARKS: Final[dict[Asking, str]] = {"allow": "accept", "mute": "cancel", "block": "decline"}
-_WAYS: Final[tuple[tuple[Asking, str], ...]] = (
-    ("allow", "It may ask"),
-    ("mute", "Mute: cancel what it asks, without a word"),
-    ("block", "Block: cancel what it asks, and say that it tried"),
-)
+_MARKS: Final[dict[AskingRule, str]] = {"allow": "accept", "mute": "cancel", "block": "decline"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +32,7 @@ class ServerView:
     handle: str
     origin: Origin
     person: str
-    standing: Standing
+    standing: ServerStanding
     why: str
     asked: str
     limits: tuple[str, ...]
@@ -55,11 +48,6 @@ class ServerView:
         return self.origin.target
 
     @property
-    def word(self) -> str:
-        """What it may do, in a word."""
-        return _WORDS[self.standing.asking]
-
-    @property
     def mark(self) -> str:
         """Which mark stands beside the word."""
         return _MARKS[self.standing.asking]
@@ -70,11 +58,11 @@ class ServerView:
         return self.standing.rule is not None
 
 
-class Servers:
+class ServersPage:
     """Shows and changes what servers may do. Nothing is chosen beforehand, and everything can be taken back."""
 
     def __init__(
-        self, gate: PolicyGate, reception: Reception, pages: Pages, *, now: Callable[[], float]
+        self, gate: PolicyGate, reception: Reception, pages: DeskPages, *, now: Callable[[], float]
     ) -> None:
         self._gate = gate
         self._reception = reception
@@ -87,16 +75,20 @@ class Servers:
 
     async def _list(self, request: Request) -> Response:
         session = self._reception.session(request)
-        changed = self._find(session, request.query_params.get("changed", ""))
-        said = "" if changed is None else f"{changed.name} {MAY[changed.standing.asking]}. {changed.why}"
-        return self._show(session, said=said)
+        language = language_of(request)
+        changed = self._find(session, language, request.query_params.get("changed", ""))
+        said = ""
+        if changed is not None:
+            said = f"{changed.name} {language(f'may_{changed.standing.asking}')}. {changed.why}"
+        return self._show(session, language, said=said)
 
     async def _change(self, request: Request) -> Response:
         session = self._reception.session(request)
         posted = await self._reception.posted(request, session)
-        server = self._find(session, first(posted, "server"))
+        language = language_of(request)
+        server = self._find(session, language, first(posted, "server"))
         if server is None:
-            raise HTTPException(404, "There is no such server here any more.")
+            raise HTTPException(404, language("server_gone"))
         match first(posted, "do"):
             case "undo":
                 if server.standing.rule is not None:
@@ -105,29 +97,32 @@ class Servers:
                 rule = OwnRule(server.name, asking, made=self._now(), person=server.person)
                 self._gate.policy.remember(rule, keep=first(posted, "for") == "always")
             case "make":
-                return self._show(session, 422, wrong=server.handle)
+                return self._show(session, language, 422, wrong=server.handle)
             case _:
-                raise HTTPException(400, "No button was pressed.")
+                raise HTTPException(400, language("no_button"))
         return RedirectResponse(f"/{session.place}/servers?changed={server.handle}", 303)
 
-    def _show(self, session: Session, status: int = 200, *, said: str = "", wrong: str = "") -> Response:
+    def _show(
+        self, session: DeskSession, language: Language, status: int = 200, *, said: str = "", wrong: str = ""
+    ) -> Response:
         return self._pages.render(
             "servers.html",
             status,
             session=session,
+            language=language,
             count=len(self._reception.waiting(session)),
-            servers=list(self._servers(session)),
-            others=MAY[self._gate.policy.settings.default],
-            ways=_WAYS,
+            servers=list(self._servers(session, language)),
+            others=language(f"may_{self._gate.policy.settings.default}"),
+            ways=tuple(_MARKS),
             said=said,
             wrong=wrong,
         )
 
-    def _find(self, session: Session, handle: str) -> ServerView | None:
-        return next((each for each in self._servers(session) if each.handle == handle), None)
+    def _find(self, session: DeskSession, language: Language, handle: str) -> ServerView | None:
+        return next((each for each in self._servers(session, language) if each.handle == handle), None)
 
-    def _servers(self, session: Session) -> Iterator[ServerView]:
-        """Whoever asked, oldest first; then those that only a rule or the configuration names."""
+    def _servers(self, session: DeskSession, language: Language) -> Iterator[ServerView]:
+        """Servers that asked, oldest first; then servers that only a rule or the configuration names."""
         known: dict[Origin, str] = {}
         past = [ended.waiting for ended in reversed(self._reception.past(session))]
         for waiting in (*past, *self._reception.waiting(session)):
@@ -142,9 +137,9 @@ class Servers:
             if server not in named:
                 named.add(server)
                 known[Origin(server, "")] = next((r.person for r in rules if r.server == server), person)
-        return (self._view(origin, whose) for origin, whose in known.items())
+        return (self._view(origin, whose, language) for origin, whose in known.items())
 
-    def _view(self, origin: Origin, person: str) -> ServerView:
+    def _view(self, origin: Origin, person: str, language: Language) -> ServerView:
         now = self._now()
         standing = self._gate.policy.standing(origin, person, now)
         counts = self._gate.limits.counts(origin.name, person, None, now)
@@ -154,20 +149,20 @@ class Servers:
             origin=origin,
             person=person,
             standing=standing,
-            why=self._why(standing, now),
-            asked=_asked(counts),
-            limits=_limits(bounds),
+            why=self._why(standing, now, language),
+            asked=_asked(counts, language),
+            limits=_limits(bounds, language),
         )
 
-    def _why(self, standing: Standing, now: float) -> str:
+    def _why(self, standing: ServerStanding, now: float, language: Language) -> str:
         rule = standing.rule
         if rule is None:
-            return "So says handraise.toml." if standing.by == "file" else "No rule names it."
+            return language("so_says_file" if standing.by == "file" else "no_rule_names_it")
         if rule.until is not None:
-            lasts = f"for {left(rule.until - now)} more"
+            lasts = f"({language.left(rule.until - now)})"
         else:
-            lasts = "until you undo it" if self._gate.policy.own.keeps(rule) else "until this session ends"
-        return f"Your own rule {lasts}, made {ago(now - rule.made)}."
+            lasts = language("until_undone" if self._gate.policy.own.keeps(rule) else "until_session_ends")
+        return language("own_rule", lasts=lasts, when=language.ago(now - rule.made))
 
 
 def _plain(origin: Origin) -> Origin:
@@ -175,27 +170,23 @@ def _plain(origin: Origin) -> Origin:
     return Origin(origin.name, origin.target)
 
 
-def _asking(posted: Posted) -> Asking | None:
-    return next((value for value, _ in _WAYS if value == first(posted, "asking")), None)
+def _asking(posted: Posted) -> AskingRule | None:
+    return next((value for value in _MARKS if value == first(posted, "asking")), None)
 
 
-def _asked(counts: Counts) -> str:
+def _asked(counts: Counts, language: Language) -> str:
     said = []
     if counts.last_hour:
-        said.append(f"{_questions(counts.last_hour)} in the last hour.")
+        said.append(language("asked_last_hour", count=counts.last_hour))
     if counts.quiet_left > 0:
-        said.append(f"You declined: it has to be quiet for {max(1, round(counts.quiet_left))} s more.")
+        said.append(language("has_to_be_quiet", count=max(1, round(counts.quiet_left))))
     return " ".join(said)
 
 
-def _limits(bounds: LimitSettings) -> tuple[str, ...]:
+def _limits(bounds: LimitSettings, language: Language) -> tuple[str, ...]:
     return (
-        f"{_questions(bounds.per_round)} of one call at the same time",
-        f"{_questions(bounds.per_call)} in one call",
-        f"{_questions(bounds.per_minute)} a minute, {bounds.per_hour} an hour",
-        f"quiet for {bounds.quiet_after_decline:g} s after you decline, longer each time",
+        language("limit_round", count=bounds.per_round),
+        language("limit_call", count=bounds.per_call),
+        language("limit_time", count=bounds.per_minute, hour=bounds.per_hour),
+        language("limit_quiet", seconds=language.number(bounds.quiet_after_decline)),
     )
-
-
-def _questions(number: int) -> str:
-    return "1 question" if number == 1 else f"{number} questions"

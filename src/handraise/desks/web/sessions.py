@@ -8,31 +8,37 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from handraise.questions import Person
 
 TICKET_LIFE = 10 * 60.0
 SESSION_LIFE = 12 * 60 * 60.0
+_LEADS_TO: Final = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url={link}"><title>Handraise</title>
+<p><a href="{link}">Open your desk</a></p></html>
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """What a browser is let in for beside answering: to add a passkey, or to remove one."""
+    """A task of a browser session beside answering: add a passkey, or remove one."""
 
     purpose: Literal["add", "remove"]
     name: str
     """What the passkey is called."""
     trusted: bool = False
-    """Whoever made the link vouches for the person, so that no other passkey of theirs is asked for first."""
+    """True if the maker of the link vouches for the person: then no earlier passkey is needed first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class DeskSession:
     """One signed-in browser. `person` limits it to the questions of one person; None sees the whole queue."""
 
     cookie: str = field(repr=False)
@@ -41,6 +47,10 @@ class Session:
     person: Person | None
     until: float
     errand: Errand | None = None
+    question: str | None = None
+    """The id of the question that it was let in for."""
+    proven: bool = False
+    """Its person gave a proof, so that the system need not tell whose program each request comes from."""
 
 
 @dataclass(slots=True)
@@ -50,23 +60,24 @@ class _Ticket:
     person: Person | None
     until: float
     errand: Errand | None = None
+    question: str | None = None
     file: Path | None = None
     """The file that leads a browser to it, removed with it."""
 
 
-class Sessions:
+class DeskSessions:
     """The links that were given out and the browsers that came with one. Only in memory."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._tickets: dict[str, _Ticket] = {}
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, DeskSession] = {}
 
-    def invite(self, person: Person | None, errand: Errand | None = None) -> str:
+    def invite(self, person: Person | None, errand: Errand | None = None, question: str | None = None) -> str:
         """A ticket that signs one browser in, once, within ten minutes."""
         self._forget()
         ticket = secrets.token_urlsafe(32)
-        self._tickets[_key(ticket)] = _Ticket(person, self._clock() + TICKET_LIFE, errand)
+        self._tickets[_key(ticket)] = _Ticket(person, self._clock() + TICKET_LIFE, errand, question)
         return ticket
 
     def keep_file(self, ticket: str, file: Path) -> None:
@@ -84,25 +95,27 @@ class Sessions:
         self._forget()
         return _key(ticket) in self._tickets
 
-    def admit(self, ticket: str) -> Session | None:
+    def admit(self, ticket: str, *, proven: bool = False) -> DeskSession | None:
         """Use the ticket up. None when it was used before, has run out, or never was one."""
         self._forget()
         invited = self._tickets.pop(_key(ticket), None)
         if invited is None:
             return None
         _remove_file(invited)
-        session = Session(
+        session = DeskSession(
             cookie=secrets.token_urlsafe(32),
             place=secrets.token_urlsafe(16),
             csrf=secrets.token_urlsafe(32),
             person=invited.person,
             until=self._clock() + SESSION_LIFE,
             errand=invited.errand,
+            question=invited.question,
+            proven=proven,
         )
         self._sessions[_key(session.cookie)] = session
         return session
 
-    def find(self, cookie: str | None, place: str) -> Session | None:
+    def find(self, cookie: str | None, place: str) -> DeskSession | None:
         """The session to which both secrets belong."""
         self._forget()
         session = self._sessions.get(_key(cookie)) if cookie else None
@@ -111,12 +124,12 @@ class Sessions:
         return session
 
     def person(self, cookie: str | None) -> Person | None:
-        """Whose browser has this cookie. For a page that is a secret by itself: the desk wants both secrets."""
+        """The person of a browser, by its cookie alone. Only for pages whose own address is a secret too."""
         self._forget()
         session = self._sessions.get(_key(cookie)) if cookie else None
         return None if session is None else session.person
 
-    def end(self, session: Session) -> None:
+    def end(self, session: DeskSession) -> None:
         """Sign the browser out."""
         self._sessions.pop(_key(session.cookie), None)
 
@@ -129,11 +142,25 @@ class Sessions:
         self._sessions = {key: session for key, session in self._sessions.items() if session.until > now}
 
 
+def page_with_link(link: str) -> bytes:
+    """A file for a browser that leads to a sign-in link."""
+    return _LEADS_TO.format(link=link).encode()
+
+
+def link_in_page(file: Path) -> str | None:
+    """The sign-in link that such a file leads to; None when it is gone."""
+    try:
+        found = re.search(r'<a href="(http://[^"]+)">', file.read_text())
+    except (OSError, ValueError):
+        return None
+    return None if found is None else found[1]
+
+
 def _remove_file(ticket: _Ticket) -> None:
     if ticket.file is not None:
         ticket.file.unlink(missing_ok=True)
 
 
 def _key(secret: str) -> str:
-    """What a secret is looked up by, so that the time a look-up takes says nothing about it."""
+    """The hash under which a secret is looked up, so that timing tells nothing about the secret."""
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -14,27 +13,26 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from handraise.access import Access, AccessCheck
 from handraise.desks.desk_code import DeskCodeCheck
+from handraise.desks.language import Language
 from handraise.desks.passkeys import Passkeys, Use
 from handraise.desks.queue import ARMED_AFTER
-from handraise.desks.web.pages import Pages
-from handraise.desks.web.reception import cookie_name
-from handraise.desks.web.sessions import Sessions
+from handraise.desks.web.pages import DeskPages, language_of
+from handraise.desks.web.reception import ACCESS, Reception, cookie_name
+from handraise.desks.web.sessions import DeskSessions
 from handraise.desks.web.with_passkey import FIELD, options, why_refused
 from handraise.errors import HandraiseError, SetupError
-from handraise.site.posted import Posted, first, read_posted
+from handraise.site.middleware import Posted, first, read_posted
 from handraise.this_user import local_person
 
 logger = logging.getLogger(__name__)
-
-_ACCESS: Final = "handraise.access"
-"""The member of a request's scope that holds what is known of the program at its other end."""
-_WRONG_CODE: Final = "That is not your desk code. After five wrong ones, wait ten seconds before each try."
 
 
 class LocalPrograms:
     """Looks at the program behind each request, and lets none in that is another user's or the client's."""
 
-    def __init__(self, app: ASGIApp, access: AccessCheck, refuse: Callable[[Access], Response]) -> None:
+    def __init__(
+        self, app: ASGIApp, access: AccessCheck, refuse: Callable[[Access, Language], Response]
+    ) -> None:
         self._app = app
         self._access = access
         self._refuse = refuse
@@ -44,8 +42,10 @@ class LocalPrograms:
         known: Access = "unknown"
         if ends[0] is not None and ends[1] is not None:
             known = await asyncio.to_thread(self._access.of_connection, tuple(ends[0]), tuple(ends[1]))
-        app = self._refuse(known) if known in ("another_user", "client") else self._app
-        await app({**scope, _ACCESS: known}, receive, send)
+        app = self._app
+        if known in ("another_user", "client"):
+            app = self._refuse(known, language_of(Request(scope)))
+        await app({**scope, ACCESS: known}, receive, send)
 
 
 class SignIn:
@@ -56,8 +56,9 @@ class SignIn:
 
     def __init__(
         self,
-        sessions: Sessions,
-        pages: Pages,
+        sessions: DeskSessions,
+        reception: Reception,
+        pages: DeskPages,
         *,
         is_local: bool,
         desk_code: DeskCodeCheck | None = None,
@@ -65,6 +66,7 @@ class SignIn:
     ) -> None:
         """`is_local`: the desk serves this computer, so that the system may tell whose a browser is."""
         self._sessions = sessions
+        self._reception = reception
         self._pages = pages
         self._is_local = is_local
         self._desk_code = desk_code
@@ -81,16 +83,16 @@ class SignIn:
 
     async def _enter(self, request: Request) -> Response:
         posted = await read_posted(request)
-        if self._needs_proof(request):
+        if needs_proof := self._needs_proof(request):
             if not self._sessions.is_open(_ticket(request)):
-                return self._used_up()
+                return self._used_up(language_of(request))
             problem = await asyncio.to_thread(self._check_proof, request, posted)
             if problem is not None:
                 return await self._show(request, problem)
-        session = self._sessions.admit(_ticket(request))
+        session = self._sessions.admit(_ticket(request), proven=needs_proof)
         if session is None:
-            return self._used_up()
-        response = RedirectResponse(f"/{session.place}/", 303)
+            return self._used_up(language_of(request))
+        response = RedirectResponse(self._reception.landing(session), 303)
         response.set_cookie(
             cookie_name(request), session.cookie, path="/", secure=True, httponly=True, samesite="strict"
         )
@@ -103,10 +105,11 @@ class SignIn:
         return Response(status_code=409)
 
     def _needs_proof(self, request: Request) -> bool:
-        return self._is_local and request.scope.get(_ACCESS) != "own"
+        return self._is_local and request.scope.get(ACCESS) != "own"
 
     def _check_proof(self, request: Request, posted: Posted) -> str | None:
         """Why the person is not let in; None when they proved who they are, empty when they have not tried yet."""
+        language = language_of(request)
         try:
             if given := first(posted, FIELD):
                 if self._passkeys is None:
@@ -114,10 +117,11 @@ class SignIn:
                 self._passkeys.finish_assertion(given, _use(request))
                 return None
             if typed := first(posted, "code"):
-                return None if self._desk_code is not None and self._desk_code.accepts(typed) else _WRONG_CODE
+                is_right = self._desk_code is not None and self._desk_code.accepts(typed)
+                return None if is_right else language("wrong_code")
         except HandraiseError as error:
             logger.warning("a sign-in was refused: %s", error)
-            return why_refused(error, posted)
+            return why_refused(error, posted, language)
         return ""
 
     def _has_passkey(self) -> bool:
@@ -138,7 +142,7 @@ class SignIn:
 
     async def _show(self, request: Request, problem: str = "") -> Response:
         if not self._sessions.is_open(_ticket(request)):
-            return self._used_up()
+            return self._used_up(language_of(request))
         needed = self._needs_proof(request)
         code, passkey = False, False
         if needed:
@@ -148,6 +152,7 @@ class SignIn:
         return self._pages.render(
             "sign_in.html",
             403 if refused else 200,
+            language=language_of(request),
             at=request.url.path,
             needs_proof=needed,
             code=code,
@@ -156,9 +161,9 @@ class SignIn:
             armed_after=round(ARMED_AFTER * 1000),
         )
 
-    def _used_up(self) -> Response:
-        text = "This sign-in link was used already or has run out. Each works once, for ten minutes."
-        return self._pages.render("note.html", 403, heading="This link does not work any more", text=text)
+    def _used_up(self, language: Language) -> Response:
+        heading, text = language("link_over"), language("link_over_why")
+        return self._pages.render("note.html", 403, language=language, heading=heading, text=text)
 
 
 def _ticket(request: Request) -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
+from typing import Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -14,25 +17,20 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from handraise.access import REFUSALS, Access, AccessCheck
-from handraise.desks.batch import batches
 from handraise.desks.counter import Code
 from handraise.desks.desk_code import DeskCodeCheck
 from handraise.desks.gate import PolicyGate
-from handraise.desks.past import Earlier
+from handraise.desks.language import Language
+from handraise.desks.present import present
 from handraise.desks.queue import Queue
-from handraise.desks.sheet import lay_out
-from handraise.desks.telling import ago, left, tell
-from handraise.desks.waiting import Waiting
+from handraise.desks.telling import Earlier
+from handraise.desks.waiting import Waiting, batches
 from handraise.desks.web.answering import Answering
-from handraise.desks.web.batch_answering import BatchAnswering
-from handraise.desks.web.batch_sheets import BatchSheets
 from handraise.desks.web.enrolling import PATH, Enrolling, Heard
-from handraise.desks.web.events import stream
-from handraise.desks.web.pages import Pages
+from handraise.desks.web.pages import DeskPages, QuestionPages, language_of
 from handraise.desks.web.reception import Reception, cookie_name
-from handraise.desks.web.servers import Servers
-from handraise.desks.web.sessions import Session, Sessions
-from handraise.desks.web.sheets import Sheets
+from handraise.desks.web.servers import ServersPage
+from handraise.desks.web.sessions import DeskSession, DeskSessions
 from handraise.desks.web.sign_in import LocalPrograms, SignIn
 from handraise.desks.web.with_passkey import WithPasskey
 from handraise.errors import HandraiseError
@@ -45,7 +43,7 @@ class Site:
     def __init__(
         self,
         queue: Queue,
-        sessions: Sessions,
+        sessions: DeskSessions,
         *,
         gate: PolicyGate | None = None,
         code: Code | None = None,
@@ -67,7 +65,7 @@ class Site:
         self._code = code
         self._earlier = earlier
         self._began = now()
-        self._pages = Pages(has_rules=gate is not None)
+        self._pages = DeskPages(has_rules=gate is not None)
         self._files = StaticFiles("handraise.desks.web")
         self._reception = Reception(queue, sessions)
         self._closing = asyncio.Event()
@@ -79,14 +77,16 @@ class Site:
             )
         sign_in = SignIn(
             sessions,
+            self._reception,
             self._pages,
             is_local=access is not None,
             desk_code=desk_code,
             passkeys=with_passkey.passkeys,
         )
-        sheets = Sheets(queue, self._reception, self._pages, with_passkey, clock=clock, now=now)
-        together = BatchSheets(self._reception, sheets, now=now)
-        rules = [] if gate is None else Servers(gate, self._reception, self._pages, now=now).routes
+        self._questions = QuestionPages(
+            queue, self._reception, self._pages, with_passkey, clock=clock, now=now
+        )
+        rules = [] if gate is None else ServersPage(gate, self._reception, self._pages, now=now).routes
         self.app = Starlette(
             routes=[
                 Route("/", self._door),
@@ -98,8 +98,7 @@ class Site:
                 Route("/{place}/sign-out", self._sign_out, methods=["POST"]),
                 *rules,
                 *([] if self._enrolling is None else self._enrolling.routes),
-                *Answering(queue, self._reception, sheets, with_passkey).routes,
-                *BatchAnswering(queue, self._reception, sheets, together, with_passkey).routes,
+                *Answering(queue, self._reception, self._questions, with_passkey).routes,
             ],
             exception_handlers={HTTPException: self._refused},
             middleware=[] if access is None else [Middleware(LocalPrograms, access, self._no_access)],
@@ -120,16 +119,23 @@ class Site:
     async def _static(self, request: Request) -> Response:
         return self._files.get(request.path_params["name"]) or _not_found()
 
-    def _no_access(self, access: Access) -> Response:
-        heading = "You cannot use this desk from here"
-        return self._pages.render("note.html", 403, heading=heading, text=REFUSALS[access], refused=True)
+    def _no_access(self, access: Access, language: Language) -> Response:
+        text = language.sentence(REFUSALS[access])
+        return self._pages.render(
+            "note.html", 403, language=language, heading=language("not_from_here"), text=text, refused=True
+        )
 
     async def _sign_out(self, request: Request) -> Response:
         session = self._reception.session(request)
         await self._reception.posted(request, session)
         self._sessions.end(session)
+        language = language_of(request)
         response = self._pages.render(
-            "note.html", heading="Signed out", text="Your questions keep waiting. You can close this tab."
+            "note.html",
+            language=language,
+            heading=language("signed_out"),
+            text=language("signed_out_lead"),
+            refused=True,
         )
         response.delete_cookie(cookie_name(request), path="/", secure=True, httponly=True, samesite="strict")
         return response
@@ -138,68 +144,116 @@ class Site:
         session = self._reception.session(request)
         if self._enrolling is not None and self._enrolling.awaits(session):
             return RedirectResponse(f"/{session.place}/{PATH}", 303)
-        waiting = self._reception.waiting(session)
+        waiting, language = self._reception.waiting(session), language_of(request)
         cards = [
-            {"handle": self._reception.batch_handle(batch[0]), "cards": [self._card(one) for one in batch]}
+            {
+                "handle": self._reception.batch_handle(batch[0]),
+                "cards": [self._card(one, language) for one in batch],
+            }
             for batch in batches(waiting)
         ]
         code = None if self._code is None else self._code.shown()
-        return self._pages.render("inbox.html", session=session, count=len(waiting), batches=cards, code=code)
+        return self._pages.render(
+            "inbox.html", session=session, language=language, count=len(waiting), batches=cards, code=code
+        )
 
-    def _card(self, waiting: Waiting) -> dict[str, object]:
+    def _card(self, waiting: Waiting, language: Language) -> dict[str, object]:
         return {
             "handle": self._reception.handle(waiting),
-            "sheet": lay_out(waiting),
+            "shown": present(waiting, language),
             "started": bool(self._queue.draft(waiting.id)),
-            "left": None if waiting.deadline is None else left(waiting.deadline - self._now()),
+            "left": None if waiting.deadline is None else language.left(waiting.deadline - self._now()),
         }
 
     async def _history(self, request: Request) -> Response:
-        session = self._reception.session(request)
-        past = [
-            {
-                "handle": self._reception.handle(e.waiting),
-                "sheet": lay_out(e.waiting),
-                "ending": tell(e.decision, self._now(), browsing=e.waiting.browsing),
-            }
-            for e in self._reception.past(session)
-        ]
-        count = len(self._reception.waiting(session))
-        earlier, unreadable = await self._before(session)
+        session, language = self._reception.session(request), language_of(request)
+        past = [self._questions.past(ended, language) for ended in self._reception.past(session)]
+        earlier, unreadable = await self._before(session, language)
         return self._pages.render(
-            "history.html", session=session, count=count, past=past, earlier=earlier, unreadable=unreadable
+            "history.html",
+            session=session,
+            language=language,
+            count=len(self._reception.waiting(session)),
+            past=past,
+            earlier=earlier,
+            unreadable=unreadable,
         )
 
-    async def _before(self, session: Session) -> tuple[list[dict[str, object]], bool]:
-        """What was decided before this run, and whether that cannot be read."""
+    async def _before(self, session: DeskSession, language: Language) -> tuple[list[dict[str, object]], bool]:
+        """Decisions before this run, and whether reading them failed."""
         if self._earlier is None:
             return [], False
         try:
             found = await self._earlier(session.person, self._began)
         except HandraiseError:
             return [], True
-        return [{"one": one, "when": ago(self._now() - one.at)} for one in found], False
+        told = [
+            {
+                "one": one,
+                "sentence": language.sentence(one.sentence),
+                "when": language.ago(self._now() - one.at),
+            }
+            for one in found
+        ]
+        return told, False
 
     async def _events(self, request: Request) -> Response:
         session = self._reception.session(request)
+        return StreamingResponse(self._news(session), media_type="text/event-stream")
 
-        def handles(waiting: Iterable[Waiting]) -> list[str]:
-            return [self._reception.handle(one) for one in self._reception.waiting(session)]
+    async def _news(self, session: DeskSession) -> AsyncIterator[str]:
+        """An event with the names of all that waits, now and at every change, until the desk closes.
 
-        return StreamingResponse(stream(self._queue, handles, self._closing), media_type="text/event-stream")
+        It carries names only; a page that wants to show more loads it as a page.
+        """
+        async with aclosing(_changes(self._queue, self._closing)) as changes:
+            async for changed in changes:
+                here = [self._reception.handle(one) for one in self._reception.waiting(session)]
+                yield f"event: waiting\ndata: {json.dumps(here)}\n\n" if changed else ": still here\n\n"
 
     async def _refused(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        session: Session | None = None
+        session: DeskSession | None = None
         if "place" in request.path_params and error.status_code != 403:
             session = self._reception.session(request)
-        heading = _HEADINGS.get(error.status_code, "This did not work")
+        language = language_of(request)
+        key = _HEADINGS.get(error.status_code, "did_not_work")
         return self._pages.render(
-            "note.html", error.status_code, session=session, count=None, heading=heading, text=error.detail
+            "note.html",
+            error.status_code,
+            session=session,
+            language=language,
+            count=None,
+            heading=language(key),
+            text=language.sentence(error.detail),
         )
 
 
-_HEADINGS = {403: "Please sign in", 404: "Nothing here", 413: "Too much", 405: "Not possible"}
+_HEADINGS: Final = {403: "please_sign_in", 404: "question_gone", 413: "too_much", 405: "not_possible"}
+_HEARTBEAT: Final = 15.0
+"""Seconds without news after which a page is told that the desk is still here, so that a lost browser is noticed."""
+
+
+async def _changes(queue: Queue, closing: asyncio.Event) -> AsyncGenerator[bool, None]:
+    """True at every change of what waits, False for a heartbeat, until the desk closes."""
+    changes = queue.changes()
+    following = asyncio.ensure_future(anext(changes))
+    closed = asyncio.ensure_future(closing.wait())
+    try:
+        while True:
+            done, _ = await asyncio.wait(
+                {following, closed}, timeout=_HEARTBEAT, return_when=asyncio.FIRST_COMPLETED
+            )
+            if closed in done:
+                return
+            yield following in done
+            if following in done:
+                following = asyncio.ensure_future(anext(changes))
+    finally:
+        closed.cancel()
+        following.cancel()
+        await asyncio.wait({following, closed})
+        await changes.aclose()
 
 
 def _not_found() -> Response:

@@ -7,18 +7,16 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
+from handraise.desks.language import Language
 from handraise.desks.passkeys import INSTALL, Passkeys, Use
-from handraise.desks.waiting import Decision, PasskeyProof, Waiting, answer_digest
-from handraise.desks.web.sessions import Session
+from handraise.desks.waiting import Decision, PasskeyProof, Waiting, answer_digest, lacks_passkey
+from handraise.desks.web.sessions import DeskSession
 from handraise.errors import HandraiseError, PasskeyRefused, SetupError
 from handraise.questions import Accepted, Person
-from handraise.site.posted import Posted, first
+from handraise.site.middleware import Posted, first
 
 FIELD = "passkey"
 """The field of a form in which a page sends what the browser gave it."""
-_NO_DESK = "This desk cannot check passkeys. Open the desk again with `handraise inbox`."
-_FAILED = "Your passkey could not be checked, so nothing was sent. Press the button again."
-_NOT_SENT = "This needs your passkey, and none was used. Nothing was sent. Press the button again; it needs JavaScript."
 
 Deciding = Sequence[tuple[Waiting, Decision]]
 """Questions, with what is to be decided about each."""
@@ -34,6 +32,8 @@ class Offer:
     """What to do when they have none."""
     add: bool = False
     """Whether they may register one at this desk."""
+    own_desk: bool = False
+    """Whether another desk takes it: that of the program that asks."""
 
 
 class WithPasskey:
@@ -45,24 +45,24 @@ class WithPasskey:
         self.enrols = enrols
         self._advice = advice
 
-    def offer(self, session: Session, asked: Sequence[Waiting]) -> Offer | None:
+    def offer(self, session: DeskSession, asked: Sequence[Waiting], language: Language) -> Offer | None:
         """What to show; None when no passkey is needed."""
         needing = [waiting for waiting in asked if waiting.passkey]
         if not needing:
             return None
         if self.passkeys is None:
-            return Offer(False, _NO_DESK)
+            return Offer(False, language("passkey_no_desk"))
         if not self.passkeys.available:
-            return Offer(False, INSTALL)
+            return Offer(False, language.sentence(INSTALL))
         try:
             if all(self.passkeys.of(waiting.person) for waiting in needing):
                 return Offer(True)
         except SetupError as error:
             return Offer(False, str(error))
-        return Offer(False, self._advice, self.enrols)
+        return Offer(False, language.sentence(self._advice), self.enrols)
 
-    def begin(self, session: Session, deciding: Deciding) -> Response:
-        """What the browser asks the person's passkey for; 409 where there is nothing to ask: the page posts instead."""
+    def begin(self, session: DeskSession, deciding: Deciding) -> Response:
+        """Options for the person's passkey; 409 if none is needed: then the page posts without one."""
         use = _use(session, deciding)
         try:
             if use is None or self.passkeys is None or not self.passkeys.of(use.person):
@@ -71,7 +71,7 @@ class WithPasskey:
         except SetupError:
             return Response(status_code=409)
 
-    def prove(self, session: Session, deciding: Deciding, posted: Posted) -> PasskeyProof | None:
+    def prove(self, session: DeskSession, deciding: Deciding, posted: Posted) -> PasskeyProof | None:
         """The proof for what is to be decided; None when none of it needs one. Raises `PasskeyRefused`."""
         use = _use(session, deciding)
         if use is None:
@@ -81,11 +81,11 @@ class WithPasskey:
         return self.passkeys.finish_assertion(first(posted, FIELD), use)
 
 
-def why_refused(error: HandraiseError, posted: Posted) -> str:
+def why_refused(error: HandraiseError, posted: Posted, language: Language) -> str:
     """A sentence for the person; the reason in full is for the log."""
     if isinstance(error, SetupError):
-        return str(error)
-    return _FAILED if first(posted, FIELD) else _NOT_SENT
+        return language.sentence(str(error))
+    return language("passkey_failed" if first(posted, FIELD) else "passkey_not_used")
 
 
 def options(text: str) -> Response:
@@ -93,12 +93,12 @@ def options(text: str) -> Response:
     return Response(text, media_type="application/json")
 
 
-def _use(session: Session, deciding: Deciding) -> Use | None:
-    """What a passkey is asked for: all of it that is accepted and needs one, with one touch."""
+def _use(session: DeskSession, deciding: Deciding) -> Use | None:
+    """The answers that one touch covers: every accepted question that needs a passkey."""
     accepted = [
         (waiting, decision.answer.data)
         for waiting, decision in deciding
-        if waiting.passkey and isinstance(decision.answer, Accepted)
+        if waiting.passkey and isinstance(decision.answer, Accepted) and lacks_passkey(waiting, decision)
     ]
     people: set[Person] = {waiting.person for waiting, _ in accepted}
     if len(people) != 1:

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from handraise.errors import SetupError
-from handraise.gateway.accounts.own import Invitation, OwnAccount
+from handraise.gateway.accounts.own_account import Invitation, OwnAccount
 from handraise.gateway.peers import NOVEMBER
 from handraise.gateway.upstreams import Source, Upstream
-from handraise.issuers.reach import Reach, host_of
+from handraise.issuers.addresses import AllowedAddresses, host_of
 from handraise.questions import Accepted, Answer, Cancelled, Declined, Person, UrlQuestion
+from handraise.this_user import local_person
 
 if TYPE_CHECKING:
-    from handraise.gateway.accounts.hosting import Pages
-    from handraise.gateway.home import Home
+    from handraise.gateway.accounts.hosting import AccountPages
+    from handraise.gateway.state import GatewayState
     from handraise.pages import Visit
     from handraise.pages.oauth import ConnectPage
     from handraise.vault import Vault
@@ -29,8 +29,6 @@ logger = logging.getLogger(__name__)
 
 NAME: Final = "Handraise gateway"
 _CODE: Final = "If the page asks for a code, type: {}"
-Enter = Callable[[Upstream], OwnAccount | None]
-"""A person's account at a server; None where the server is called with headers that the user configured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,40 +47,38 @@ class Accounts:
 
     def __init__(
         self,
-        home: Home,
+        state: GatewayState,
         *,
         public_url: str | None = None,
-        reach: Reach | None = None,
+        reach: AllowedAddresses | None = None,
     ) -> None:
         """`reach`: where authorization servers may be; public addresses and the user's networks unless it is given."""
-        self.home = home
-        self._reach = reach or Reach(public_only=True, unsafe_networks=home.options.unsafe_networks)
+        self.state = state
+        self._reach = reach or AllowedAddresses(
+            public_only=True, unsafe_networks=state.options.unsafe_networks
+        )
         itself = Upstream(NAME, ("handraise", "gateway"), public_url, itself=True)
         self.source = Source(itself, revision=NOVEMBER)
         """Who asks: the gateway, and not the server behind it."""
         self._known: dict[tuple[str, str | None], OwnAccount] = {}
-        self._shared: Pages | None = None
-        self._pages: dict[int, Pages] = {}
+        self._shared: AccountPages | None = None
+        self._pages: dict[int, AccountPages] = {}
         self._waiting: dict[str, _Connecting] = {}
         self._vault: Vault | None = None
         self._store: Any = None
         self._opening = asyncio.Lock()
 
-    def of(self, person: Person | None) -> Enter:
-        """The accounts of one person."""
+    def own(self, upstream: Upstream, person: Person | None) -> OwnAccount | None:
+        """A person's account at a server; None where the server is called with headers that the user configured."""
+        if upstream.url is None or any(name.lower() == "authorization" for name in upstream.headers):
+            return None
+        who = person or local_person()
+        key = who.key, upstream.url
+        if key not in self._known:
+            self._known[key] = OwnAccount(self, upstream, who)
+        return self._known[key]
 
-        def enter(upstream: Upstream) -> OwnAccount | None:
-            if upstream.url is None or any(name.lower() == "authorization" for name in upstream.headers):
-                return None
-            who = person or self.home.local_person()
-            key = who.key, upstream.url
-            if key not in self._known:
-                self._known[key] = OwnAccount(self, upstream, who)
-            return self._known[key]
-
-        return enter
-
-    def reach(self, upstream: Upstream) -> Reach:
+    def reach(self, upstream: Upstream) -> AllowedAddresses:
         """Where a server may have the gateway go to connect an account. The server itself names these addresses.
 
         A shared gateway goes to public addresses only. For its one user a gateway also goes to the server that they
@@ -90,7 +86,7 @@ class Accounts:
         """
         return self._reach if self._shared is not None else self._reach.for_server(str(upstream.url))
 
-    def share(self, pages: Pages) -> None:
+    def share(self, pages: AccountPages) -> None:
         """Have people connect their accounts on these pages; without them everybody is the user of this computer."""
         self._shared = pages
 
@@ -103,11 +99,11 @@ class Accounts:
 
     async def _open_vault(self) -> Vault:
         from handraise.stores import MemoryStore
-        from handraise.stores.named import own_or_named_store
-        from handraise.vault import EphemeralKeys, Vault, usual_keys
+        from handraise.stores.registry import own_or_named_store
+        from handraise.vault import EphemeralKeys, Vault, default_keys
 
-        self._store = own_or_named_store(self.home.options.store)
-        vault = Vault(self._store.secrets, usual_keys)
+        self._store = own_or_named_store(self.state.options.store)
+        vault = Vault(self._store.secrets, default_keys)
         try:
             await vault.require_key()
         except SetupError as error:
@@ -116,7 +112,7 @@ class Accounts:
             return Vault(MemoryStore().secrets, lambda: keys)
         return vault
 
-    def pages(self, upstream: Upstream) -> Pages:
+    def pages(self, upstream: Upstream) -> AccountPages:
         """The pages on which this server's people connect their accounts."""
         if self._shared is not None:
             return self._shared
@@ -129,16 +125,16 @@ class Accounts:
 
     async def invite(self, own: OwnAccount, page: ConnectPage, goes_to: str, because_of: str) -> Invitation:
         """A page for a person, or the one that waits for the same already. `goes_to` is where they sign in."""
-        from handraise.pages import About
+        from handraise.pages import VisitReason
 
         pages = self.pages(own.upstream)
         why = f"{own.upstream.target} wants to know who you are. {pages.lasts}".rstrip()
         visit = pages.visits.open(
             page,
             own.person,
-            About(NAME, None, because_of, why),
+            VisitReason(NAME, None, because_of, why),
             key=" ".join([own.service, *page.account.scopes]),
-            seconds=self.home.options.wait,
+            seconds=self.state.options.wait,
             code=pages.code(),
         )
         self._waiting = {

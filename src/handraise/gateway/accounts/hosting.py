@@ -12,16 +12,16 @@ from starlette.routing import BaseRoute
 
 from handraise.desks.web.reception import cookie_name
 from handraise.pages import Brand, ThisComputer, Visit, Visits
-from handraise.pages.identity import Seen, new_code, same_person
-from handraise.pages.loopback import Loopback
-from handraise.pages.page import Sitting
-from handraise.pages.site import Site
-from handraise.pages.visits import Settle
+from handraise.pages.identity import BrowserMatch, new_code, same_person
+from handraise.pages.loopback import LoopbackListener
+from handraise.pages.page import BrowserAtPage
+from handraise.pages.site import PageSite
+from handraise.pages.visits import SettleVisit
 from handraise.processes import can_tell
-from handraise.site.posted import Posted
+from handraise.site.middleware import Posted
 
 if TYPE_CHECKING:
-    from handraise.desks.web.sessions import Sessions
+    from handraise.desks.web.sessions import DeskSessions
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ _BRAND = Brand("Handraise gateway")
 _IDLE = 60.0
 
 
-class Pages(Protocol):
+class AccountPages(Protocol):
     """A site of pages for one kind of people."""
 
     visits: Visits
@@ -57,10 +57,12 @@ class LocalPages:
         "it, do the same again in your client: you get a new link."
     )
 
-    def __init__(self, settle: Settle, port: int) -> None:
+    def __init__(self, settle: SettleVisit, port: int) -> None:
         self.visits = Visits(settle)
-        self._loopback = Loopback(lambda: self._site.app, lambda: self.visits.wait_for("system"), _IDLE, port)
-        self._site = Site(
+        self._loopback = LoopbackListener(
+            lambda: self._site.app, lambda: self.visits.wait_for("system"), _IDLE, port
+        )
+        self._site = PageSite(
             self.visits,
             ThisComputer(),
             serves="system",
@@ -86,10 +88,10 @@ class SharedPages:
 
     lasts = ""  # another process at that address says so itself
 
-    def __init__(self, settle: Settle, url: str, sessions: Sessions) -> None:
+    def __init__(self, settle: SettleVisit, url: str, sessions: DeskSessions) -> None:
         self.visits = Visits(settle)
         self._url = url
-        site = Site(
+        site = PageSite(
             self.visits,
             AtTheDesk(sessions),
             serves="token",
@@ -120,22 +122,22 @@ class AtTheDesk:
     routes: Sequence[BaseRoute] = ()
     another_account: str | None = None
 
-    def __init__(self, sessions: Sessions) -> None:
+    def __init__(self, sessions: DeskSessions) -> None:
         self._sessions = sessions
 
-    async def see(self, sitting: Sitting) -> Seen:
+    async def see(self, sitting: BrowserAtPage) -> BrowserMatch:
         if sitting.browser in sitting.visit.browsers:
             return "them"
         person = self._sessions.person(sitting.request.cookies.get(cookie_name(sitting.request)))
         return "another" if person is not None and not same_person(person, sitting.visit.person) else "nobody"
 
-    async def invite(self, sitting: Sitting) -> Response:
+    async def invite(self, sitting: BrowserAtPage) -> Response:
         person = self._sessions.person(sitting.request.cookies.get(cookie_name(sitting.request)))
         if person is None or not same_person(person, sitting.visit.person):
             return sitting.render("sign_in.html", 401)
         return sitting.admit(RedirectResponse(sitting.at, 303))
 
-    async def enter(self, sitting: Sitting, posted: Posted) -> Response | None:
+    async def enter(self, sitting: BrowserAtPage, posted: Posted) -> Response | None:
         return None
 
 

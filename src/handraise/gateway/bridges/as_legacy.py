@@ -6,17 +6,27 @@ Questions go down the live call as requests, the retry carries the answers, and 
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final
 
-from handraise.gateway.addressing import readdressed
-from handraise.gateway.bridges.bridge import Bridge
-from handraise.gateway.bridges.listening import Listening
-from handraise.gateway.bridges.rounds import RoundCall, hello
-from handraise.gateway.links import Link
-from handraise.gateway.messages import Id, Message, fault, known, notice, request, response
+from handraise.gateway.links import Bridge, Link
+from handraise.gateway.messages import (
+    CANCELLED,
+    SERVER_FAULT,
+    SUBSCRIPTION_KEY,
+    Id,
+    Message,
+    fault,
+    known,
+    notice,
+    readdressed,
+    request,
+    response,
+)
 from handraise.gateway.peers import (
     CAPABILITIES_KEY,
     CLIENT_KEY,
@@ -24,9 +34,75 @@ from handraise.gateway.peers import (
     LOG_LEVEL_KEY,
     MODERN,
     NOVEMBER,
-    SUBSCRIPTION_KEY,
     VERSION_KEY,
+    claimed_in,
+    params_at_first,
+    says_it_resumes,
 )
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class RoundCall:
+    """A request on its way, through all its rounds."""
+
+    message: Message
+    key: Id
+    state: str | None = None
+    missing: dict[Id, str] = field(default_factory=dict)
+    """The questions that the client has not answered yet, by the id under which it knows them."""
+    answers: dict[str, Any] = field(default_factory=dict)
+    idle: int = 0
+
+
+def hello(discovered: Mapping[str, Any], version: str) -> dict[str, Any]:
+    """What a server says of itself, as an answer to `initialize`."""
+    told = {
+        "protocolVersion": version,
+        "capabilities": {"logging": {}, **(discovered.get("capabilities") or {})},
+        "serverInfo": claimed_in(discovered) or {"name": "unknown", "version": ""},
+    }
+    return {**told, "instructions": discovered["instructions"]} if "instructions" in discovered else told
+
+
+_LISTS: Final = {
+    "tools": "toolsListChanged",
+    "prompts": "promptsListChanged",
+    "resources": "resourcesListChanged",
+}
+
+
+class Subscriptions:
+    """All lists that the server tells of, and the resources that the client subscribed to."""
+
+    def __init__(self) -> None:
+        self._lists: list[str] = []
+        self._subscribed: set[str] = set()
+        self._open: Id | None = None
+        self._fresh = count(1)
+
+    def offered(self, capabilities: Mapping[str, Any]) -> None:
+        """Note which lists the server tells of."""
+        self._lists = [
+            kind for name, kind in _LISTS.items() if (capabilities.get(name) or {}).get("listChanged")
+        ]
+
+    def change(self, uri: str, *, add: bool) -> None:
+        """Hear of a resource, or no more."""
+        (self._subscribed.add if add else self._subscribed.discard)(uri)
+
+    def renew(self, wrapped: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Iterator[Message]:
+        """What to send so that the server knows all of it: an end to the request before, and a new one."""
+        wanted: dict[str, Any] = dict.fromkeys(self._lists, True)
+        if self._subscribed:
+            wanted["resourceSubscriptions"] = sorted(self._subscribed)
+        if self._open is not None:
+            yield notice("notifications/cancelled", {"requestId": self._open})
+        self._open = f"handraise-listen-{next(self._fresh)}" if wanted else None
+        if self._open is not None:
+            yield request(self._open, "subscriptions/listen", wrapped({"notifications": wanted}))
+
 
 _ENDED_HERE: Final = (
     "notifications/initialized",
@@ -47,7 +123,7 @@ class AsLegacy(Bridge):
         self._version = NOVEMBER
         self._calls: dict[Id, RoundCall] = {}
         self._asked: dict[Id, RoundCall] = {}
-        self._listening = Listening()
+        self._listening = Subscriptions()
         self._fresh = count(1)
         link.on_message = self._from_server
 
@@ -95,9 +171,10 @@ class AsLegacy(Bridge):
         if message.id is None:
             self._link.send(message)
             return
-        call = RoundCall(message, message.id)
+        # The client knows no rounds. An answer that it makes up for one would pass policy and ledger.
+        call = RoundCall(message.with_(params=params_at_first(message)), message.id)
         self._calls[call.key] = call
-        self._link.send(message.with_(params=self._wrapped(message.params)))
+        self._link.send(message.with_(params=self._wrapped(call.message.params)))
 
     def _wrapped(self, params: Mapping[str, Any]) -> dict[str, Any]:
         meta = params.get("_meta")
@@ -110,6 +187,14 @@ class AsLegacy(Bridge):
         call = self._calls.pop(message.id, None) if message.id is not None else None
         if call is None:
             return
+        try:
+            self._go_on(call, message)
+        except Exception:
+            logger.exception("an answer of a server could not be translated")
+            self._forget(call)
+            self.on_message(fault(call.message.id, SERVER_FAULT, "The answer could not be translated."))
+
+    def _go_on(self, call: RoundCall, message: Message) -> None:
         if message.asks:
             self._ask(call, message)
         elif call.message.method == "server/discover":
@@ -136,6 +221,7 @@ class AsLegacy(Bridge):
         told = hello(result, self._version)
         answer = response(call.message.id, told)
         answer.source = message.source
+        message.source.resumes, message.source.asks_in_rounds = says_it_resumes(result), True
         self.on_message(answer)
 
     def _ask(self, call: RoundCall, message: Message, given: Mapping[str, Any] | None = None) -> None:
@@ -163,14 +249,16 @@ class AsLegacy(Bridge):
             self.on_message(asked)
 
     def _question(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """A link needs an id on 2025-11-25. It is ours, and nobody hears of it again."""
+        """A link needs an id on 2025-11-25. One of ours nobody hears of again."""
         if params.get("mode") == "url" and self._version == NOVEMBER:
-            return {**params, "elicitationId": secrets.token_urlsafe(12)}
+            return {"elicitationId": secrets.token_urlsafe(12), **params}
         return dict(params)
 
     def _take_answer(self, message: Message) -> None:
         call = self._asked.pop(message.id, None) if message.id is not None else None
         if call is None or message.id is None:
+            if message.result is None:  # a refusal of a request that the server made by itself
+                self._link.send(message)
             return
         key = call.missing.pop(message.id)
         if message.result is None:
@@ -183,7 +271,9 @@ class AsLegacy(Bridge):
     def _give_up(self, call: RoundCall, message: Message) -> None:
         """The client answered with an error: the call ends with it, and nobody is asked the rest of the round."""
         for id in call.missing:
-            self.on_message(notice("notifications/cancelled", {"requestId": id}))
+            cancelled = notice(CANCELLED, {"requestId": id})
+            cancelled.source = self.source_of(call.message)
+            self.on_message(cancelled)
         self._forget(call)
         error = message.body.get("error") or {}
         text = f"The client could not be asked: {error.get('message', '')}"

@@ -6,22 +6,158 @@ The upstream call stays alive: its question ends the client's round, and the cli
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any, Final
 
-from handraise.gateway.addressing import readdressed
-from handraise.gateway.bridges.bridge import Bridge
-from handraise.gateway.bridges.browsing import Browsing, links_in
-from handraise.gateway.bridges.handshake import Handshake
-from handraise.gateway.bridges.listeners import CHANGES, Listeners
-from handraise.gateway.bridges.turns import BridgedCall, Turn, Turns, discovery, input_request, stamped
-from handraise.gateway.errands import Errands
-from handraise.gateway.links import Link
-from handraise.gateway.messages import Id, Message, fault, known, request, response
-from handraise.gateway.methods import CANCELLED, COMPLETE, ELICIT, NAMED, PROGRESS
-from handraise.gateway.peers import MODERN
+from handraise.gateway.bridges.rounds import (
+    BridgedCall,
+    BridgedRound,
+    BridgedRounds,
+    Browsing,
+    discovery,
+    input_request,
+    links_in,
+    stamped,
+)
+from handraise.gateway.links import Bridge, Link
+from handraise.gateway.messages import (
+    CANCELLED,
+    COMPLETE,
+    ELICIT,
+    NAMED,
+    PROGRESS,
+    SERVER_FAULT,
+    SUBSCRIPTION_KEY,
+    Id,
+    Message,
+    fault,
+    known,
+    notice,
+    readdressed,
+    request,
+    response,
+)
+from handraise.gateway.peers import (
+    CAPABILITIES_KEY,
+    CLIENT_KEY,
+    LOG_LEVEL_KEY,
+    MODERN,
+    NOVEMBER,
+)
 from handraise.gateway.sentences import NOT_OPENED
+from handraise.gateway.tasks import TaskSet
+
+logger = logging.getLogger(__name__)
+
+_ID: Final = "handraise-initialize"
+
+
+class Handshake:
+    """What the server said of itself, and who waits for it to say so."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._waiting: list[Message] = []
+        self._level: object = None
+        self.hello: Mapping[str, Any] | None = None
+        """The result of `initialize`."""
+
+    def wait(self, message: Message) -> None:
+        """Have a message wait for the end of the handshake, which the first one begins."""
+        self._waiting.append(message)
+        if len(self._waiting) > 1:
+            return
+        meta = message.params.get("_meta") or {}
+        params = {
+            "protocolVersion": NOVEMBER,
+            "capabilities": meta.get(CAPABILITIES_KEY) or {},
+            "clientInfo": meta.get(CLIENT_KEY) or {"name": "unknown", "version": ""},
+        }
+        self._link.send(request(_ID, "initialize", params))
+
+    def is_answer(self, message: Message) -> bool:
+        """Whether this is the server's part of it."""
+        return message.id == _ID
+
+    def end(
+        self, message: Message, go_on: Callable[[Message], None], refuse: Callable[[Message], None]
+    ) -> None:
+        """Take the server's part: who waited goes on, or is refused with what the server said."""
+        waited, self._waiting = self._waiting, []
+        if message.result is None:
+            for each in waited:
+                if each.id is not None:
+                    refuse(message.with_(id=each.id))
+            return
+        self.hello = message.result
+        self._link.send(notice("notifications/initialized", {}))
+        for each in waited:
+            go_on(each)
+
+    def set_level(self, message: Message, id: Id) -> None:
+        """The level of the log comes with each request; the server is told when it changes, under this id."""
+        level = (message.params.get("_meta") or {}).get(LOG_LEVEL_KEY)
+        has_log = self.hello is not None and "logging" in (self.hello.get("capabilities") or {})
+        if has_log and level is not None and level != self._level:
+            self._level = level
+            self._link.send(request(id, "logging/setLevel", {"level": level}))
+
+
+_LISTS: Final = {
+    "notifications/tools/list_changed": "toolsListChanged",
+    "notifications/prompts/list_changed": "promptsListChanged",
+    "notifications/resources/list_changed": "resourcesListChanged",
+}
+UPDATED: Final = "notifications/resources/updated"
+CHANGES: Final = frozenset({*_LISTS, UPDATED})
+"""The notices that a client has to ask for."""
+
+
+class Listeners:
+    """The open `subscriptions/listen` requests of a client."""
+
+    def __init__(self, link: Link, deliver: Callable[[Message], None]) -> None:
+        self._link = link
+        self._deliver = deliver
+        self._wanted: dict[Id, Mapping[str, Any]] = {}
+        self._fresh = count(1)
+
+    def listen(self, message: Message) -> None:
+        """Open one, and have the server tell of the resources that it names."""
+        assert message.id is not None
+        wanted = message.params.get("notifications")
+        wanted = wanted if isinstance(wanted, dict) else {}
+        self._wanted[message.id] = wanted
+        for uri in wanted.get("resourceSubscriptions") or ():
+            self._tell("resources/subscribe", uri)
+        told = {"notifications": wanted, "_meta": {SUBSCRIPTION_KEY: message.id}}
+        acknowledged = notice("notifications/subscriptions/acknowledged", told)
+        acknowledged.about = message.id
+        self._deliver(acknowledged)
+
+    def leave(self, id: Id | None) -> None:
+        """Close one; what nobody wants to hear of any more the server is told."""
+        left = self._wanted.pop(id if id is not None else "", {})
+        still = {uri for wanted in self._wanted.values() for uri in wanted.get("resourceSubscriptions") or ()}
+        for uri in left.get("resourceSubscriptions") or ():
+            if uri not in still:
+                self._tell("resources/unsubscribe", uri)
+
+    def _tell(self, method: str, uri: str) -> None:
+        self._link.send(request(f"handraise-l{next(self._fresh)}", method, {"uri": uri}))
+
+    def publish(self, message: Message) -> None:
+        """Tell whoever asked for it of a change."""
+        uri, kind = message.params.get("uri"), _LISTS.get(message.method or "")
+        for id, wanted in self._wanted.items():
+            if wanted.get(kind) if kind else uri in (wanted.get("resourceSubscriptions") or ()):
+                meta = {**(message.params.get("_meta") or {}), SUBSCRIPTION_KEY: id}
+                told = message.with_(params={**message.params, "_meta": meta})
+                told.about = id
+                self._deliver(told)
+
 
 _INPUTS: Final = (ELICIT, "sampling/createMessage", "roots/list")
 
@@ -33,18 +169,18 @@ class AsModern(Bridge):
         super().__init__(link)
         self._handshake = Handshake(link)
         self._calls: dict[Id, BridgedCall] = {}
-        self._turns = Turns()
+        self._turns = BridgedRounds()
         self._listeners = Listeners(link, lambda message: self.on_message(message))
         self._browsing = Browsing()
         self._fresh = count(1)
-        self._errands = Errands()
+        self._tasks = TaskSet()
         link.on_message = self._from_server
 
     def reissue(self, message: Message, round: dict[str, Any]) -> bool:
         return False
 
     async def aclose(self) -> None:
-        await self._errands.aclose()
+        await self._tasks.aclose()
         await self._link.aclose()
 
     def send(self, message: Message) -> None:
@@ -83,7 +219,11 @@ class AsModern(Bridge):
         elif self._handshake.is_answer(message):
             self._handshake.end(message, self.send, self.on_message)
         elif (call := self._calls.pop(known(message.id), None)) is not None:
-            self._finish(call, message)
+            try:
+                self._finish(call, message)
+            except Exception:
+                logger.exception("an answer of a server could not be translated")
+                self._outcome(call, fault(None, SERVER_FAULT, "The answer could not be translated."))
 
     def _finish(self, call: BridgedCall, message: Message) -> None:
         if links := links_in(message):
@@ -129,9 +269,9 @@ class AsModern(Bridge):
             return
         questions = {f"q{number}": each for number, each in enumerate(call.questions, 1)}
         call.questions = []
-        self._end_round(call, Turn(call, questions))
+        self._end_round(call, BridgedRound(call, questions))
 
-    def _end_round(self, call: BridgedCall, turn: Turn) -> None:
+    def _end_round(self, call: BridgedCall, turn: BridgedRound) -> None:
         requests = {key: input_request(each) for key, each in turn.questions.items()}
         asks = {
             "resultType": "input_required",
@@ -161,10 +301,10 @@ class AsModern(Bridge):
             turn.call.waiting.append(message)
             self._pass_on(turn, answers)
 
-    def _pass_on(self, turn: Turn, answers: Mapping[str, Any]) -> None:
+    def _pass_on(self, turn: BridgedRound, answers: Mapping[str, Any]) -> None:
         call = turn.call
         if turn.links:
-            self._errands.run(self._after_links(turn, answers))
+            self._tasks.run(self._after_links(turn, answers))
             return
         for key, question in turn.questions.items():
             if isinstance(answer := answers.get(key), dict):
@@ -178,9 +318,9 @@ class AsModern(Bridge):
         ids = tuple(str(each.get("elicitationId")) for each in links)
         self._browsing.expect(ids)
         questions = {f"q{number}": request(0, ELICIT, each) for number, each in enumerate(links, 1)}
-        self._end_round(call, Turn(call, questions, ids))
+        self._end_round(call, BridgedRound(call, questions, ids))
 
-    async def _after_links(self, turn: Turn, answers: Mapping[str, Any]) -> None:
+    async def _after_links(self, turn: BridgedRound, answers: Mapping[str, Any]) -> None:
         call = turn.call
         if not all(_accepts(answers.get(key)) for key in turn.questions):
             self._browsing.forget(turn.links)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
-from handraise.gateway.accounts.challenge import ACCOUNT_NEEDED
 from handraise.gateway.bridges.as_legacy import AsLegacy
 from handraise.gateway.bridges.as_modern import AsModern
-from handraise.gateway.bridges.bridge import Bridge
-from handraise.gateway.links import Link
-from handraise.gateway.messages import Message, request
-from handraise.gateway.peers import MODERN
-from handraise.gateway.requests import is_modern
+from handraise.gateway.links import Bridge, Link
+from handraise.gateway.messages import ACCOUNT_NEEDED, Message, request
+from handraise.gateway.peers import MODERN, is_modern, says_it_resumes
 
 DISCOVER: Final = "server/discover"
 PATIENCE: Final = 15.0
@@ -71,6 +68,8 @@ class EraLink(Bridge):
         if probe is None or first is None or message.id != probe.id or message.method is not None:
             self.on_message(message)
             return
+        if message.source is not None:
+            message.source.resumes = says_it_resumes(message.result or {})
         if _wants_account(message):
             self._begin_again(message)
         elif not _fits(message, modern=is_modern(first)):

@@ -39,7 +39,7 @@ class Change:
     members: Mapping[str, Members]
     """For each member that goes, those that take its place."""
     entry: Mapping[str, Any] = field(repr=False)
-    """The entry as it will be."""
+    """The entry as it will be, or the part of it that says what is started or called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,17 @@ ALREADY: Final = "it goes through the gateway already"
 NOT_THROUGH: Final = "it does not go through the gateway"
 
 
+def inner_of(client: KnownClient, entry: object) -> object:
+    """The part of an entry that says what is started or called."""
+    inner = entry.get(client.inner) if client.inner and isinstance(entry, Mapping) else None
+    return inner if isinstance(inner, Mapping) else entry
+
+
 def put_before(
     client: KnownClient, server: str, entry: object, gateway: Sequence[str], *, chosen: bool
 ) -> Change | Left:
     """Have a server's entry start the gateway, which starts the server. `chosen`: the user named this server."""
+    entry = inner_of(client, entry)
     if not isinstance(entry, Mapping):
         return Left(server, "its entry is no object")
     if through(client, entry) is not None:
@@ -89,6 +96,7 @@ def _put_before_url(
 
 def take_away(client: KnownClient, server: str, entry: object) -> Change | Left:
     """Have a server's entry start the server again, or call it, without the gateway."""
+    entry = inner_of(client, entry)
     behind = through(client, entry)
     if behind is None or not isinstance(entry, Mapping):
         return Left(server, NOT_THROUGH)
@@ -146,6 +154,7 @@ def _starting(client: KnownClient, words: list[str]) -> Members:
 
 def command_of(client: KnownClient, entry: object) -> list[str] | None:
     """The words that an entry starts; None when it starts nothing, or in a way that we do not know."""
+    entry = inner_of(client, entry)
     if not isinstance(entry, Mapping):
         return None
     command, rest = entry.get("command"), entry.get("args", [])

@@ -1,12 +1,129 @@
-"""What will happen when a server asks: told from what it and its client can do, and the gateway in front, if any."""
+"""What a server speaks, and what will happen when it asks: the facts of `handraise gateway doctor`."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import asyncio
+import tempfile
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import IO, Any, Final
 
+from handraise.errors import SetupError
 from handraise.gateway.clients.table import KnownClient
+from handraise.gateway.links import Link
+from handraise.gateway.messages import Message, request
 from handraise.gateway.options import Options
-from handraise.gateway.peers import JUNE, MODERN
+from handraise.gateway.peers import (
+    CAPABILITIES_KEY,
+    CLIENT_KEY,
+    JUNE,
+    MODERN,
+    NOVEMBER,
+    VERSION_KEY,
+    claimed_in,
+)
+from handraise.gateway.servers import open_direct
+from handraise.gateway.upstreams import Upstream
+
+PATIENCE: Final = 10.0
+_MOST_ERRORS: Final = 1024 * 1024
+_ASKABLE: Final[dict[str, Any]] = {"elicitation": {"form": {}, "url": {}}}
+_US: Final = {"name": "handraise-doctor", "version": "1"}
+
+Revisions = Callable[[Mapping[str, Any]], tuple[str, ...]]
+"""Reads the revisions in an answer."""
+Way = Callable[[], tuple[Message, Revisions]]
+"""A way to begin with a server: what to ask, and how to read the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What a server said."""
+
+    revisions: tuple[str, ...] = ()
+    """The newest first. Of those with a handshake a server names one only, the newest that it shares with us."""
+    calls_itself: str | None = None
+    offers: tuple[str, ...] = ()
+    """The kinds of things that it has: tools, prompts, resources and so on."""
+    problem: str | None = None
+    """Why nothing is known of it."""
+
+
+async def probe(upstream: Upstream, patience: float = PATIENCE) -> Probed:
+    """Ask a server for its revisions. No tool of it is called; of its standard error, the last line may be told.
+
+    A server that speaks 2026-07-28 is started once more: within a connection it may stay with the era that began it.
+    """
+    modern = await _probe(upstream, patience, _discover, _greet)
+    if MODERN not in modern.revisions:
+        return modern
+    legacy = await _probe(upstream, patience, _greet)
+    also = tuple(each for each in legacy.revisions if each not in modern.revisions)
+    return replace(modern, revisions=(*modern.revisions, *also))
+
+
+async def _probe(upstream: Upstream, patience: float, *ways: Way) -> Probed:
+    """The first of these ways to begin that a server does not refuse."""
+    with tempfile.TemporaryFile() as errors:
+        try:
+            link = await open_direct(upstream, errors=errors)
+        except SetupError as error:
+            return Probed(problem=str(error))
+        try:
+            async with asyncio.timeout(patience):
+                return await _ask(link, ways)
+        except TimeoutError:
+            return Probed(problem=f"it did not answer within {patience:g} seconds")
+        except EOFError:
+            await link.aclose()
+            return Probed(problem=f"it ended before it answered{_last_line(errors)}")
+        finally:
+            await link.aclose()
+
+
+def _last_line(errors: IO[bytes]) -> str:
+    errors.seek(0)
+    lines = errors.read(_MOST_ERRORS).decode(errors="replace").split("\n")
+    said = [line.strip() for line in lines if line.strip()]
+    return f", and said last: {said[-1]}" if said else ""
+
+
+async def _ask(link: Link, ways: tuple[Way, ...]) -> Probed:
+    answers: asyncio.Queue[Message | None] = asyncio.Queue()
+    link.on_message = answers.put_nowait
+    link.on_closed = lambda source, last: answers.put_nowait(None)
+    for way in ways:
+        asked, revisions = way()
+        if (answer := await _answer(link, answers, asked)) is None:
+            raise EOFError
+        if (told := answer.result) is not None:
+            return Probed(revisions(told), _name(told), tuple(sorted(told.get("capabilities") or ())))
+    return Probed(problem="it refused both ways to begin")
+
+
+def _discover() -> tuple[Message, Revisions]:
+    meta = {VERSION_KEY: MODERN, CLIENT_KEY: _US, CAPABILITIES_KEY: _ASKABLE}
+    asked = request("discover", "server/discover", {"_meta": meta})
+    return asked, lambda told: tuple(map(str, told.get("supportedVersions") or ()))
+
+
+def _greet() -> tuple[Message, Revisions]:
+    hello = {"protocolVersion": NOVEMBER, "capabilities": _ASKABLE, "clientInfo": _US}
+    return request("hello", "initialize", hello), lambda told: (str(told.get("protocolVersion")),)
+
+
+async def _answer(link: Link, answers: asyncio.Queue[Message | None], asked: Message) -> Message | None:
+    link.send(asked)
+    while (message := await answers.get()) is not None:
+        if message.method is None and message.id == asked.id:
+            return message
+    return None
+
+
+def _name(told: dict[str, Any]) -> str | None:
+    name = claimed_in(told).get("name")
+    return name if isinstance(name, str) else None
+
 
 _ITSELF = {
     "forms and links": "{title} asks you in its own dialog.",

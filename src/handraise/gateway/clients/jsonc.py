@@ -44,17 +44,27 @@ def parse(text: str) -> Node:
     return node
 
 
-def rewrite(text: str, path: Sequence[str], changes: Mapping[str, Mapping[str, Members]]) -> str:
-    """The text with members of some objects below `path` replaced; nothing else is touched."""
+def rewrite(
+    text: str, path: Sequence[str], changes: Mapping[str, Mapping[str, Members]], inner: str | None = None
+) -> str:
+    """The text with members of some objects below `path` replaced; nothing else is touched.
+
+    `inner` is the member of such an object that has them, where they are not in the object itself.
+    """
     place = parse(text)
     for name in path:
         place = place.members[name].node
-    spans = [
-        span for name, members in changes.items() for span in _spans(text, place.members[name].node, members)
-    ]
+    entries = {name: place.members[name].node for name in changes}
+    parts = {name: _inner(node, inner) for name, node in entries.items()}
+    spans = [span for name, members in changes.items() for span in _spans(text, parts[name], members)]
     for start, end, new in sorted(spans, reverse=True):
         text = text[:start] + new + text[end:]
     return text
+
+
+def _inner(entry: Node, inner: str | None) -> Node:
+    found = None if inner is None else entry.members.get(inner)
+    return entry if found is None or not isinstance(found.node.value, dict) else found.node
 
 
 def _spans(text: str, entry: Node, members: Mapping[str, Members]) -> list[tuple[int, int, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import sysconfig
@@ -12,11 +13,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from handraise.disk import create_file
+from handraise.disk import create_file, make_directory
 from handraise.errors import SetupError
-from handraise.gateway.clients import goose, jsonc, toml_text
-from handraise.gateway.clients.entries import Change, Left, put_before, take_away
+from handraise.gateway.clients import jsonc, toml_text, yaml_text
+from handraise.gateway.clients.entries import Change, Left, inner_of, put_before, take_away, through
 from handraise.gateway.clients.table import KnownClient
+from handraise.policy.places import data_directory
 
 _MOST_BYTES: Final = 16 * 1024 * 1024
 
@@ -37,7 +39,7 @@ class Plan:
 def servers_in(client: KnownClient, text: str) -> tuple[tuple[str, ...], Mapping[str, Any]]:
     """Where a client's servers stand in its file, and their entries; nowhere and none when there are none."""
     if client.syntax == "by hand":
-        return client.servers[0], goose.read_extensions(text)
+        return client.servers[0], yaml_text.read_servers(client, text)
     whole = toml_text.parse(text) if client.syntax == "toml" else jsonc.parse(text).value
     for place in client.servers:
         found: Any = whole
@@ -60,8 +62,12 @@ def plan(
     servers: Collection[str] = (),
     undo: bool = False,
     gateway: Sequence[str] = (),
+    backups: Path | None = None,
 ) -> Plan:
-    """What to change in a file. SetupError when it cannot be read, or a server that was named is not in it."""
+    """What to change in a file. SetupError when it cannot be read, or a server that was named is not in it.
+
+    `backups` has the files as they were, for an undo that gives one back as it was.
+    """
     if not path.exists():
         raise SetupError(
             f"{path}: there is no such file. Add a server in {client.title} first; or, if its configuration is "
@@ -84,38 +90,81 @@ def plan(
     changes = [each for each in found if isinstance(each, Change)]
     left = [each for each in found if isinstance(each, Left)]
     if client.syntax == "by hand":
-        told = {change.server: goose.lines_to_write(change) for change in changes}
+        told = {change.server: yaml_text.lines_to_write(client, change) for change in changes}
         return Plan(path, changes, left, before, before, told)
-    after = _changed(client, path, text, place, changes)
-    return Plan(path, changes, left, before, after.encode())
+    original = _original(client, path, before, changes, backups) if undo and backups else None
+    after = original or _changed(client, path, text, place, changes).encode()
+    return Plan(path, changes, left, before, after)
 
 
 def _changed(
     client: KnownClient, path: Path, text: str, place: Sequence[str], changes: Sequence[Change]
 ) -> str:
     """The text after the changes, read once more: it must say what was meant, and nothing else."""
-    rewrite = toml_text.rewrite if client.syntax == "toml" else jsonc.rewrite
-    after = rewrite(text, place, {change.server: change.members for change in changes})
-    meant = dict(servers_in(client, text)[1]) | {change.server: change.entry for change in changes}
+    members = {change.server: change.members for change in changes}
+    if client.syntax == "toml":
+        after = toml_text.rewrite(text, place, members)
+    else:
+        after = jsonc.rewrite(text, place, members, client.inner)
     try:
         now = servers_in(client, after)[1]
     except SetupError:
         now = {}
-    if now != meant:
+    if now != _meant(client, text, changes):
         raise SetupError(
             f"{path}: this file is written in a way that cannot be changed safely; nothing was changed"
         )
     return after
 
 
-def write(plan: Plan, now: datetime) -> Path:
+def _meant(client: KnownClient, text: str, changes: Sequence[Change]) -> dict[str, Any]:
+    """The entries as they should be after some changes."""
+    meant = dict(servers_in(client, text)[1])
+    for change in changes:
+        was = meant[change.server]
+        within = client.inner is not None and inner_of(client, was) is not was
+        meant[change.server] = {**was, client.inner: change.entry} if within else change.entry
+    return meant
+
+
+def _original(
+    client: KnownClient, path: Path, before: bytes, changes: Sequence[Change], backups: Path
+) -> bytes | None:
+    """The file as it was before we wrote it, if nobody changed it since and all that we changed then is to go now."""
+    now = _behind_us(client, before)
+    for kept in sorted(backups.glob(f"*.{_digest(path, before)}.backup"), reverse=True):
+        original = _read(kept)
+        if now - _behind_us(client, original) == {change.server for change in changes}:
+            return original
+    return None
+
+
+def _behind_us(client: KnownClient, raw: bytes) -> set[str]:
+    """The servers in a file that go through the gateway."""
+    entries = servers_in(client, raw.decode())[1]
+    return {name for name, entry in entries.items() if through(client, entry) is not None}
+
+
+def _digest(path: Path, written: bytes) -> str:
+    """Names the copy of a file that was replaced by what is written."""
+    return hashlib.sha256(str(path).encode() + b"\0" + written).hexdigest()[:32]
+
+
+def backup_directory() -> Path:
+    """Where the files are kept as they were: never beside a file, which may be in a repository."""
+    return data_directory(os.environ) / "backups"
+
+
+def write(plan: Plan, now: datetime, backups: Path) -> Path:
     """Do it; where the file as it was is kept. SetupError when somebody else changed it meanwhile.
 
     Entries often hold tokens. The file is the client's, and keeps its mode; the copy is for its owner alone.
     """
     if _read(plan.path) != plan.before:
         raise SetupError(f"{plan.path}: somebody changed it meanwhile; nothing was written, so look again")
-    backup = plan.path.with_name(f"{plan.path.name}.{now:%Y%m%d-%H%M%S-%f}.backup")
+    make_directory(backups)
+    digest = _digest(plan.path, plan.after)
+    backup = backups / f"{plan.path.name}.{now:%Y%m%d-%H%M%S-%f}.{digest}.backup"
     if not create_file(backup, plan.before):
         raise SetupError(f"{backup} is there already; nothing was written")
     handle, fresh = tempfile.mkstemp(prefix=f".{plan.path.name}.", dir=plan.path.parent)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 Syntax = Literal["json", "toml", "by hand"]
 Asks = Literal["forms and links", "forms", "nothing"]
@@ -26,11 +28,17 @@ class KnownClient:
     syntax: Syntax = "json"
     url_key: str = "url"
     """What it calls the address of a server over streamable HTTP."""
+    command_key: str = "command"
+    inner: str | None = None
+    """The member of an entry that has command and address in it, where they are not in the entry itself."""
+    also: tuple[str, ...] = ()
+    """Other names that its file may have; one that is there wins over one that is not."""
     one_list: bool = False
     """Whether command and arguments are one list."""
     asks: Asks = "nothing"
-    """What it declares, as far as is known."""
+    """What it declares: as it was seen when it was run, else as its documentation says."""
     as_of: str = ""
+    """The day of the run, else the month in which its documentation was read."""
     source: str = ""
     note: str = ""
     """What a person should know about how it asks."""
@@ -47,7 +55,9 @@ class KnownClient:
             fallback = _FALLBACKS.get(name, "~")
             raw = raw.replace(f"%{name}%", known.get(name) or fallback)
         home = known.get("USERPROFILE" if platform == "win32" else "HOME") or str(Path.home())
-        return Path(raw.replace("~", home, 1) if raw.startswith("~") else raw)
+        usual = Path(raw.replace("~", home, 1) if raw.startswith("~") else raw)
+        candidates = (usual, *(usual.with_name(name) for name in self.also))
+        return next((each for each in candidates if each.exists()), usual)
 
     def in_folder(self, folder: Path) -> list[tuple[KnownClient, Path, bool]]:
         """Where it looks for servers in one folder only: how to read it, the file, and whether that is shared."""
@@ -72,8 +82,22 @@ def _in_user_data(folder: str, file: str) -> dict[str, str]:
     }
 
 
+RUNS: Final[Mapping[str, Mapping[str, Any]]] = json.loads(
+    (files("handraise.gateway.clients") / "runs.json").read_text(encoding="utf-8")
+)
+"""What was seen when clients were run, by client: `make clients RECORD=1` writes it."""
+
+
+def _as_seen(client: KnownClient) -> KnownClient:
+    """A client as it was when it was run."""
+    seen = RUNS.get(client.id)
+    if seen is None:
+        return client
+    return replace(client, asks=seen["asks"], as_of=seen["date"], note=seen["note"])
+
+
 CLIENTS: Final[Mapping[str, KnownClient]] = {
-    client.id: client
+    client.id: _as_seen(client)
     for client in (
         KnownClient(
             "claude-desktop",
@@ -158,9 +182,10 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
         KnownClient(
             "opencode",
             "opencode",
-            {"": "~/.config/opencode/opencode.json"},
+            {"": "%XDG_CONFIG_HOME%/opencode/opencode.json"},
             (("mcp", "servers"), ("mcp",)),
             one_list=True,
+            also=("opencode.jsonc", "config.json"),
             as_of="2026-11",
             source="https://opencode.ai/docs/mcp-servers",
             note="It gives a call about 60 seconds.",
@@ -171,11 +196,60 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
             {"win32": "%APPDATA%/Block/goose/config/config.yaml", "": "~/.config/goose/config.yaml"},
             (("extensions",),),
             syntax="by hand",
+            command_key="cmd",
             url_key="uri",
             asks="forms",
             as_of="2026-11",
             source="https://block.github.io/goose/docs/guides/config-files",
             note="Its dialog has no decline.",
+        ),
+        KnownClient(
+            "copilot-cli",
+            "Copilot CLI",
+            {"": "~/.copilot/mcp-config.json"},
+            _MCP_SERVERS,
+            asks="forms and links",
+            as_of="2026-11",
+            source="https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers",
+            note="With -p it declines what nobody saw.",
+        ),
+        KnownClient(
+            "qwen-code",
+            "Qwen Code",
+            {"": "~/.qwen/settings.json"},
+            _MCP_SERVERS,
+            url_key="httpUrl",
+            as_of="2026-11",
+            source="https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp/",
+            project_file=".qwen/settings.json",
+        ),
+        KnownClient(
+            "cline",
+            "Cline CLI",
+            {"": "~/.cline/data/settings/cline_mcp_settings.json"},
+            _MCP_SERVERS,
+            inner="transport",
+            as_of="2026-11",
+            source="https://docs.cline.bot/mcp/configuring-mcp-servers",
+        ),
+        KnownClient(
+            "kilo",
+            "Kilo",
+            {"": "%XDG_CONFIG_HOME%/kilo/kilo.json"},
+            (("mcp",),),
+            one_list=True,
+            also=("kilo.jsonc", "opencode.json", "opencode.jsonc", "config.json"),
+            as_of="2026-11",
+            source="https://kilo.ai/docs/automate/mcp/using-in-kilo-code",
+        ),
+        KnownClient(
+            "continue",
+            "Continue",
+            {"": "~/.continue/config.yaml"},
+            _MCP_SERVERS,
+            syntax="by hand",
+            as_of="2026-11",
+            source="https://docs.continue.dev/customize/deep-dives/mcp",
         ),
     )
 }

@@ -8,9 +8,9 @@ from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final, TypeAlias
 
-from handraise.gateway.http.sse import dump_event
+from handraise.gateway.http.events import dump_event
 from handraise.gateway.json_text import LONGEST
-from handraise.gateway.messages import Message
+from handraise.gateway.messages import Message, too_long
 
 logger = logging.getLogger(__name__)
 
@@ -157,8 +157,8 @@ def _status(message: Message, *, modern: bool) -> int:
     return _STATUS.get(error.get("code", 0), 200) if isinstance(error, dict) else 200
 
 
-async def read_body(receive: Receive) -> bytes | None:
-    """The body of a request; None when it is too long."""
+async def read_body(receive: Receive) -> bytes:
+    """The body of a request. Raises `Unreadable` when it is too long."""
     parts, size, more = [], 0, True
     while more:
         event = await receive()
@@ -167,7 +167,7 @@ async def read_body(receive: Receive) -> bytes | None:
         parts.append(event.get("body", b""))
         size += len(parts[-1])
         if size > LONGEST:
-            return None
+            raise too_long(parts[0])
         more = event.get("more_body", False)
     return b"".join(parts)
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
 
-from handraise.gateway.messages import Message
-from handraise.gateway.methods import NAMED
+from handraise.gateway.messages import NAMED, Message
 from handraise.gateway.peers import VERSION_KEY
 
 _PLAIN: Final = re.compile(r"(?! )[\x20-\x7e]*(?<! )")
@@ -49,23 +48,17 @@ def _modern(message: Message, version: str, mirrored: Mapping[str, Any]) -> list
     declared = mirrored.get(name) if method == "tools/call" and isinstance(name, str) else None
     arguments = message.params.get("arguments")
     if declared and isinstance(arguments, dict):
-        from mcp.shared.inbound import mcp_param_headers
-
-        headers += [
-            (key.encode(), value.encode()) for key, value in mcp_param_headers(declared, arguments).items()
-        ]
+        headers += repeated(declared, arguments, encode)
     return headers
 
 
 def mirrored_headers(result: Mapping[str, Any]) -> dict[str, Any]:
     """Which arguments of which tools have to stand in headers as well, from a list of tools."""
-    from mcp.shared.inbound import find_invalid_x_mcp_header, x_mcp_header_map
-
     tools = result.get("tools")
     return {
-        str(tool.get("name")): x_mcp_header_map(tool.get("inputSchema"))
+        str(tool.get("name")): marked
         for tool in (tools if isinstance(tools, list) else ())
-        if isinstance(tool, dict) and find_invalid_x_mcp_header(tool.get("inputSchema")) is None
+        if isinstance(tool, dict) and (marked := marked_arguments(tool.get("inputSchema"))) is not None
     }
 
 
@@ -89,3 +82,60 @@ def encode(value: str) -> bytes:
     if _PLAIN.fullmatch(value) and not _WRAPPED.fullmatch(value):
         return value.encode()
     return b"=?base64?" + base64.b64encode(value.encode()) + b"?="
+
+
+Marked: TypeAlias = Mapping[tuple[str, ...], str]
+"""The path of each marked argument, and the end of its header's name."""
+
+_MARK: Final = "x-mcp-header"
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_TYPES: Final = ("string", "integer", "boolean")
+_NO_SCHEMAS: Final = frozenset({"default", "const", "enum", "examples", "required", "type"})
+_MAPS: Final = frozenset({"patternProperties", "$defs", "definitions", "dependentSchemas"})
+
+
+def marked_arguments(schema: Any) -> Marked | None:
+    """The arguments that a tool's schema marks; None when a mark breaks the rules, so that none can be trusted.
+
+    A mark stands on a string, integer or boolean that only `properties` lead to, is a token, and is there once.
+    """
+    found: dict[tuple[str, ...], str] = {}
+    waiting: list[tuple[tuple[str, ...] | None, Any]] = [((), schema)]
+    while waiting:
+        path, part = waiting.pop()
+        if not isinstance(part, Mapping):
+            continue
+        if (mark := part.get(_MARK)) is not None:
+            if not path or not isinstance(mark, str) or not _TOKEN.fullmatch(mark):
+                return None
+            if part.get("type") not in _TYPES or mark.lower() in {each.lower() for each in found.values()}:
+                return None
+            found[path] = mark
+        for keyword, value in part.items():
+            if keyword in _NO_SCHEMAS:
+                continue
+            if keyword == "properties" and isinstance(value, Mapping):
+                waiting += [
+                    (None if path is None else (*path, str(name)), sub) for name, sub in value.items()
+                ]
+            elif keyword in _MAPS and isinstance(value, Mapping):
+                waiting += [(None, sub) for sub in value.values()]
+            else:
+                waiting += [(None, sub) for sub in (value if isinstance(value, list) else [value])]
+    return found
+
+
+def repeated(
+    marked: Marked, arguments: Mapping[str, Any], encode: Callable[[str], bytes]
+) -> list[tuple[bytes, bytes]]:
+    """The headers of a call with these arguments. An argument that is absent or no plain value has none."""
+    headers = []
+    for path, mark in marked.items():
+        value: Any = arguments
+        for name in path:
+            value = value.get(name) if isinstance(value, Mapping) else None
+        if isinstance(value, bool):
+            value = "true" if value else "false"
+        if isinstance(value, str | int | float):
+            headers.append((f"Mcp-Param-{mark}".encode(), encode(str(value))))
+    return headers

@@ -1,13 +1,15 @@
-"""Clients over streamable HTTP, on any revision: an ASGI application of one path."""
+"""Clients over streamable HTTP, on any revision: an ASGI application of one path, and the sessions of its clients."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import secrets
+import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Final
 
-from handraise.gateway.home import Home
 from handraise.gateway.http.exchange import (
     Exchange,
     Receive,
@@ -22,16 +24,81 @@ from handraise.gateway.http.exchange import (
     stream,
 )
 from handraise.gateway.http.headers import mismatch
-from handraise.gateway.http.sessions import Session, Sessions
 from handraise.gateway.legacy import LegacyRelay
 from handraise.gateway.links import Link
-from handraise.gateway.messages import Message, Unreadable, fault, parse_message
+from handraise.gateway.messages import SERVER_FAULT, Message, Unreadable, fault, parse_aside
 from handraise.gateway.modern import ModernRelay
-from handraise.gateway.peers import MODERN
+from handraise.gateway.peers import MODERN, is_modern
 from handraise.gateway.relay import Relay
-from handraise.gateway.requests import is_modern
+from handraise.gateway.state import GatewayState
 from handraise.questions import Person
 
+logger = logging.getLogger(__name__)
+
+IDLE: Final = 3600.0
+"""Seconds after which an unused session ends: clients come and go, and few say good-bye."""
+
+
+class Session:
+    """A client, and the stream on which it hears what belongs to no request."""
+
+    def __init__(
+        self, relay_for: Callable[[Exchange], Relay], hello: Message, person: Person | None = None
+    ) -> None:
+        self.id = secrets.token_urlsafe(24)
+        self.person = person
+        self.stream = Exchange(hello)
+        self.relay = relay_for(self.stream)
+        self.following = False
+        self.used = 0.0
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether its client follows its stream, or a call of it is under way or waits for a person."""
+        return self.following or bool(self.relay.calls) or bool(self.relay.holding.waiting)
+
+
+class Sessions:
+    """All of them. Each holds a connection to the server, or a process."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._all: dict[str, Session] = {}
+
+    def __iter__(self) -> Iterator[Session]:
+        return iter(list(self._all.values()))
+
+    def add(self, session: Session) -> None:
+        """Keep a session."""
+        session.used = self._clock()
+        self._all[session.id] = session
+
+    def find(self, id: str, person: Person | None) -> Session | None:
+        """The session of this id, if it is this person's: knowing its id is not enough."""
+        session = self._all.get(id)
+        if session is None or session.person != person:
+            return None
+        session.used = self._clock()
+        return session
+
+    def remove(self, session: Session) -> None:
+        """Know it no more."""
+        self._all.pop(session.id, None)
+
+    def over(self) -> list[Session]:
+        """The sessions that nobody used for an hour."""
+        return [each for each in self._resting() if self._clock() - each.used >= IDLE]
+
+    def longest_resting(self, person: Person | None) -> Session | None:
+        """The session of a person that is unused for longest; None when all are in use."""
+        return next((each for each in self._resting() if each.person == person), None)
+
+    def _resting(self) -> list[Session]:
+        return sorted((each for each in self if not each.is_busy), key=lambda each: each.used)
+
+
+MOST_REQUESTS: Final = 256
+"""How many requests one person may have under way at once."""
 HEADER_MISMATCH: Final = -32020
 TOO_MANY: Final = -32000
 PERSON: Final = "handraise.person"
@@ -43,21 +110,22 @@ class TooManySessions(Exception):
 
 
 class HttpGateway:
-    """The application. `open_link` connects a person to the servers: every session has processes of its own."""
+    """The application. `connect` connects a person to the servers: every session has processes of its own."""
 
     def __init__(
-        self, home: Home, open_link: Callable[[Person | None], Awaitable[Link]], path: str = "/mcp"
+        self, state: GatewayState, connect: Callable[[Person | None], Awaitable[Link]], path: str = "/mcp"
     ) -> None:
-        self._home = home
-        self._open_link = open_link
+        self._state = state
+        self._connect = connect
         self._path = path
         self._sessions = Sessions()
         self._modern: dict[Person | None, asyncio.Future[Relay]] = {}
         self._retiring: dict[asyncio.Future[None], Relay] = {}
         self._opening: Counter[Person | None] = Counter()
+        self._requests: Counter[Person | None] = Counter()
+        """How many requests of each person are under way."""
         self._owners: dict[Relay, Person | None] = {}
         """Whose each relay is, as long as it has its servers."""
-        home.on_lost = self._lost
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -67,7 +135,23 @@ class HttpGateway:
             return
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         person: Person | None = scope.get(PERSON)
-        match scope["method"]:
+        if (
+            self._requests[person] >= MOST_REQUESTS
+        ):  # one token must not take the gateway and its desk from others
+            text = f"You have {MOST_REQUESTS} requests under way already."
+            await send_error(send, 429, fault(None, TOO_MANY, text))
+            return
+        self._requests[person] += 1
+        try:
+            await self._take(scope["method"], headers, receive, send, person)
+        finally:
+            self._requests[person] -= 1
+            self._requests += Counter()  # forgets those who have none
+
+    async def _take(
+        self, method: str, headers: dict[bytes, str], receive: Receive, send: Send, person: Person | None
+    ) -> None:
+        match method:
             case "POST":
                 await self._post(headers, receive, send, person)
             case "GET":
@@ -92,14 +176,16 @@ class HttpGateway:
     async def _post(
         self, headers: dict[bytes, str], receive: Receive, send: Send, person: Person | None
     ) -> None:
-        body = await read_body(receive)
-        if body is None:
-            await reply(send, 413, b"This is too long.\n", b"text/plain")
-            return
+        status = 413
         try:
-            message = parse_message(body)
+            body = await read_body(receive)
+            status = 400
+            message = await parse_aside(body)
         except Unreadable as error:
-            await send_error(send, 400, error.refusal())
+            logger.warning("a message of a client was not passed on: %s", error)
+            if error.is_response and (session := self._session(headers, person)) is not None:
+                session.relay.from_client(error.stand_in())  # the server hears that there is no answer
+            await send_error(send, status, error.refusal())
             return
         modern = _is_modern(message, headers)
         if modern and message.is_request and (name := mismatch(message, headers)) is not None:
@@ -139,7 +225,8 @@ class HttpGateway:
             self._sessions.remove(session)
             self._retire(session.relay)
         link = await self._connected(person)
-        session = Session(lambda port: LegacyRelay(link, self._home, port, person), message, person)
+        session = Session(lambda port: LegacyRelay(link, self._state, port, person), message, person)
+        session.relay.on_lost = self._lost
         self._owners[session.relay] = person
         self._sessions.add(session)
         return session
@@ -149,7 +236,7 @@ class HttpGateway:
 
         A session counts until its servers are gone. Otherwise one token could start processes without bound.
         """
-        most = self._home.options.sessions
+        most = self._state.options.sessions
         while self._opening[person] + sum(each == person for each in self._owners.values()) >= most:
             if (resting := self._sessions.longest_resting(person)) is None:
                 raise TooManySessions(
@@ -160,7 +247,7 @@ class HttpGateway:
             await asyncio.shield(self._retire(resting.relay))
         self._opening[person] += 1
         try:
-            return await self._open_link(person)
+            return await self._connect(person)
         finally:
             self._opening[person] -= 1
 
@@ -172,7 +259,8 @@ class HttpGateway:
         return opening.result() if opening.done() else await asyncio.shield(opening)
 
     async def _open_modern(self, person: Person | None) -> Relay:
-        relay = ModernRelay(await self._connected(person), self._home, _Nowhere(), person)
+        relay = ModernRelay(await self._connected(person), self._state, _Nowhere(), person)
+        relay.on_lost = self._lost
         self._owners[relay] = person
         return relay
 
@@ -186,13 +274,17 @@ class HttpGateway:
         modern: bool = False,
         session: str | None = None,
     ) -> None:
-        if not message.is_request:
-            relay.from_client(message)
+        exchange = Exchange(message)
+        try:
+            call = relay.from_client(message, exchange if message.is_request else None)
+        except Exception:
+            logger.exception("a message of a client could not be handled")
+            text = "The gateway could not handle this message."
+            await send_error(send, 500, fault(message.id, SERVER_FAULT, text))
+            return
+        if call is None:
             await reply(send, 202, b"", None)
             return
-        exchange = Exchange(message)
-        call = relay.from_client(message, exchange)
-        assert call is not None
         if not await answer(exchange, receive, send, modern=modern, session=session) and modern:
             relay.withdraw(call)  # on 2026-07-28 leaving is cancelling
 

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from functools import partial
+from typing import Any, Final, TypeAlias
 
 import uvicorn
 
+from handraise.access import AccessCheck
 from handraise.errors import SetupError
-from handraise.gateway.ending import ending_on_signals
-from handraise.gateway.http.protocol import WholeResponses
-from handraise.site.connections import IDLE, Connections, Watched
-
-if TYPE_CHECKING:
-    from handraise.gateway.home import Home
+from handraise.gateway.accounts.accounts import Accounts
+from handraise.gateway.client_desk import ClientHabits
+from handraise.gateway.http.server import HttpGateway
+from handraise.gateway.options import Options
+from handraise.gateway.servers import ServerSet
+from handraise.gateway.shared.admission import Admission, OwnUserOnly, loopback_hosts, require_loopback
+from handraise.gateway.state import GatewayState, habits_file
+from handraise.processes import can_tell
+from handraise.site.connections import IDLE, BoundedConnections, BoundedProtocol
 
 Ready: TypeAlias = Callable[[str], None]
 """Told the host and port at which clients are served, from then on."""
@@ -30,7 +36,7 @@ _GRACE: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Listening:
+class HttpListener:
     """Where clients come to: every address of one host, as `localhost` has two."""
 
     host: str
@@ -43,12 +49,14 @@ class Listening:
         return _written(self.host, self.port)
 
 
-def listen(host: str, port: int) -> Listening:
+def listen(host: str, port: int) -> HttpListener:
     """Listen; port 0 takes a free one. SetupError when that cannot be."""
     sockets: list[socket.socket] = []
     try:
         for family, _, _, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
             sockets.append(socket.create_server((address[0], port), family=family, backlog=_BACKLOG))
+            # Each connection takes this over. Without it the body of a short response waits 40 ms for its head.
+            sockets[-1].setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             port = sockets[0].getsockname()[1]
     except OSError as error:
         for each in sockets:
@@ -57,7 +65,7 @@ def listen(host: str, port: int) -> Listening:
         raise SetupError(
             f"the gateway cannot listen at {_written(host, port)}: {why}; choose another host or port"
         ) from None
-    return Listening(host, port, sockets)
+    return HttpListener(host, port, sockets)
 
 
 def _written(host: str, port: int) -> str:
@@ -65,12 +73,12 @@ def _written(host: str, port: int) -> str:
 
 
 async def serve_until_told(
-    app: Any, listening: Listening, home: Home, ready: Ready, *, idle: float = IDLE
+    app: Any, listening: HttpListener, state: GatewayState, ready: Ready, *, idle: float = IDLE
 ) -> None:
     """Serve a gateway. Afterwards there is time to put everything away."""
     config = uvicorn.Config(
-        Connections(app, protocol=WholeResponses, idle=idle, most_requests=_MOST_REQUESTS),
-        http=Watched,
+        BoundedConnections(app, idle=idle, most_requests=_MOST_REQUESTS),
+        http=BoundedProtocol,
         ws="none",
         log_level="warning",
         access_log=False,  # sign-in links are addresses
@@ -78,15 +86,15 @@ async def serve_until_told(
         proxy_headers=False,
         timeout_graceful_shutdown=2 * _GRACE,
     )
-    await _Server(config, home, lambda: ready(listening.address)).serve(listening.sockets)
+    await _Server(config, state, lambda: ready(listening.address)).serve(listening.sockets)
 
 
 class _Server(uvicorn.Server):
     """Takes signals as every gateway does. uvicorn's own way ends with the signal anew, which leaves no time."""
 
-    def __init__(self, config: uvicorn.Config, home: Home, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, state: GatewayState, ready: Callable[[], None]) -> None:
         super().__init__(config)
-        self._home = home
+        self._state = state
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -104,8 +112,33 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        with ending_on_signals(self._home, lambda number: self._stop()):
+        with self._state.ending_on_signals(self._stop):
             yield
 
-    def _stop(self) -> None:
+    def _stop(self, number: int) -> None:
         self.should_exit = True
+
+
+async def serve_http(servers: ServerSet, options: Options, host: str, port: int, ready: Ready) -> int:
+    """Serve clients over streamable HTTP until we are told to end."""
+    require_loopback(host)
+    if not can_tell():
+        raise SetupError(
+            "this system does not tell which user a connection comes from, so a gateway over HTTP needs people: "
+            "make a file with `handraise gateway people add` and give it with --people, or use --issuer"
+        )
+    listening = listen(host, port)
+    hosts = loopback_hosts(listening.port)
+    access = AccessCheck()
+    state = GatewayState(options, access=access, habits=ClientHabits(habits_file(os.environ)))
+    accounts = Accounts(state)
+    gateway = HttpGateway(state, partial(servers.connect, accounts))
+    origins = {f"http://{name}" for name in hosts}
+    admission = Admission(OwnUserOnly(gateway, access), hosts=hosts, origins=origins)
+    try:
+        await serve_until_told(admission, listening, state, ready)
+    finally:
+        await gateway.aclose()
+        await accounts.aclose()
+        await state.aclose()
+    return 0

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
+import logging
+import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -15,14 +20,134 @@ from starlette.routing import BaseRoute, Mount, Route
 
 from handraise.desks import Queue
 from handraise.desks.passkeys import PasskeyFile, Passkeys, PasskeyStore
-from handraise.desks.past import Earlier
-from handraise.desks.web.sessions import Errand, Sessions
+from handraise.desks.telling import Earlier
+from handraise.desks.web.sessions import DeskSessions, Errand
 from handraise.desks.web.site import Site
 from handraise.desks.web.with_passkey import WithPasskey
-from handraise.gateway.shared.invitations import Invitations
-from handraise.gateway.shared.people_file import PeopleFile
+from handraise.errors import AccountError
+from handraise.gateway.shared.people import PeopleFile, person_named
+from handraise.pages.identity import new_browser
+from handraise.pages.oauth.authorization import AuthorizationRequest, read_code, read_person
+from handraise.pages.oauth.discovery import Registration, find_server
+from handraise.pages.oauth.grants import redeem
 from handraise.questions import Person
-from handraise.site.gate import Gate
+from handraise.site.middleware import SameSiteMiddleware
+
+LIFE: Final = 600.0
+
+
+def make_invitation(people: PeopleFile, name: str, now: float, *, passkey: bool = False) -> str:
+    """The word at the end of a person's link; with `passkey` they add one with it."""
+    purpose = "passkey" if passkey else "desk"
+    told = f"{name}\n{now:.3f}\n{secrets.token_hex(16)}\n{purpose}".encode()
+    return base64.urlsafe_b64encode(_signature(people.key, told) + told).decode().rstrip("=")
+
+
+class Invitations:
+    """Reads the links. Each works once; one that is older than this process may have been used, and works no more."""
+
+    def __init__(self, people: PeopleFile, now: Callable[[], float] = time.time) -> None:
+        self._people = people
+        self._now = now
+        self._since = now()
+        self._used: dict[str, tuple[str, float]] = {}
+
+    def admit(self, word: str, invite: Callable[[Person, bool], str]) -> str | None:
+        """The ticket for a link, always the same one: looking twice makes no second. None when the link is no good.
+
+        `invite` makes one for a person, and hears whether the link lets them add a passkey.
+        """
+        self._used = {each: used for each, used in self._used.items() if used[1] > self._now()}
+        if word in self._used:
+            return self._used[word][0]
+        read = self._read(word)
+        if read is None:
+            return None
+        name, made, passkey = read
+        self._used[word] = (invite(person_named(name), passkey), made + LIFE)
+        return self._used[word][0]
+
+    def _read(self, word: str) -> tuple[str, float, bool] | None:
+        try:
+            raw = base64.urlsafe_b64decode(word + "=" * (-len(word) % 4))
+            canonical = base64.urlsafe_b64encode(raw).decode().rstrip("=") == word
+        except ValueError:
+            return None
+        signature, told = raw[:32], raw[32:]
+        if not canonical or not hmac.compare_digest(signature, _signature(self._people.key, told)):
+            return None
+        name, made, _, purpose = told.decode().split("\n")
+        fresh = self._since <= float(made) <= self._now() < float(made) + LIFE
+        return (name, float(made), purpose == "passkey") if fresh and self._people.has(name) else None
+
+
+def _signature(key: bytes, told: bytes) -> bytes:
+    return hmac.digest(key, b"handraise desk invitation\n" + told, hashlib.sha256)
+
+
+logger = logging.getLogger(__name__)
+
+_COOKIE: Final = "__Host-handraise-leaving"
+_SCOPES: Final = ("openid",)
+_PATIENCE: Final = 600.0
+_MOST: Final = 1000
+_NOT_NOW: Final = "Signing in did not work, and nothing was changed. Open the desk again."
+
+
+class DeskSignIn:
+    """The way out to the issuer and back. Register `…/entered` there as the redirect address."""
+
+    def __init__(
+        self,
+        registration: Registration,
+        sessions: DeskSessions,
+        public_url: str,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._registration = registration
+        self._sessions = sessions
+        self._public_url = public_url
+        self._clock = clock
+        self._leaving: dict[str, tuple[AuthorizationRequest, float]] = {}
+        self.routes: list[BaseRoute] = [Route("/", self._leave), Route("/entered", self._back)]
+
+    async def _leave(self, request: Request) -> Response:
+        browser = new_browser()
+        try:
+            server = await find_server(self._registration)
+        except AccountError as error:
+            logger.warning("nobody can sign in: %s", error)
+            raise HTTPException(503, _NOT_NOW) from None
+        departure = AuthorizationRequest(browser.name, server, f"{self._public_url}/entered")
+        now = self._clock()
+        self._leaving = {state: one for state, one in self._leaving.items() if one[1] > now}
+        while len(self._leaving) >= _MOST:
+            self._leaving.pop(next(iter(self._leaving)))
+        self._leaving[departure.state] = departure, now + _PATIENCE
+        response = RedirectResponse(departure.url(self._registration.client_id, _SCOPES), 303)
+        response.set_cookie(_COOKIE, browser.name, path="/", secure=True, httponly=True, samesite="lax")
+        return response
+
+    async def _back(self, request: Request) -> Response:
+        departure, until = self._leaving.get(request.query_params.get("state", ""), (None, 0.0))
+        if (
+            departure is None
+            or self._clock() >= until
+            or not departure.is_of(request.cookies.get(_COOKIE, ""))
+        ):
+            raise HTTPException(403, _NOT_NOW)  # login CSRF: only the browser that left may come back
+        del self._leaving[departure.state]
+        try:
+            code = read_code(departure, request.url)
+            grant = await redeem(self._registration, departure, code, _SCOPES)
+            person = await read_person(
+                grant, departure, self._registration.client_id, self._registration.reach
+            )
+        except AccountError as error:
+            logger.warning("signing in did not work: %s", error)
+            raise HTTPException(403, _NOT_NOW) from None
+        return RedirectResponse(f"/sign-in/{self._sessions.invite(person)}", 303)
+
 
 ADD_FIRST: Final = "You have no passkey here yet, so this question waits. Add one, then come back."
 ASK_FOR_LINK: Final = (
@@ -48,7 +173,7 @@ class SharedDesk:
         `passkeys` are kept there, or else in the data directory of whoever runs the gateway. People add their first one
         with a link of the operator's; where an issuer signs them in, at the desk itself.
         """
-        self.sessions = Sessions(time.monotonic)
+        self.sessions = DeskSessions(time.monotonic)
         self._public = urlsplit(public_url)
         host = self._public.hostname or ""
         self._passkeys = Passkeys(passkeys or PasskeyFile(), rp_id=host, origin=lambda: public_url)
@@ -59,11 +184,11 @@ class SharedDesk:
         self._invitations = None if people is None else Invitations(people)
         self.routes: list[BaseRoute] = [Route("/enter/{word}", self._enter)]
 
-    def app(self, more: Sequence[BaseRoute] = ()) -> Gate:
+    def app(self, more: Sequence[BaseRoute] = ()) -> SameSiteMiddleware:
         """The ASGI application; `more` are other ways in."""
         self._site.open()
         inside = Starlette(routes=[*more, *self.routes, Mount("/", self._site.app)])
-        return Gate(inside, lambda: {self._public.netloc}, self._public.scheme)
+        return SameSiteMiddleware(inside, lambda: {self._public.netloc}, self._public.scheme)
 
     def _invite(self, person: Person, passkey: bool) -> str:
         """A ticket for a person. Whoever makes the links knows whom they give one to add a passkey with."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from functools import partial
 from ipaddress import IPv4Network, IPv6Network
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -15,24 +16,23 @@ from handraise.desks.gate import PolicyGate
 from handraise.errors import SetupError
 from handraise.gateway.accounts.accounts import Accounts
 from handraise.gateway.accounts.hosting import SharedPages
-from handraise.gateway.asking import Asking
-from handraise.gateway.home import Home
+from handraise.gateway.asking import QuestionHandler
+from handraise.gateway.client_desk import ClientHabits
+from handraise.gateway.desk.local_desk import open_lasting
 from handraise.gateway.http.server import HttpGateway
 from handraise.gateway.http.serving import Ready, listen, serve_until_told
-from handraise.gateway.opening import open_lasting
 from handraise.gateway.options import Options
+from handraise.gateway.servers import ServerSet
 from handraise.gateway.shared.admission import Admission
 from handraise.gateway.shared.desk import SharedDesk
-from handraise.gateway.shared.issued import IssuedTokens
-from handraise.gateway.shared.people_file import PeopleFile
-from handraise.gateway.shared.tokens import Tokens
-from handraise.issuers.reach import Reach
+from handraise.gateway.shared.people import IssuedTokens, PeopleFile, Tokens
+from handraise.gateway.state import GatewayState, habits_file
+from handraise.issuers.addresses import AllowedAddresses
 from handraise.policy import load_policy
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
-    from handraise.gateway.serve import OpenLink
 
 SECRET: Final = "HANDRAISE_DESK_SECRET"  # noqa: S105 - the name of a variable
 """The variable that holds the secret of the desk's own registration at the issuer, where it has one."""
@@ -76,9 +76,9 @@ class Sharing:
         return IssuedTokens(self.issuer, self.resource, self.reach)
 
     @property
-    def reach(self) -> Reach:
+    def reach(self) -> AllowedAddresses:
         """Where authorization servers may be: an address that somebody else chose must not lead inside."""
-        return Reach(public_only=True, unsafe_networks=self.unsafe_networks)
+        return AllowedAddresses(public_only=True, unsafe_networks=self.unsafe_networks)
 
 
 class SharedGateway:
@@ -86,18 +86,18 @@ class SharedGateway:
 
     def __init__(
         self,
-        home: Home,
-        asking: Asking,
-        open_link: OpenLink,
+        state: GatewayState,
+        asking: QuestionHandler,
+        servers: ServerSet,
         sharing: Sharing,
         tokens: Tokens | None = None,
     ) -> None:
         url = sharing.public_url
         desk = SharedDesk(asking.queue, url, people=sharing.people, earlier=asking.earlier)
-        self._accounts = Accounts(home, public_url=url, reach=sharing.reach)
+        self._accounts = Accounts(state, public_url=url, reach=sharing.reach)
         pages = SharedPages(self._accounts.settle, url + ACCOUNTS, desk.sessions)
         self._accounts.share(pages)
-        self._gateway = HttpGateway(home, lambda person: open_link(self._accounts.of(person)), PATH)
+        self._gateway = HttpGateway(state, partial(servers.connect, self._accounts), PATH)
         beside = [Mount(ACCOUNTS, pages.app), Mount("/", desk.app(_ways_in(desk, sharing)))]
         self.app = Admission(
             self._gateway,
@@ -118,8 +118,8 @@ class SharedGateway:
 def _ways_in(desk: SharedDesk, sharing: Sharing) -> list[BaseRoute]:
     if sharing.issuer is None or sharing.desk_client is None:
         return []
-    from handraise.gateway.shared.sign_in import DeskSignIn
-    from handraise.pages.oauth.registration import FromVariable, Registration, hidden
+    from handraise.gateway.shared.desk import DeskSignIn
+    from handraise.pages.oauth.discovery import FromVariable, Registration, hidden
 
     secret = hidden(FromVariable(SECRET)) if os.environ.get(SECRET) else None
     registration = Registration(sharing.desk_client, secret, sharing.issuer, reach=sharing.reach)
@@ -127,7 +127,7 @@ def _ways_in(desk: SharedDesk, sharing: Sharing) -> list[BaseRoute]:
 
 
 async def serve_shared(
-    open_link: OpenLink, options: Options, host: str, port: int, sharing: Sharing, ready: Ready
+    servers: ServerSet, options: Options, host: str, port: int, sharing: Sharing, ready: Ready
 ) -> int:
     """Serve people over streamable HTTP until we are told to end."""
     listening = listen(host, port)
@@ -135,15 +135,16 @@ async def serve_shared(
     gate = PolicyGate(load_policy(), shared=True)
     asking = await open_lasting(gate, options)  # there is no way in from a terminal
 
-    async def opened() -> Asking:
+    async def opened() -> QuestionHandler:
         return asking
 
-    home = Home(replace(options, where=where), opened)
-    shared = SharedGateway(home, asking, open_link, sharing)
+    options = replace(options, where=where, inbox=f"open {sharing.public_url}/")
+    state = GatewayState(options, opened, habits=ClientHabits(habits_file(os.environ)))
+    shared = SharedGateway(state, asking, servers, sharing)
     try:
-        await serve_until_told(shared.app, listening, home, ready)
+        await serve_until_told(shared.app, listening, state, ready)
     finally:
         await shared.aclose()
-        await home.aclose()
+        await state.aclose()
         await asking.aclose()
     return 0

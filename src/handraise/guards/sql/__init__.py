@@ -1,4 +1,4 @@
-"""Before a statement runs: what it reads, what it costs, and whether a person has to agree.
+"""Check a SQL statement before it runs: what it reads and costs, and whether a person has to agree.
 
 Needs the extra `sql`. The modules about DuckDB, PostgreSQL and Trino import no driver: they use your connection.
 """
@@ -10,12 +10,11 @@ try:
 except ImportError:
     raise SetupError('SqlGuard needs sqlglot: pip install "handraise[sql]"') from None
 
-from handraise.guards.sql.approving import SqlGuard
 from handraise.guards.sql.catalogue import Catalogue
-from handraise.guards.sql.engines import Engine, Estimate
+from handraise.guards.sql.guard import SqlGuard
 from handraise.guards.sql.on_duckdb import DuckDB
 from handraise.guards.sql.on_postgres import Postgres
 from handraise.guards.sql.on_trino import Trino
-from handraise.guards.sql.schema import Relation, Schema
+from handraise.guards.sql.schema import Engine, Estimate, Relation, Schema
 
 __all__ = ["Catalogue", "DuckDB", "Engine", "Estimate", "Postgres", "Relation", "Schema", "SqlGuard", "Trino"]

@@ -14,10 +14,10 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from handraise.display import for_line
-from handraise.guards.sql.parsing import MAX_TEXT, Unreadable
+from handraise.guards.sql.parsing import MAX_TEXT, UnreadableSql
 from handraise.guards.sql.schema import Relation, Schema, fold
 
-Kind = Literal["read", "write", "definition", "outside"]
+StatementKind = Literal["read", "write", "definition", "outside"]
 Behind = Callable[[Relation], Iterable[Relation]]
 """The tables behind a view; none for a table."""
 
@@ -30,14 +30,14 @@ _DEFINES: Final = (
 _OUTSIDE: Final = (exp.Copy, exp.Attach, exp.Detach, exp.Pragma, exp.Set, exp.Use, exp.Install)
 _ALSO_WRITES: Final = (*_WRITES, exp.Into, exp.Lock)
 _MAKES: Final = frozenset({"DATABASE", "INDEX", "SCHEMA", "SEQUENCE", "TABLE", "TYPE", "VIEW"})
-"""What a statement may create. Any other object may hold code, such as a function, a macro or a trigger."""
+"""The objects that a statement may create. Any other object may hold code, such as a function, a macro or a trigger."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Action:
+class SqlAction:
     """One verb and one object: `DELETE FROM` and `people`."""
 
-    kind: Kind
+    kind: StatementKind
     verb: str
     name: str
 
@@ -47,11 +47,11 @@ class Action:
         return for_line(self.name, limit=MAX_TEXT * 20)
 
 
-def kind_of(nodes: Sequence[exp.Expr]) -> Kind:
+def kind_of(nodes: Sequence[exp.Expr]) -> StatementKind:
     """The kind of a statement, by its nodes. Raises `Unreadable` for one whose effect cannot be seen."""
     statement = nodes[0]
     if (command := next((node for node in nodes if isinstance(node, exp.Command)), None)) is not None:
-        raise Unreadable(f"The guard cannot see what {_word(command.name)} does.")
+        raise UnreadableSql(f"The guard cannot see what {_word(command.name)} does.")
     if isinstance(statement, _OUTSIDE):
         return "outside"
     if isinstance(statement, _DEFINES):
@@ -60,10 +60,12 @@ def kind_of(nodes: Sequence[exp.Expr]) -> Kind:
         return "write"
     if isinstance(statement, _READS):
         return "read"
-    raise Unreadable(f"The guard cannot see what {_word(statement.key)} does.")
+    raise UnreadableSql(f"The guard cannot see what {_word(statement.key)} does.")
 
 
-def changes_of(nodes: Sequence[exp.Expr], schema: Schema, dialect: str, behind: Behind) -> Iterator[Action]:
+def changes_of(
+    nodes: Sequence[exp.Expr], schema: Schema, dialect: str, behind: Behind
+) -> Iterator[SqlAction]:
     """Everything that a statement changes. A change of a view names the tables behind it, too.
 
     Raises `Unreadable` when a change has no name, or one that is too long to be shown.
@@ -110,7 +112,7 @@ def _write(node: exp.Expr) -> tuple[str, Iterable[object]]:
             return "SELECT INTO", [node.this]
         case exp.Lock(parent=exp.Query() as query):
             return "LOCK ROWS OF", query.find_all(exp.Table)
-    raise Unreadable(f"The guard cannot see what {_word(node.key)} changes.")
+    raise UnreadableSql(f"The guard cannot see what {_word(node.key)} changes.")
 
 
 def _definition(node: exp.Expr, schema: Schema, dialect: str) -> tuple[str, list[str]]:
@@ -121,7 +123,7 @@ def _definition(node: exp.Expr, schema: Schema, dialect: str) -> tuple[str, list
         case exp.Create():
             what = _word(node.args.get("kind") or "")
             if what not in _MAKES:
-                raise Unreadable(
+                raise UnreadableSql(
                     f"It makes a {what}; the guard cannot see what it will do when it is called."
                 )
             verb = f"CREATE OR REPLACE {what}" if node.args.get("replace") else f"CREATE {what}"
@@ -139,7 +141,7 @@ def _definition(node: exp.Expr, schema: Schema, dialect: str) -> tuple[str, list
             target = node.this if isinstance(node.this, exp.Table | exp.Schema) else None
             files = node.args.get("files") or ()
             if not all(each.is_string or each.name.upper() in ("STDIN", "STDOUT") for each in files):
-                raise Unreadable("The guard cannot see what the program of its COPY does.")
+                raise UnreadableSql("The guard cannot see what the program of its COPY does.")
             return verb, [
                 *(_tables([target], schema) if target is not None else ["a query"]),
                 *(_sql(each, dialect) for each in files),
@@ -171,12 +173,12 @@ def _tables(parts: Iterable[object], schema: Schema, behind: Behind | None = Non
     return found
 
 
-def _about(kind: Kind, verb: str, names: Iterable[str]) -> list[Action]:
-    found = [Action(kind, verb, name) for name in dict.fromkeys(names)]
+def _about(kind: StatementKind, verb: str, names: Iterable[str]) -> list[SqlAction]:
+    found = [SqlAction(kind, verb, name) for name in dict.fromkeys(names)]
     if not found or not all(action.name.strip(". ") for action in found):
-        raise Unreadable(f"The guard cannot see what its {verb} is about.")
+        raise UnreadableSql(f"The guard cannot see what its {verb} is about.")
     if any(len(action.shown) > LONGEST_NAME for action in found):
-        raise Unreadable("It names something with more characters than a question can show.")
+        raise UnreadableSql("It names something with more characters than a question can show.")
     return found
 
 
@@ -185,7 +187,7 @@ def _sql(part: exp.Expr, dialect: str) -> str:
     try:
         return part.sql(dialect=dialect, comments=False)
     except (SqlglotError, ValueError) as error:
-        raise Unreadable(f"A part of it cannot be shown ({type(error).__name__}).") from None
+        raise UnreadableSql(f"A part of it cannot be shown ({type(error).__name__}).") from None
 
 
 def _word(text: object) -> str:

@@ -6,11 +6,11 @@ import csv
 import os
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path as File
+from pathlib import Path
 from typing import Any
 
 from handraise.errors import SetupError
-from handraise.guards.sql.schema import Field, Path, Relation, fold, fold_path
+from handraise.guards.sql.schema import FieldPath, NestedField, Relation, fold, fold_path
 
 Tags = Mapping[str, Mapping[str, Iterable[str]]]
 """Tags by table, then column: `{"people": {"email": ["contact"]}}`. A table may be qualified: `crm.people`."""
@@ -32,7 +32,7 @@ class Catalogue:
     def from_toml(cls, path: str | os.PathLike[str]) -> Catalogue:
         """A table for each table: `[people]`, then `email = ["contact"]`."""
         try:
-            document: dict[str, Any] = tomllib.loads(File(path).read_text(encoding="utf-8"))
+            document: dict[str, Any] = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise SetupError(f"{path}: the catalogue cannot be read: {error}") from None
         for table, columns in document.items():
@@ -51,7 +51,7 @@ class Catalogue:
         """Lines of table, column and tags; the tags are separated by semicolons."""
         tags: dict[str, dict[str, list[str]]] = {}
         try:
-            with File(path).open(encoding="utf-8", newline="") as lines:
+            with Path(path).open(encoding="utf-8", newline="") as lines:
                 reader = csv.DictReader(lines)
                 if not {"table", "column", "tags"} <= set(reader.fieldnames or ()):
                     raise SetupError(f"{path}: the first line has to name table, column and tags")
@@ -68,8 +68,8 @@ class Catalogue:
     def personal(self, relation: Relation) -> dict[str, tuple[str, ...]]:
         """The personal columns of a table by name, each with its tags.
 
-        Those that are listed count even where the engine did not tell of such a column; and so does a column that
-        has something inside with the name of a personal one, of whichever table, or that is computed from one.
+        Listed columns count even if the engine did not report them. So does a column that is computed from a personal
+        column, or that contains a field with the name of one, of any table.
         """
         found: dict[str, tuple[str, ...]] = {}
         for path in relation.parts:
@@ -84,8 +84,8 @@ class Catalogue:
                 inside[column] = tuple(dict.fromkeys((*inside.get(column, ()), *kinds_inside)))
         return _with_computed(relation, inside | found)
 
-    def _listed(self, path: Path, columns: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """What is said about the table of this name; a function is asked about these columns of it."""
+    def _listed(self, path: FieldPath, columns: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        """The listed columns of the table of this name; a function is asked about these columns of it."""
         own = fold_path(path)
         found: dict[str, tuple[str, ...]] = {}
         for table, listed in self._tags:
@@ -97,7 +97,7 @@ class Catalogue:
                     found[fold(column)] = kinds
         return found
 
-    def _inside(self, field: Field) -> tuple[str, ...] | None:
+    def _inside(self, field: NestedField) -> tuple[str, ...] | None:
         """The tags of what a column has inside; None when that is not personal."""
         name = fold(field.name)
         for _, columns in self._tags:

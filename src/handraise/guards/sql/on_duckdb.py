@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 
-from handraise.guards.sql.engines import CannotEstimate, Estimate
-from handraise.guards.sql.fields import fields_of
-from handraise.guards.sql.schema import Path, Relation, Schema
+from handraise.guards.sql.schema import CannotEstimate, Estimate, FieldPath, Relation, Schema, nested_fields
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -28,7 +26,7 @@ _FUNCTIONS = "SELECT DISTINCT function_name FROM duckdb_functions() WHERE NOT in
 
 
 class DuckDB:
-    """Your connection to DuckDB. What the guard looks up runs on cursors of its own."""
+    """Your connection to DuckDB. The guard's own queries run on cursors of their own."""
 
     dialect = "duckdb"
 
@@ -60,12 +58,12 @@ class DuckDB:
         return parse_plan(row[1])
 
 
-def _relation(path: Path, columns: list[tuple[str, str, str | None]], view: str | None) -> Relation:
+def _relation(path: FieldPath, columns: list[tuple[str, str, str | None]], view: str | None) -> Relation:
     names = tuple(name for name, *_ in columns)
     if view is not None:
         return Relation(path, names, view)
-    fields = fields_of(path, ((name, kind) for name, kind, _ in columns), DuckDB.dialect)
-    # What DuckDB has as the default of a generated column is its expression.
+    fields = nested_fields(path, ((name, kind) for name, kind, _ in columns), DuckDB.dialect)
+    # For a generated column, DuckDB gives its expression as the default.
     return Relation(
         path, names, fields=fields, computed=tuple((name, made) for name, _, made in columns if made)
     )
@@ -73,7 +71,7 @@ def _relation(path: Path, columns: list[tuple[str, str, str | None]], view: str 
 
 @contextmanager
 def _telling() -> Iterator[None]:
-    """What DuckDB objects to becomes a sentence."""
+    """Turn DuckDB's errors into a sentence."""
     import duckdb
 
     try:
@@ -85,8 +83,8 @@ def _telling() -> Iterator[None]:
 def parse_plan(text: str) -> Estimate:
     """An estimate from DuckDB's plan in JSON."""
     plan = json.loads(text)
-    columns: set[tuple[Path, str]] = set()
-    tables: set[Path] = set()
+    columns: set[tuple[FieldPath, str]] = set()
+    tables: set[FieldPath] = set()
     rows = 0
     for node in _nodes(plan):
         rows = max(rows, _rows(node))
@@ -100,7 +98,7 @@ def parse_plan(text: str) -> Estimate:
 
 
 def _rows(node: dict[str, Any]) -> int:
-    """What a step expects. A product has no estimate of its own: it is the product of what goes in."""
+    """The estimate of a step. A product has no estimate of its own: it is the product of what goes in."""
     if (own := _info(node).get("Estimated Cardinality")) is not None:
         return int(own)
     below = [_rows(each) for each in node.get("children") or ()]

@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from handraise.guards.sql.catalogue import Catalogue
-from handraise.guards.sql.engines import CannotEstimate, Estimate
-from handraise.guards.sql.schema import Field, Path, Relation, Schema
+from handraise.guards.sql.schema import CannotEstimate, Estimate, FieldPath, NestedField, Relation, Schema
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -86,14 +85,14 @@ class Postgres:
                 parts = await (await cursor.execute(_PARTS)).fetchall()
                 inside = await (await cursor.execute(_FIELDS)).fetchall()
                 made = await (await cursor.execute(_FUNCTIONS)).fetchall()
-        above: defaultdict[Path, list[Path]] = defaultdict(list)
-        below: defaultdict[Path, list[Path]] = defaultdict(list)
+        above: defaultdict[FieldPath, list[FieldPath]] = defaultdict(list)
+        below: defaultdict[FieldPath, list[FieldPath]] = defaultdict(list)
         for part_schema, part, schema, name in parts:
             above[part_schema, part].append((schema, name))
             below[schema, name].append((part_schema, part))
-        fields: defaultdict[Path, list[Field]] = defaultdict(list)
+        fields: defaultdict[FieldPath, list[NestedField]] = defaultdict(list)
         for schema, name, column, field, *of in inside:
-            fields[schema, name].append(Field(column, field, tuple(of)))
+            fields[schema, name].append(NestedField(column, field, tuple(of)))
         relations = (
             Relation(
                 path := (schema, name),
@@ -131,14 +130,15 @@ class Postgres:
         return parse_plan(row[0])
 
     def _require_standard_strings(self) -> None:
-        """Refuse a connection on which strings end elsewhere: what the guard takes for one would run."""
+        """Refuse a connection with other rules for the end of a string: text that looks like a string to the guard
+        could run."""
         if self._connection.info.parameter_status("standard_conforming_strings") != "on":
             raise CannotEstimate("standard_conforming_strings is not on, so that strings end elsewhere")
 
 
 @contextmanager
 def _telling() -> Iterator[None]:
-    """What PostgreSQL or the way to it objects to becomes a sentence."""
+    """Turn errors of PostgreSQL and of its connection into a sentence."""
     import psycopg
 
     try:

@@ -8,9 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from handraise.display import for_line
-from handraise.guards.sql.engines import CannotEstimate, Estimate
-from handraise.guards.sql.fields import fields_of
-from handraise.guards.sql.schema import Path, Relation, Schema
+from handraise.guards.sql.schema import CannotEstimate, Estimate, FieldPath, Relation, Schema, nested_fields
 
 Run = Callable[[str], Awaitable[Sequence[Sequence[Any]]]]
 """Runs one statement and gives its rows."""
@@ -49,9 +47,9 @@ class Trino:
             )
         )
 
-    def _relation(self, path: Path, columns: list[tuple[str, str]], view: str | None) -> Relation:
+    def _relation(self, path: FieldPath, columns: list[tuple[str, str]], view: str | None) -> Relation:
         names = tuple(name for name, _ in columns)
-        fields = () if view is not None else fields_of(path, columns, self.dialect)
+        fields = () if view is not None else nested_fields(path, columns, self.dialect)
         return Relation(path, names, view, fields=fields)
 
     async def estimate(self, statement: str) -> Estimate:
@@ -64,7 +62,7 @@ class Trino:
     async def _rows_of(self, statement: str) -> Sequence[Sequence[Any]]:
         try:
             return await self._run(statement)
-        except Exception as error:  # whatever your driver raises: nothing runs without an estimate
+        except Exception as error:  # any error of your driver: nothing runs without an estimate
             said = str(getattr(error, "message", None) or error).partition("\n")[0]
             raise CannotEstimate(f"Trino said: {for_line(said, limit=300)}") from error
 
@@ -72,7 +70,7 @@ class Trino:
 def parse_io(text: str) -> Estimate:
     """An estimate from Trino's IO plan. Without statistics its numbers are NaN, and there is none.
 
-    Of a statement that writes, Trino never knows how many rows come out; a person is asked about it anyhow.
+    Trino cannot estimate the rows of a statement that writes. A person is asked about such a statement anyhow.
     """
     try:
         plan = json.loads(text)
@@ -97,5 +95,5 @@ def _restricted(info: dict[str, Any]) -> list[str]:
     return [str(each["columnName"]) for each in info.get("constraint", info)["columnConstraints"]]
 
 
-def _path(table: dict[str, Any]) -> Path:
+def _path(table: dict[str, Any]) -> FieldPath:
     return (table["catalog"], table["schemaTable"]["schema"], table["schemaTable"]["table"])

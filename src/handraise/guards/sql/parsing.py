@@ -32,12 +32,12 @@ _BRACKETS: Final = {
 logging.getLogger("sqlglot").addFilter(lambda record: "unsupported syntax" not in record.getMessage())
 
 
-class Unreadable(Exception):
-    """A text of which nobody can say what it does. The message is a sentence for the model."""
+class UnreadableSql(Exception):
+    """A text whose effects nobody can tell. The message is a sentence for the model."""
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedSql:
     """A text as its statements."""
 
     statements: tuple[tuple[exp.Expr, ...], ...]
@@ -52,7 +52,7 @@ class Parsed:
     """Those of them that cannot be the name of a function."""
 
 
-def parse(text: str, dialect: str) -> Parsed:
+def parse(text: str, dialect: str) -> ParsedSql:
     """The statements of a text. Raises `Unreadable`, or `RecursionError`."""
     tokens = _tokens(text, dialect)
     try:
@@ -63,18 +63,18 @@ def parse(text: str, dialect: str) -> Parsed:
         raise _unparsed(dialect, error) from None
     statements = [each for each in found if each is not None and not isinstance(each, exp.Semicolon)]
     if not statements:
-        raise Unreadable("There is no statement in it.")
+        raise UnreadableSql("There is no statement in it.")
     nodes = [tuple(each.walk()) for each in statements]
     for statement in nodes:
         known = set(map(id, statement))
         if any(id(node.parent) not in known for node in statement[1:]):
             # Which query a node belongs to would be unknown, and so would be the tables of its names.
-            raise Unreadable("Its parts do not belong together in a way that the guard can follow.")
+            raise UnreadableSql("Its parts do not belong together in a way that the guard can follow.")
     shown = [_shown(text, each) for each in _by_statement(tokens)]
     if len(shown) != len(statements):
-        raise Unreadable("It cannot be told where its statements end.")
+        raise UnreadableSql("It cannot be told where its statements end.")
     said = [(fold(token.text), token) for token in tokens if token.token_type not in _NO_NAMES]
-    return Parsed(
+    return ParsedSql(
         tuple(nodes),
         tuple(shown),
         _visible(text) - sum(_visible(text[token.start : token.end + 1]) for token in tokens),
@@ -89,11 +89,11 @@ def parse(text: str, dialect: str) -> Parsed:
 
 def _tokens(text: str, dialect: str) -> list[Token]:
     if dialect not in DIALECTS:
-        raise Unreadable(f"The guard does not read {dialect}.")
+        raise UnreadableSql(f"The guard does not read {dialect}.")
     if len(text) > MAX_TEXT:
-        raise Unreadable(f"It has more than {MAX_TEXT:,} characters.")
+        raise UnreadableSql(f"It has more than {MAX_TEXT:,} characters.")
     if "\0" in text:
-        raise Unreadable("It has a NUL character, at which some drivers end a text.")
+        raise UnreadableSql("It has a NUL character, at which some drivers end a text.")
     try:
         tokens = Dialect.get_or_raise(dialect).tokenize(text)
     except SqlglotError as error:
@@ -101,12 +101,12 @@ def _tokens(text: str, dialect: str) -> list[Token]:
     # An engine may run a part of these which the parser takes for a comment.
     comments = [comment for token in tokens for comment in token.comments]
     if "{#" in text or any("/*" in comment for comment in comments):
-        raise Unreadable("It has a comment within a comment, which engines read in different ways.")
+        raise UnreadableSql("It has a comment within a comment, which engines read in different ways.")
     if any(comment.startswith(("!", "M!")) for comment in comments):
-        raise Unreadable("It has a comment that some engines run.")
+        raise UnreadableSql("It has a comment that some engines run.")
     if max(accumulate(_BRACKETS.get(token.token_type, 0) for token in tokens), default=0) > MAX_DEPTH:
         # The parser's compiled form would overflow the stack of the process and end it.
-        raise Unreadable(f"It has more than {MAX_DEPTH} brackets within each other.")
+        raise UnreadableSql(f"It has more than {MAX_DEPTH} brackets within each other.")
     return tokens
 
 
@@ -122,7 +122,7 @@ def _by_statement(tokens: Iterable[Token]) -> list[list[Token]]:
 
 
 def _shown(text: str, tokens: Sequence[Token]) -> str:
-    """The tokens as they are written. What lies between two is blanks and comments only."""
+    """The tokens as they are written. Only blanks and comments lie between two of them."""
     parts = [text[tokens[0].start : tokens[0].end + 1]]
     for before, token in pairwise(tokens):
         between = text[before.end + 1 : token.start]
@@ -136,6 +136,6 @@ def _visible(text: str) -> int:
     return sum(map(len, text.split()))
 
 
-def _unparsed(dialect: str, error: Exception) -> Unreadable:
+def _unparsed(dialect: str, error: Exception) -> UnreadableSql:
     where = str(error).partition("\n")[0][:120]
-    return Unreadable(f"It cannot be parsed as {dialect} ({where}).")
+    return UnreadableSql(f"It cannot be parsed as {dialect} ({where}).")

@@ -1,13 +1,18 @@
-"""Which tables, views and functions an engine has, and which of them a name in a statement may mean."""
+"""An engine's tables, views, functions and fields inside columns; and the cost of a statement."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Protocol
 
-Path = tuple[str, ...]
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+FieldPath = tuple[str, ...]
 
 
 def fold(name: str) -> str:
@@ -20,18 +25,18 @@ def exact(name: str) -> str:
     return name.lower() if name.isascii() else name
 
 
-def fold_path(path: Iterable[str]) -> Path:
+def fold_path(path: Iterable[str]) -> FieldPath:
     """A qualified name in that spelling."""
     return tuple(fold(part) for part in path)
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """What a column has inside, at any depth, when its type is a composite one, a struct or a row."""
+class NestedField:
+    """The fields inside a column, at any depth, if its type is a composite one, a struct or a row."""
 
     column: str
     name: str
-    of: Path
+    of: FieldPath
     """The type that has it; the table itself where types have no names."""
 
 
@@ -39,14 +44,14 @@ class Field:
 class Relation:
     """A table, or a view with its definition."""
 
-    path: Path
+    path: FieldPath
     columns: tuple[str, ...]
     definition: str | None = None
-    part_of: tuple[Path, ...] = ()
-    """The tables that it is a partition or a child of: what is personal there is personal here."""
-    parts: tuple[Path, ...] = ()
-    """Its own partitions and children, whose rows it has: what is personal there is personal here, of its columns."""
-    fields: tuple[Field, ...] = ()
+    part_of: tuple[FieldPath, ...] = ()
+    """The tables that it is a partition or a child of. Their personal columns are personal here."""
+    parts: tuple[FieldPath, ...] = ()
+    """Its own partitions and children; it contains their rows. Their personal columns are personal here."""
+    fields: tuple[NestedField, ...] = ()
     computed: tuple[tuple[str, str], ...] = ()
     """The columns that the engine computes, each with its expression: from what is personal comes what is."""
 
@@ -71,7 +76,7 @@ _USUAL = frozenset({"main", "public"})
 
 @dataclass(frozen=True)
 class Schema:
-    """What one engine has. `functions` are those that somebody made: nobody knows what they do."""
+    """The objects of one engine. `functions` are those that somebody made: nobody knows what they do."""
 
     relations: tuple[Relation, ...] = ()
     functions: frozenset[str] = field(default=frozenset())
@@ -88,8 +93,63 @@ class Schema:
         """The functions that somebody made, in one spelling."""
         return frozenset(map(fold, self.functions))
 
-    def named(self, path: Path) -> list[Relation]:
+    def named(self, path: FieldPath) -> list[Relation]:
         """Every relation that a name may mean; without a schema before it, those of all schemas."""
         wanted = fold_path(path)
         same = self._by_name.get(wanted[-1], ())
         return [each for each in same if fold_path(each.path)[-len(wanted) :] == wanted]
+
+
+class CannotEstimate(Exception):
+    """The engine gives no estimate, or does not say what it has. The message says why, for the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The engine's estimate of one statement.
+
+    - `rows`: the most rows that any step of its plan goes through.
+    - `tables`: the tables in its plan, and `columns` those that the plan says are read, where it says so.
+    """
+
+    rows: int
+    tables: frozenset[FieldPath] = frozenset()
+    columns: frozenset[tuple[FieldPath, str]] = frozenset()
+
+
+class Engine(Protocol):
+    """An engine that statements run on."""
+
+    @property
+    def dialect(self) -> str:
+        """The parser's name for its SQL dialect."""
+        ...
+
+    async def schema(self) -> Schema:
+        """Read its objects now. Raises `CannotEstimate`."""
+        ...
+
+    async def estimate(self, statement: str) -> Estimate:
+        """Estimate the cost of exactly one statement; it is not run. Raises `CannotEstimate`."""
+        ...
+
+
+def nested_fields(
+    path: FieldPath, columns: Iterable[tuple[str, str]], dialect: str
+) -> tuple[NestedField, ...]:
+    """All that the columns of a table have inside; each column comes with its type."""
+    return tuple(
+        NestedField(column, name, path) for column, written in columns for name in _names(written, dialect)
+    )
+
+
+@lru_cache(maxsize=1000)
+def _names(written: str, dialect: str) -> tuple[str, ...]:
+    """The names in a type. Of one that cannot be parsed every word may be one."""
+    if "(" not in written:
+        return ()
+    try:
+        parsed = exp.DataType.build(written, dialect=dialect)
+    except SqlglotError:
+        return tuple(re.findall(r"\w+", written))
+    return tuple(each.name for each in parsed.find_all(exp.ColumnDef))

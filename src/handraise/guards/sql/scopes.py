@@ -12,9 +12,9 @@ from sqlglot import exp
 from handraise.guards.sql.schema import Relation, Schema, exact, fold
 
 _OWNERS: Final = (exp.Select, exp.Insert, exp.Update, exp.Delete)
-"""What has tables of its own within a statement; the statement itself has in any case."""
+"""Nodes with tables of their own within a statement; the statement itself always has some."""
 SOURCES: Final = (exp.Table, exp.Subquery, exp.Values, exp.Unnest, exp.Lateral)
-"""What can be selected from."""
+"""Nodes that can be selected from."""
 _AS_IT_IS: Final[Mapping[str, list[str]]] = MappingProxyType({})
 
 
@@ -23,7 +23,7 @@ class UnknownTable(Exception):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bound:
+class TableInQuery:
     """A table in a query. `renamed` has the columns that are called something else there; several may share a name."""
 
     relation: Relation
@@ -44,53 +44,53 @@ class Bound:
 
 
 @dataclass(slots=True)
-class Scope:
-    """One query or change. What is no table of the engine's (a subquery, say) is there with nothing."""
+class QueryScope:
+    """One query or change. Anything but a table of the engine (a subquery, say) has an empty entry."""
 
-    tables: dict[str, dict[Bound, None]] = field(default_factory=dict)
-    bounds: dict[Bound, None] = field(default_factory=dict)
-    """All tables, by whichever name."""
-    outer: Scope | None = None
+    tables: dict[str, dict[TableInQuery, None]] = field(default_factory=dict)
+    bounds: dict[TableInQuery, None] = field(default_factory=dict)
+    """All tables, by any of their names."""
+    outer: QueryScope | None = None
 
-    def chain(self) -> Iterator[Scope]:
+    def chain(self) -> Iterator[QueryScope]:
         """This one, then those around it."""
-        scope: Scope | None = self
+        scope: QueryScope | None = self
         while scope is not None:
             yield scope
             scope = scope.outer
 
-    def enter(self, called: str, bounds: Iterable[Bound] = ()) -> None:
+    def enter(self, called: str, bounds: Iterable[TableInQuery] = ()) -> None:
         """Add what can be selected from."""
         found = dict.fromkeys(bounds)
         self.tables.setdefault(called, {}).update(found)
         self.bounds.update(found)
 
 
-class Scopes:
-    """The scopes of one statement, whose nodes come with each one after the one that it is in."""
+class QueryScopes:
+    """The scopes of one statement. An outer node comes before the nodes inside it."""
 
     def __init__(self, nodes: Sequence[exp.Expr], schema: Schema) -> None:
         self._schema = schema
         self._named: set[str] = set()
-        self._bounds: dict[tuple[Relation, tuple[str, ...]], Bound] = {}
-        outermost = Scope()
+        self._bounds: dict[tuple[Relation, tuple[str, ...]], TableInQuery] = {}
+        outermost = QueryScope()
         self._inside = {id(nodes[0].parent): outermost, id(nodes[0]): outermost}
         self.has_named_joins = False
         """Whether a join in parentheses has a name: its columns are then those of all tables in it."""
         for node in nodes[1:]:
             around = self.of(node)
             if isinstance(node, _OWNERS):
-                around = Scope(outer=around)
+                around = QueryScope(outer=around)
             elif isinstance(node, exp.CTE):
                 self._named.add(fold(node.alias))
             self._inside[id(node)] = around
 
     @property
-    def bounds(self) -> Iterable[Bound]:
+    def bounds(self) -> Iterable[TableInQuery]:
         """The tables of all, each once however often it is there with the same columns."""
         return self._bounds.values()
 
-    def of(self, node: exp.Expr) -> Scope:
+    def of(self, node: exp.Expr) -> QueryScope:
         """The innermost one that a node is in."""
         return self._inside[id(node.parent)]
 
@@ -119,9 +119,9 @@ class Scopes:
         self.of(node).enter(called, [self._bound(each, names) for each in relations])
         return relations
 
-    def _bound(self, relation: Relation, names: tuple[str, ...]) -> Bound:
+    def _bound(self, relation: Relation, names: tuple[str, ...]) -> TableInQuery:
         if (relation, names) not in self._bounds:
-            self._bounds[relation, names] = Bound(relation, _renamed(relation, names))
+            self._bounds[relation, names] = TableInQuery(relation, _renamed(relation, names))
         return self._bounds[relation, names]
 
 

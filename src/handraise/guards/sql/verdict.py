@@ -8,21 +8,20 @@ from itertools import accumulate
 from typing import Final
 
 from handraise.display import for_line, inert
-from handraise.forms.limits import DEFAULT_LIMITS
-from handraise.guards.sql.actions import Action, Kind
+from handraise.forms import DEFAULT_LIMITS
+from handraise.guards.sql.actions import SqlAction, StatementKind
 from handraise.guards.sql.catalogue import Catalogue
-from handraise.guards.sql.engines import Estimate
-from handraise.guards.sql.parsing import MAX_TEXT, Unreadable
-from handraise.guards.sql.reading import Reading
-from handraise.guards.sql.schema import Path, Relation, Schema, fold
+from handraise.guards.sql.effects import SqlEffects
+from handraise.guards.sql.parsing import MAX_TEXT, UnreadableSql
+from handraise.guards.sql.schema import Estimate, FieldPath, Relation, Schema, fold
 
 DEFAULT_ROWS: Final = 1_000_000
-_MESSAGE: Final = DEFAULT_LIMITS.message
-"""A client refuses a question that is longer."""
+MESSAGE: Final = DEFAULT_LIMITS.message // 4
+"""Characters of a question. In UTF-8 each has four bytes at most, so that every desk shows it."""
 _LEAST_TEXT: Final = 200
 _NAMES: Final = 200
-"""Characters for a list of names, of which those that do not fit are counted."""
-_KINDS: Final[dict[Kind, str]] = {
+"""Characters for a list of names. Names that do not fit are counted."""
+_KINDS: Final[dict[StatementKind, str]] = {
     "write": "It changes data",
     "definition": "It changes tables, views or rights",
     "outside": "It reaches files, other databases or settings",
@@ -30,16 +29,16 @@ _KINDS: Final[dict[Kind, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What speaks for a question: none of it, and the statement may run."""
+class SqlVerdict:
+    """The reasons for a question; without any, the statement may run."""
 
-    kinds: frozenset[Kind]
+    kinds: frozenset[StatementKind]
     statements: int
     columns: tuple[tuple[str, tuple[str, ...]], ...]
     functions: tuple[str, ...]
     rows: int | None
     threshold: int
-    actions: tuple[Action, ...] = ()
+    actions: tuple[SqlAction, ...] = ()
     shown: tuple[str, ...] = ()
     """The text of each statement, without comments."""
     comments: int = 0
@@ -57,7 +56,7 @@ class Verdict:
         """Whether it goes through more rows than may be gone through unasked."""
         return self.rows is not None and self.rows > self.threshold
 
-    def covers(self, later: Verdict) -> bool:
+    def covers(self, later: SqlVerdict) -> bool:
         """Whether a yes to this verdict is one to a later: it reaches nothing more, and at most twice the rows."""
         return (
             later.kinds <= self.kinds
@@ -68,9 +67,11 @@ class Verdict:
         )
 
 
-def judge(reading: Reading, estimate: Estimate | None, threshold: int, columns: Columns = ()) -> Verdict:
+def judge(
+    reading: SqlEffects, estimate: Estimate | None, threshold: int, columns: TaggedColumns = ()
+) -> SqlVerdict:
     """The verdict. `columns` are personal ones that the engine's plan reads, beside those in the text."""
-    return Verdict(
+    return SqlVerdict(
         frozenset(reading.kinds),
         len(reading.kinds),
         tuple(sorted({*reading.columns, *columns})),
@@ -83,10 +84,10 @@ def judge(reading: Reading, estimate: Estimate | None, threshold: int, columns: 
     )
 
 
-Columns = tuple[tuple[str, tuple[str, ...]], ...]
+TaggedColumns = tuple[tuple[str, tuple[str, ...]], ...]
 
 
-def planned_columns(estimate: Estimate, schema: Schema, catalogue: Catalogue) -> Columns:
+def planned_columns(estimate: Estimate, schema: Schema, catalogue: Catalogue) -> TaggedColumns:
     """The personal columns that the engine's plan says are read."""
     found: dict[str, tuple[str, ...]] = {}
     for path, column in estimate.columns:
@@ -96,18 +97,18 @@ def planned_columns(estimate: Estimate, schema: Schema, catalogue: Catalogue) ->
     return tuple(found.items())
 
 
-def unnamed_tables(reading: Reading, estimate: Estimate, schema: Schema) -> list[str]:
+def unnamed_tables(reading: SqlEffects, estimate: Estimate, schema: Schema) -> list[str]:
     """The tables in the engine's plan that the text was not found to reach, nor a table that they are a part of."""
     known = {fold(relation.path[-1]) for relation in reading.relations}
     return sorted(path[-1] for path in estimate.tables if not known & _names(path, schema))
 
 
-def _names(path: Path, schema: Schema) -> set[str]:
+def _names(path: FieldPath, schema: Schema) -> set[str]:
     parts_of = (above for relation in schema.named(path) for above in relation.part_of)
     return {fold(each[-1]) for each in (path, *parts_of)}
 
 
-def message(verdict: Verdict, text: str, also: str | None = None) -> str:
+def message(verdict: SqlVerdict, text: str, also: str | None = None) -> str:
     """The question: every change and every table by name, the cost, and then the statement itself.
 
     The names come first: a client may show the beginning of a long question only, and a long text may hide a change.
@@ -116,13 +117,13 @@ def message(verdict: Verdict, text: str, also: str | None = None) -> str:
     told = "\n".join(f"- {reason}" for reason in (*([also] if also else []), *reasons(verdict)))
     before = f"Run this SQL?\n\n{told}\n\n{_heading(verdict, text)}\n"
     behind = "\n\nIf you decline: It does not run, and the model is told that you said no."
-    room = _MESSAGE - len(before) - len(behind)
+    room = MESSAGE - len(before) - len(behind)
     if room < _LEAST_TEXT:
-        raise Unreadable("It does more than a question can show; run it in several parts.")
+        raise UnreadableSql("It does more than a question can show; run it in several parts.")
     return before + _text(verdict.shown, room) + behind
 
 
-def _heading(verdict: Verdict, text: str) -> str:
+def _heading(verdict: SqlVerdict, text: str) -> str:
     comments = f", {verdict.comments:,} of them comments that are not shown" if verdict.comments else ""
     which = "The statement" if verdict.statements == 1 else f"The {verdict.statements} statements"
     return f"{which} ({len(text):,} characters{comments}):"
@@ -146,7 +147,7 @@ _COUNTED: Final = 50
 """Characters that tell how many are left out."""
 
 
-def reasons(verdict: Verdict) -> Iterator[str]:
+def reasons(verdict: SqlVerdict) -> Iterator[str]:
     """Why a person is asked, in sentences. Changes are named in full, everything else up to some length."""
     if verdict.statements > 1:
         yield f"It has {verdict.statements} statements."
@@ -161,13 +162,13 @@ def reasons(verdict: Verdict) -> Iterator[str]:
         names = _listed([for_line(name, limit=60) for name in verdict.functions])
         yield f"It calls what may change data, or read files, the network or other tables: {names}."
     if verdict.rows is None:
-        yield "What it costs cannot be estimated before it runs."
+        yield "The engine cannot estimate its cost before it runs."
     else:
         rows = "1 row" if verdict.rows == 1 else f"{verdict.rows:,} rows"
         yield f"It goes through about {rows}; you are asked above {verdict.threshold:,}."
 
 
-def _changes(actions: tuple[Action, ...], kind: Kind) -> str:
+def _changes(actions: tuple[SqlAction, ...], kind: StatementKind) -> str:
     """All changes of a kind: `DELETE FROM people, orders; UPDATE cities`."""
     by_verb: dict[str, list[str]] = {}
     for action in actions:

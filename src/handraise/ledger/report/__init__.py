@@ -1,7 +1,22 @@
 """The ledger as one page that can be read, printed and filed."""
 
-from handraise.ledger.report.cases import OUTCOMES, Case, Outcome, cases_of
-from handraise.ledger.report.figures import Figures, figures_of
-from handraise.ledger.report.page import Standing, render_report
+from handraise.ledger.report.figures import (
+    OUTCOMES,
+    AskedQuestion,
+    Figures,
+    ReportOutcome,
+    figures_of,
+    questions_of,
+)
+from handraise.ledger.report.page import LedgerStatus, render_report
 
-__all__ = ["OUTCOMES", "Case", "Figures", "Outcome", "Standing", "cases_of", "figures_of", "render_report"]
+__all__ = [
+    "OUTCOMES",
+    "AskedQuestion",
+    "Figures",
+    "LedgerStatus",
+    "ReportOutcome",
+    "figures_of",
+    "questions_of",
+    "render_report",
+]

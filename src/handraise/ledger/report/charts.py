@@ -1,13 +1,90 @@
-"""The geometry of the charts. The template draws what is measured here."""
+"""The charts of a report: columns of hours, days, weeks or months, and their geometry. The template draws them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from datetime import datetime, timedelta, tzinfo
+from typing import Final, Literal
 
-from handraise.ledger.report.cases import OUTCOMES, Outcome
-from handraise.ledger.report.timeline import Timeline, Unit
+from handraise.ledger.report.figures import OUTCOMES, AskedQuestion, ReportOutcome
+
+Unit = Literal["hour", "day", "week", "month"]
+_LONGEST: Final[tuple[tuple[Unit, timedelta], ...]] = (
+    ("hour", timedelta(hours=48)),
+    ("day", timedelta(days=62)),
+    ("week", timedelta(weeks=60)),
+)
+"""Up to which length a period is drawn in which unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """One column."""
+
+    start: datetime
+    counts: tuple[int, ...]
+    """In the order of `OUTCOMES`."""
+
+    @property
+    def total(self) -> int:
+        """How many questions were asked in it."""
+        return sum(self.counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """All columns, the empty ones too."""
+
+    unit: Unit
+    buckets: tuple[Bucket, ...]
+
+
+def timeline_of(cases: Sequence[AskedQuestion], since: datetime, until: datetime, zone: tzinfo) -> Timeline:
+    """Put each question into the hour, day, week or month in which it was asked."""
+    unit: Unit = next((unit for unit, longest in _LONGEST if until - since <= longest), "month")
+    counted: dict[datetime, Counter[str]] = {}
+    start = _start(since.astimezone(zone), unit)
+    while start <= until:
+        counted[start] = Counter()
+        start = _next(start, unit)
+    for case in cases:
+        asked = datetime.fromtimestamp(case.asked / 1000, zone)
+        counted.setdefault(_start(asked, unit), Counter())[case.outcome] += 1
+    return Timeline(
+        unit,
+        tuple(
+            Bucket(start, tuple(counts[outcome] for outcome in OUTCOMES))
+            for start, counts in sorted(counted.items())
+        ),
+    )
+
+
+def _start(time: datetime, unit: Unit) -> datetime:
+    hour = time.replace(minute=0, second=0, microsecond=0)
+    match unit:
+        case "hour":
+            return hour
+        case "day":
+            return hour.replace(hour=0)
+        case "week":
+            return hour.replace(hour=0) - timedelta(days=time.weekday())
+        case "month":
+            return hour.replace(hour=0, day=1)
+
+
+def _next(start: datetime, unit: Unit) -> datetime:
+    match unit:
+        case "hour":
+            return start + timedelta(hours=1)
+        case "day":
+            return start + timedelta(days=1)
+        case "week":
+            return start + timedelta(weeks=1)
+        case "month":
+            return _start(start + timedelta(days=32), unit)
+
 
 WIDTH: Final = 720
 HEIGHT: Final = 220
@@ -23,7 +100,7 @@ _STARTS: Final[dict[Unit, str]] = {"hour": "%d %b %H:%M", "day": "%d %b", "week"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ChartSegment:
     """A rectangle of one kind."""
 
     kind: str
@@ -43,7 +120,7 @@ class Column:
     middle: float
     top: float
     total: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[ChartSegment, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +138,7 @@ class Chart:
 class Share:
     """A part of a whole, lying in a strip."""
 
-    outcome: Outcome
+    outcome: ReportOutcome
     count: int
     start: float
     """Percent from the left."""
@@ -70,7 +147,7 @@ class Share:
 
 
 def strip(counts: Sequence[int], whole: int | None = None) -> tuple[Share, ...]:
-    """Counts by outcome as parts of a strip, whose full length is `whole`."""
+    """Counts by outcome as parts of a strip; `whole` is the strip's full length."""
     full = whole or sum(counts) or 1
     shares, start = [], 0.0
     for outcome, count in zip(OUTCOMES, counts, strict=True):
@@ -123,7 +200,7 @@ def _column(
         if count:
             y -= count * scale
             pieces.append(
-                Piece(kind, round(x, 2), round(y, 2), round(width, 2), round(count * scale, 2), count)
+                ChartSegment(kind, round(x, 2), round(y, 2), round(width, 2), round(count * scale, 2), count)
             )
     return Column(name, labelled, round(left + room / 2, 2), round(y, 2), sum(stack), tuple(pieces))
 

@@ -8,17 +8,23 @@ from datetime import datetime, timedelta, tzinfo
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final, Literal
 
-from handraise.ledger.events import Event
-from handraise.ledger.report.cases import OUTCOMES, Case, Outcome, cases_of
-from handraise.ledger.report.charts import HEIGHT, WIDTH, draw_spans, draw_timeline, strip
-from handraise.ledger.report.figures import SPANS, figures_of
-from handraise.ledger.report.timeline import timeline_of
+from handraise.ledger.events import LedgerEvent
+from handraise.ledger.report.charts import HEIGHT, WIDTH, draw_spans, draw_timeline, strip, timeline_of
+from handraise.ledger.report.figures import (
+    OUTCOMES,
+    SPANS,
+    AskedQuestion,
+    ReportOutcome,
+    figures_of,
+    questions_of,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-WORDS: Final[dict[Outcome, str]] = {
+WORDS: Final[dict[ReportOutcome, str]] = {
     "accepted": "Accepted",
+    "said_no": "Said no",
     "declined": "Declined",
     "cancelled": "Cancelled",
     "expired": "Expired",
@@ -26,16 +32,23 @@ WORDS: Final[dict[Outcome, str]] = {
     "unanswered": "No answer",
     "waiting": "Waiting",
 }
-MEANINGS: Final[dict[Outcome, str]] = {
+MEANINGS: Final[dict[ReportOutcome, str]] = {
     "accepted": "the person agreed, and what they entered was sent",
-    "declined": "the person said no",
+    "said_no": "the person answered a confirmation with no",
+    "declined": "the person declined to answer",
     "cancelled": "the person dismissed the question without deciding",
     "expired": "nobody answered in time",
     "refused": "a rule stopped the question before anyone saw it, or stopped its answer",
     "unanswered": "the asker went away, the client failed, or a process ended in between",
     "waiting": "nothing has ended it yet",
 }
-_DECIDERS: Final = {"human": "a person", "policy": "a rule", "agent": "the program", "timeout": "the clock"}
+_DECIDERS: Final = {
+    "human": "a person",
+    "policy": "a rule",
+    "agent": "the program",
+    "timeout": "the clock",
+    "client": "the client",
+}
 _USES: Final = {
     "result": "the call went on and succeeded",
     "error": "the call went on and failed",
@@ -48,7 +61,7 @@ _MODES: Final = {"form": "forms", "url": "links to a browser", "unknown": "of un
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class LedgerStatus:
     """How the ledger stands that a report was made from."""
 
     name: str
@@ -56,23 +69,23 @@ class Standing:
     root: str
     verdict: Literal["sound", "broken", "unproven"]
     findings: tuple[str, ...] = ()
-    """What was found, or why nothing is proved."""
+    """The verdict, or the reason why nothing is proved."""
 
 
 def render_report(
-    events: Iterable[Event],
+    events: Iterable[LedgerEvent],
     *,
     now: datetime,
     since: datetime | None = None,
     until: datetime | None = None,
-    standing: Standing | None = None,
+    standing: LedgerStatus | None = None,
     about: str = "",
 ) -> str:
     """The report on the questions of some events. `now` carries the time zone that it is written in."""
     zone = now.tzinfo
     if zone is None:
         raise ValueError("now needs a time zone")
-    cases = cases_of(events)
+    cases = questions_of(events)
     start, end = _period(cases, since, until, now, zone)
     figures = figures_of(cases)
     timeline = timeline_of(cases, start, end, zone)
@@ -101,7 +114,7 @@ def render_report(
 
 
 def _period(
-    cases: list[Case], since: datetime | None, until: datetime | None, now: datetime, zone: tzinfo
+    cases: list[AskedQuestion], since: datetime | None, until: datetime | None, now: datetime, zone: tzinfo
 ) -> tuple[datetime, datetime]:
     first = datetime.fromtimestamp(cases[0].asked / 1000, zone) if cases else now - timedelta(hours=1)
     last = datetime.fromtimestamp(cases[-1].asked / 1000, zone) if cases else now

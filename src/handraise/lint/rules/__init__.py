@@ -5,32 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from handraise.lint.finding import Mark, Rule
-from handraise.lint.rules import answers, forms, harm, links, loops, revisions, worth
-from handraise.lint.source import Source
+from handraise.lint.finding import LintMark, LintRule
+from handraise.lint.rules import answers, forms, revisions, when_to_ask
+from handraise.lint.source import SourceFile
 
 UNREADABLE = "HR001"
 
 
-def _nothing(source: Source) -> Iterator[Mark]:
+def _nothing(source: SourceFile) -> Iterator[LintMark]:
     """A file that could be parsed has nothing against it here."""
     yield from ()
 
 
-_READABLE = Rule(
+_READABLE = LintRule(
     code=UNREADABLE,
     title="file that cannot be read",
-    sentence="The file is no Python that this version can parse, or no UTF-8.",
-    why="What cannot be read cannot be checked, and a check that skips files in silence is worth nothing.",
-    mend="Mend the file, or leave it out of the paths.",
+    sentence="This Python version cannot parse the file, or it is not UTF-8.",
+    why="An unread file is an unchecked file.",
+    fix="Fix the file, or leave it out of the paths.",
     wrong="def broken(:\n",
     right="def whole() -> None: ...\n",
     check=_nothing,
 )
 
-_PARTS = (forms, answers, links, revisions, harm, loops, worth)
+_PARTS = (forms, answers, revisions, when_to_ask)
 
-RULES: Mapping[str, Rule] = MappingProxyType(
-    {rule.code: rule for rule in (_READABLE, *(rule for part in _PARTS for rule in part.RULES))}
+RULES: Mapping[str, LintRule] = MappingProxyType(
+    {
+        rule.code: rule
+        for rule in sorted(
+            (_READABLE, *(rule for part in _PARTS for rule in part.RULES)), key=lambda rule: rule.code
+        )
+    }
 )
 """In the order of their codes: HR1 forms, HR2 answers, HR3 links, HR4 revisions, HR5 when to ask."""

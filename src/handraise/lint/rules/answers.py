@@ -5,10 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from handraise.lint.answers import Followed, cases, follow, kind_of, looks, matched, reads_data
-from handraise.lint.finding import Mark, Rule
-from handraise.lint.sites import Site, sites
-from handraise.lint.source import Source
+from handraise.lint.answer_flow import (
+    AnswerFlow,
+    answer_kind,
+    follow_answer,
+    is_looked_at,
+    match_on,
+    matched_answers,
+    reads_data,
+)
+from handraise.lint.finding import CONFIRMED_FIRST, LintMark, LintRule
+from handraise.lint.question_sites import QuestionSite, all_question_sites
+from handraise.lint.source import SourceFile
 
 _CALLED = {"decline": "Declined", "cancel": "Cancelled", "fallback": "Fallback"}
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
@@ -16,28 +24,28 @@ _BROAD = ("", "Exception", "BaseException")
 _NAMED = {"NoAnswer", "NotSupported", "HandraiseError"}
 
 
-def _answers(source: Source) -> Iterator[tuple[Site, Followed]]:
-    for site in sites(source):
+def _answers(source: SourceFile) -> Iterator[tuple[QuestionSite, AnswerFlow]]:
+    for site in all_question_sites(source):
         if site.style in ("handraise", "context", "session") and site.kind != "require":
-            yield site, follow(source, site)
+            yield site, follow_answer(source, site)
 
 
-def _unseen(source: Source) -> Iterator[Mark]:
+def _unseen(source: SourceFile) -> Iterator[LintMark]:
     for _, answer in _answers(source):
         if not answer.awaited:
             continue
         if (taken := reads_data(source, answer.whole)) is not None:
             yield taken, f"`.{taken.attr}` is taken from an answer that nobody looked at."
         reads = [read for use in answer.uses if (read := reads_data(source, use)) is not None]
-        if reads and not any(looks(source, use) for use in answer.uses):
+        if reads and not any(is_looked_at(source, use) for use in answer.uses):
             yield reads[0], f"`.{reads[0].attr}` is taken from an answer that nobody looked at."
 
 
-def _missing(source: Source) -> Iterator[Mark]:
+def _missing(source: SourceFile) -> Iterator[LintMark]:
     for site, answer in _answers(source):
         wanted = {"decline", "cancel"} | {"fallback" for each in site.node.keywords if each.arg == "fallback"}
         for expression in (answer.whole, *answer.uses):
-            if (statement := matched(source, expression)) is not None:
+            if (statement := match_on(source, expression)) is not None:
                 yield from _missing_cases(source, statement, wanted)
         compared = {kind for use in answer.uses for kind in _compared(source, use)}
         reads = [read for use in answer.uses if (read := reads_data(source, use)) is not None]
@@ -52,8 +60,8 @@ def _missing(source: Source) -> Iterator[Mark]:
                 )
 
 
-def _missing_cases(source: Source, statement: ast.Match, wanted: set[str]) -> Iterator[Mark]:
-    found = cases(statement)
+def _missing_cases(source: SourceFile, statement: ast.Match, wanted: set[str]) -> Iterator[LintMark]:
+    found = matched_answers(statement)
     if found is None or wanted <= found.keys():
         return
     accepted = found.get("accept")
@@ -63,14 +71,14 @@ def _missing_cases(source: Source, statement: ast.Match, wanted: set[str]) -> It
     yield statement.subject, f"There is no case for {names}."
 
 
-def _goes_on(source: Source, statement: ast.stmt) -> bool:
+def _goes_on(source: SourceFile, statement: ast.stmt) -> bool:
     """Whether anything is done behind a statement, in the same block."""
     parent = source.parents[statement]
     blocks = (getattr(parent, name, []) for name in ("body", "orelse", "finalbody"))
     return any(statement in block and block[-1] is not statement for block in blocks)
 
 
-def _compared(source: Source, use: ast.expr) -> Iterator[str]:
+def _compared(source: SourceFile, use: ast.expr) -> Iterator[str]:
     """The answers that a use tells apart: `.action == "decline"`, `isinstance(answer, Declined)`."""
     parent = source.parents.get(use)
     match parent:
@@ -79,10 +87,10 @@ def _compared(source: Source, use: ast.expr) -> Iterator[str]:
             if isinstance(whole, ast.Compare):
                 yield from (str(each.value) for each in ast.walk(whole) if isinstance(each, ast.Constant))
         case ast.Call(func=ast.Name(id="isinstance"), args=[_, classes]):
-            yield from (kind for each in ast.walk(classes) if (kind := kind_of(each)))
+            yield from (kind for each in ast.walk(classes) if (kind := answer_kind(each)))
 
 
-def _ignored(source: Source) -> Iterator[Mark]:
+def _ignored(source: SourceFile) -> Iterator[LintMark]:
     for site, answer in _answers(source):
         parent = source.parents.get(answer.whole)
         if isinstance(parent, ast.Expr) and not answer.awaited:
@@ -91,8 +99,8 @@ def _ignored(source: Source) -> Iterator[Mark]:
             yield site.node, "The person is asked, and the answer is thrown away."
 
 
-def _swallowed(source: Source) -> Iterator[Mark]:
-    for site in sites(source):
+def _swallowed(source: SourceFile) -> Iterator[LintMark]:
+    for site in all_question_sites(source):
         below: ast.AST = site.node
         for above in source.ancestors(site.node):
             if isinstance(above, ast.Try) and below in above.body:
@@ -102,7 +110,7 @@ def _swallowed(source: Source) -> Iterator[Mark]:
             below = above
 
 
-def _broad_handler(source: Source, statement: ast.Try) -> Iterator[Mark]:
+def _broad_handler(source: SourceFile, statement: ast.Try) -> Iterator[LintMark]:
     for handler in statement.handlers:
         caught = [source.last_name(each) for each in _classes(handler)]
         if _NAMED.intersection(caught):
@@ -119,13 +127,58 @@ def _classes(handler: ast.ExceptHandler) -> list[ast.expr]:
     return handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
 
 
+def _truth(source: SourceFile) -> Iterator[LintMark]:
+    for site, answer in _answers(source):
+        for expression in dict.fromkeys((site.node, answer.whole, *answer.uses)):
+            if _is_tested(source, expression):
+                what = "a question" if expression is site.node and not answer.awaited else "an answer"
+                yield (
+                    expression,
+                    f"{what.capitalize()} is neither true nor false, and raises when it is tested.",
+                )
+                break
+
+
+def _is_tested(source: SourceFile, node: ast.AST) -> bool:
+    """Whether a condition asks if an expression is true."""
+    match source.parents.get(node):
+        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test) | ast.Assert(test=test):
+            return test is node
+        case ast.UnaryOp(op=ast.Not()) | ast.BoolOp():
+            return True
+        case ast.Call(func=ast.Name(id="bool")):
+            return True
+        case ast.comprehension(ifs=conditions):
+            return node in conditions
+        case _:
+            return False
+
+
+def _hurried(source: SourceFile) -> Iterator[LintMark]:
+    for site in all_question_sites(source):
+        if site.style != "handraise":
+            continue
+        for above in source.ancestors(site.node):
+            if isinstance(above, ast.FunctionDef | ast.AsyncFunctionDef):
+                break
+            if isinstance(above, ast.With | ast.AsyncWith):
+                limits = [item.context_expr for item in above.items]
+            else:
+                limits = [above] if isinstance(above, ast.Call) else []
+            for limit in limits:
+                if isinstance(limit, ast.Call) and source.last_name(limit.func) in _TIME_LIMITS:
+                    yield limit, "This time limit counts the time that the person takes."
+
+
+_TIME_LIMITS = {"timeout", "timeout_at", "wait_for", "fail_after", "fail_at", "move_on_after", "move_on_at"}
+
 RULES = (
-    Rule(
+    LintRule(
         code="HR201",
         title="answer not looked at",
-        sentence="The data of an answer is used without looking whether the person accepted.",
-        why="A person may decline or cancel. There is no data then, and the call crashes or does what was declined.",
-        mend="`match` the answer, or take its data with `.or_stop()`, which ends the call politely otherwise.",
+        sentence="The data of an answer is used without a check that the person accepted.",
+        why="A person may decline or cancel. Then there is no data, and the call crashes or does the declined thing.",
+        fix="`match` the answer, or take its data with `.or_stop()`, which otherwise ends the call politely.",
         wrong="""
 async def rename(old: str) -> str:
     answer = await ask.text(f"What shall {old} be called?", max_length=80)
@@ -138,12 +191,12 @@ async def rename(old: str) -> str:
 """,
         check=_unseen,
     ),
-    Rule(
+    LintRule(
         code="HR202",
         title="decline or cancel not handled",
-        sentence="A decline, a cancel or a fallback has no branch of its own and none that takes the rest.",
-        why="Accept, decline and cancel are three answers. A forgotten one falls through to whatever comes next.",
-        mend="Add the missing case. A decline is final; after a cancel the model may ask again later.",
+        sentence="No branch handles a decline, a cancel or a fallback.",
+        why="Accept, decline and cancel are three answers. A forgotten one falls through to the next statement.",
+        fix="Add the missing case. A decline is final; after a cancel the model may ask again later.",
         wrong="""
 async def archive(folder: str) -> str:
     match await ask.confirm(f"Archive {folder}?"):
@@ -165,33 +218,29 @@ async def archive(folder: str) -> str:
 """,
         check=_missing,
     ),
-    Rule(
+    LintRule(
         code="HR203",
         title="answer thrown away",
         sentence="A question is asked and its answer not used, or it is never awaited.",
-        why="Nobody should be asked for nothing. Whatever comes next happens although the person may have declined.",
-        mend="Use the answer: `match` it, or end the call on anything but an accept with `.or_stop()`.",
+        why="An unused question wastes the person's time, and the tool goes on although they may have declined.",
+        fix="Use the answer: `match` it, or end the call on anything but an accept with `.or_stop()`.",
         wrong="""
 async def archive(folder: str) -> str:
     await ask.confirm(f"Archive {folder}?")
     return "Archived."
 """,
-        right="""
-async def archive(folder: str) -> str:
-    (await ask.confirm(f"Archive {folder}?")).or_stop()
-    return "Archived."
-""",
+        right=CONFIRMED_FIRST,
         check=_ignored,
     ),
-    Rule(
+    LintRule(
         code="HR204",
         title="no answer swallowed",
-        sentence="A broad `except` around a question hides that nobody answered.",
+        sentence="A broad `except` around a question hides a missing answer.",
         why=(
-            "`NotSupported`, `Expired`, `Withdrawn` and `Failed` are no decline, and `Stopped` is how a call ends "
-            "politely. Caught together with everything else, they look like a bug or like consent."
+            "`NotSupported`, `Expired`, `Withdrawn` and `Failed` do not mean a decline, and `Stopped` ends a call "
+            "politely. A broad `except` makes them look like a bug or like consent."
         ),
-        mend="Catch `NotSupported` or `NoAnswer` by name, and say what the model should do then.",
+        fix="Catch `NotSupported` or `NoAnswer` by name, and say what the model should do then.",
         wrong="""
 async def archive(folder: str) -> str:
     try:
@@ -209,5 +258,39 @@ async def archive(folder: str) -> str:
     return "Archived."
 """,
         check=_swallowed,
+    ),
+    LintRule(
+        code="HR205",
+        title="truth of an answer",
+        sentence="A question or an answer is tested for truth.",
+        why="An answer is not a yes. A declined answer would be true too, so Handraise raises an error.",
+        fix="`match` the answer, compare its `.action`, or go on only after an accept with `.or_stop()`.",
+        wrong="""
+async def archive(folder: str) -> str:
+    if await ask.confirm(f"Archive {folder}?"):
+        return "Archived."
+    return "Kept."
+""",
+        right=CONFIRMED_FIRST,
+        check=_truth,
+    ),
+    LintRule(
+        code="HR206",
+        title="time limit around a question",
+        sentence="A time limit around a question counts the time that the person takes.",
+        why="The person reads while the limit runs, and the call ends although the question still waits at a desk.",
+        fix="Give the question its own limit with `timeout=`, and the body's own work `working_time(seconds)`.",
+        wrong="""
+async def archive(folder: str) -> str:
+    async with asyncio.timeout(10):
+        (await ask.confirm(f"Archive {folder}?")).or_stop()
+    return "Archived."
+""",
+        right="""
+async def archive(folder: str) -> str:
+    (await ask.confirm(f"Archive {folder}?", timeout=600)).or_stop()
+    return "Archived."
+""",
+        check=_hurried,
     ),
 )

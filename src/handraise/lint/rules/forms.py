@@ -1,22 +1,29 @@
-"""Rules about what a form asks for."""
+"""Rules about what a form asks for, and about links in URL questions and in the text of forms."""
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
+from typing import Final
 
-from handraise.errors import FormError
+from handraise.errors import FormError, UnsafeUrl
 from handraise.forms import Field, Flag, Form, Number, Text
-from handraise.lint.finding import Mark, Rule
-from handraise.lint.sites import Site, sites
-from handraise.lint.source import Source
-from handraise.lint.texts import written_text
+from handraise.lint.finding import CONFIRMED_FIRST, LintMark, LintRule
+from handraise.lint.question_sites import QuestionSite, all_question_sites
+from handraise.lint.source import SourceFile, written_text
 from handraise.lint.written_forms import WrittenField, WrittenForm, written_form
-from handraise.policy.secrets import judge_form
+from handraise.policy.rules import Facts
+from handraise.policy.standard import urls_in_text
+from handraise.policy.tables import FormSettings
+from handraise.questions import FormQuestion, Origin
+from handraise.secrets import judge_form
+from handraise.urls import REASONS, require_safe_url
 
 
-def written_forms(source: Source) -> Iterator[tuple[Site, WrittenForm]]:
+def written_forms(source: SourceFile) -> Iterator[tuple[QuestionSite, WrittenForm]]:
     """Every question whose form can be read."""
-    for site in sites(source):
+    for site in all_question_sites(source):
         if (form := written_form(source, site)) is not None:
             yield site, form
 
@@ -37,31 +44,65 @@ def _as_field(field: WrittenField) -> Field | None:
     return made
 
 
-def _secrets(source: Source) -> Iterator[Mark]:
+def _secrets(source: SourceFile) -> Iterator[LintMark]:
     for site, form in written_forms(source):
         places = {field.name: field.node for field in form.fields}
         for field in form.fields:
             if field.kind == "secret":
                 yield field.node, f"The field {field.name!r} asks for a secret."
         for found in judge_form(written_text(source, site.message) or "", as_form(form)):
-            yield places.get(found.field or "", site.node), found.reason
+            if not found.doubtful:
+                yield places.get(found.field or "", site.node), found.reason
 
 
-def _nested(source: Source) -> Iterator[Mark]:
+def _nested(source: SourceFile) -> Iterator[LintMark]:
     for _, form in written_forms(source):
         for field in form.fields:
             if field.kind == "nested":
                 yield field.node, f"The field {field.name!r} is no single value, and a form is flat."
 
 
-def _empty(source: Source) -> Iterator[Mark]:
+def _empty(source: SourceFile) -> Iterator[LintMark]:
     for site, form in written_forms(source):
         if not form.fields:
             yield site.node, "This form has no fields."
 
 
-RULES = (
-    Rule(
+def _large(source: SourceFile) -> Iterator[LintMark]:
+    limits = source.limits
+    for site in all_question_sites(source):
+        size = len((written_text(source, site.message) or "").encode())
+        if site.message is not None and size > limits.message:
+            yield site.message, f"The message has {size:,} bytes; {limits.message:,} are allowed."
+        form = written_form(source, site)
+        if form is not None and len(form.fields) > limits.fields:
+            yield site.node, f"The form has {len(form.fields)} fields; {limits.fields} are allowed."
+        for given in (*site.node.args, *(keyword.value for keyword in site.node.keywords)):
+            if (count := _options(source, given)) > limits.options:
+                yield given, f"There are {count:,} options; {limits.options:,} are allowed."
+
+
+def _options(source: SourceFile, expression: ast.expr) -> int:
+    """How many options a list has, as far as that can be read."""
+    match expression:
+        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
+            return len(parts)
+        case ast.Dict(keys=keys):
+            return len(keys)
+        case ast.ListComp(generators=[ast.comprehension(iter=over, ifs=[])]):
+            return _options(source, over)
+        case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(count))]):
+            return count
+        case ast.Name() if (value := source.value_of(expression)) is not None and not isinstance(
+            value, ast.Name
+        ):
+            return _options(source, value)
+        case _:
+            return 0
+
+
+_FORM_RULES = (
+    LintRule(
         code="HR101",
         title="secret in a form",
         sentence="A form asks for a password, key, token, card, or national id.",
@@ -69,7 +110,7 @@ RULES = (
             "A form's answer travels through the client and may reach the model and its logs. The protocol "
             "forbids servers to ask for secrets this way, and Handraise refuses to send the question."
         ),
-        mend="Ask for it on a page of your own, in URL mode, with `ask.secret`.",
+        fix="Ask for it on a page of your own, in URL mode, with `ask.secret`.",
         wrong="""
 async def connect() -> str:
     key = (await ask.text("Paste your API key")).or_stop()
@@ -82,12 +123,12 @@ async def connect() -> str:
 """,
         check=_secrets,
     ),
-    Rule(
+    LintRule(
         code="HR102",
         title="nested form",
-        sentence="A field of a form is an object, a free list or anything else that is no single value.",
+        sentence="A field of a form is an object, a free list or another type that is not a single value.",
         why="Forms are flat on every revision. Clients cannot show such a field, and Handraise refuses the form.",
-        mend="Give each part a field of its own, offer options to choose from, or ask a second question.",
+        fix="Give each part a field of its own, offer options to choose from, or ask a second question.",
         wrong="""
 class Place(BaseModel):
     city: str
@@ -109,12 +150,12 @@ async def plan() -> str:
 """,
         check=_nested,
     ),
-    Rule(
+    LintRule(
         code="HR103",
         title="empty form",
         sentence="A form has no fields.",
         why="Some clients hang on a form without fields, and others accept it without showing anything.",
-        mend="Ask for one yes or no: `ask.confirm`.",
+        fix="Ask for one yes or no: `ask.confirm`.",
         wrong="""
 class Nothing(BaseModel):
     pass
@@ -123,11 +164,116 @@ async def archive(folder: str) -> str:
     (await ask(f"Archive {folder}?", Nothing)).or_stop()
     return "Archived."
 """,
-        right="""
-async def archive(folder: str) -> str:
-    (await ask.confirm(f"Archive {folder}?")).or_stop()
-    return "Archived."
-""",
+        right=CONFIRMED_FIRST,
         check=_empty,
     ),
+    LintRule(
+        code="HR104",
+        title="question too large",
+        sentence="A question has a longer message, more fields or more options than a desk shows.",
+        why="The question is refused where it is made: 64 KiB of message, 50 fields and 2,000 options are allowed.",
+        fix="First ask for something that narrows the options down, and split a long form into several questions.",
+        wrong="""
+async def pick(names: str) -> str:
+    return (await ask.choose(f"Which of {names}?", [f"Row {n}" for n in range(5000)])).or_stop()
+""",
+        right="""
+async def pick(names: str, matching: list[str]) -> str:
+    return (await ask.choose(f"Which of {names}?", matching)).or_stop()
+""",
+        check=_large,
+    ),
 )
+
+
+_GAP: Final = "placeholder"
+_PORT: Final = re.compile(f":{_GAP}(?=[/?#]|$)")
+_UNKNOWN_HOST: Final = re.compile(rf"[a-z]+://{_GAP}")
+_NO_WEB_ADDRESSES: Final = urls_in_text(FormSettings(urls_in_text="refuse"))
+
+
+def _unsafe(source: SourceFile) -> Iterator[LintMark]:
+    for site in all_question_sites(source):
+        excused = {"insecure_http"} if _allows_http(site) else set()
+        for expression in site.urls:
+            for reason in _reasons(written_text(source, expression, _GAP)):
+                if reason not in excused:
+                    yield expression, REASONS[reason].sentence
+
+
+def _reasons(written: str | None) -> tuple[str, ...]:
+    """Why this link may not be sent. A value that is known only at run time counts as good."""
+    if written is None:
+        return ()
+    link = _PORT.sub(":8000", written)
+    if link.startswith(_GAP):
+        link = link.replace(_GAP, "https://server.example.com", 1)
+    try:
+        require_safe_url(link)
+    except UnsafeUrl as error:
+        doubtful = {"insecure_http"} if _UNKNOWN_HOST.match(link) else set()
+        return tuple(reason for reason in error.reasons if reason not in doubtful)
+    return ()
+
+
+def _allows_http(site: QuestionSite) -> bool:
+    return any(
+        each.arg == "unsafe_plain_http" and isinstance(each.value, ast.Constant) and each.value.value is True
+        for each in site.node.keywords
+    )
+
+
+def _in_text(source: SourceFile) -> Iterator[LintMark]:
+    for site in all_question_sites(source):
+        if site.is_form and _mentions_address(written_text(source, site.message), written_form(source, site)):
+            yield site.message or site.node, "The text of this form contains a web address."
+
+
+def _mentions_address(message: str | None, form: WrittenForm | None) -> bool:
+    question = FormQuestion(message or "", as_form(form or WrittenForm(())))
+    return _NO_WEB_ADDRESSES.decide(Facts(question, Origin("", ""))).verdict != "allow"
+
+
+_LINK_RULES = (
+    LintRule(
+        code="HR301",
+        title="unsafe link",
+        sentence="A link is unencrypted, carries credentials or personal data, signs in by itself, or deceives.",
+        why=(
+            "The link passes through the client and its logs, and anyone who has it can open it. The protocol forbids "
+            "servers to put credentials or personal data into it, and wants https outside of development."
+        ),
+        fix="Send a plain https link with a random id, and look the person up on your own page after they sign in.",
+        wrong="""
+async def connect(email: str) -> str:
+    (await ask.open("Sign in to go on.", f"https://notes.example.com/in?email={email}")).or_stop()
+    return "Connected."
+""",
+        right="""
+async def connect(flow: str) -> str:
+    (await ask.open("Sign in to go on.", f"https://notes.example.com/in/{flow}")).or_stop()
+    return "Connected."
+""",
+        check=_unsafe,
+    ),
+    LintRule(
+        code="HR302",
+        title="link in a form",
+        sentence="The text of a form contains a web address.",
+        why="A person would follow it without the warnings that a link gets. Desks warn of such forms.",
+        fix="Ask a URL question instead: `ask.open` shows the whole link and asks for consent to open it.",
+        wrong="""
+async def agree() -> str:
+    (await ask.confirm("Do you accept the terms at https://notes.example.com/terms?")).or_stop()
+    return "Agreed."
+""",
+        right="""
+async def agree() -> str:
+    (await ask.open("Read the terms and accept them there.", "https://notes.example.com/terms")).or_stop()
+    return "Agreed."
+""",
+        check=_in_text,
+    ),
+)
+
+RULES = (*_FORM_RULES, *_LINK_RULES)

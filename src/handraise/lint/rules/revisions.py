@@ -6,10 +6,10 @@ import ast
 import re
 from collections.abc import Iterator
 
-from handraise.lint.effects import effects
-from handraise.lint.finding import Mark, Rule
-from handraise.lint.sites import is_resolver, own_sites, sites
-from handraise.lint.source import Function, Source, place
+from handraise.lint.finding import LintMark, LintRule
+from handraise.lint.question_sites import all_question_sites, is_resolver, own_question_sites
+from handraise.lint.source import Function, SourceFile, position_of
+from handraise.lint.tools import effects
 
 _VOLATILE = re.compile(
     r"(?:.*\.)?(?:now|utcnow|today|time|time_ns|monotonic|perf_counter|uuid1|uuid4|random|randint|choice|token_\w+)"
@@ -17,16 +17,16 @@ _VOLATILE = re.compile(
 _CLOCKS = ("datetime", "date", "time", "uuid", "random", "secrets")
 
 
-def _no_back_channel(source: Source) -> Iterator[Mark]:
-    for site in sites(source):
+def _no_back_channel(source: SourceFile) -> Iterator[LintMark]:
+    for site in all_question_sites(source):
         if site.style in ("context", "session"):
             yield site.node, "This fails on 2026-07-28, which has no requests from server to client."
 
 
-def _run_again(source: Source) -> Iterator[Mark]:
+def _run_again(source: SourceFile) -> Iterator[LintMark]:
     for function in source.functions:
         if is_resolver(source, function):
-            found = min(effects(source, function), key=place, default=None)
+            found = min(effects(source, function), key=position_of, default=None)
             if found is not None:
                 yield found, f"`{function.name}` runs again in every round, and this with it."
             continue
@@ -37,22 +37,22 @@ def _run_again(source: Source) -> Iterator[Mark]:
                 break
 
 
-def _interrupted(source: Source, function: Function) -> Iterator[tuple[ast.AST, str]]:
+def _interrupted(source: SourceFile, function: Function) -> Iterator[tuple[ast.AST, str]]:
     """The places where a body stops on 2026-07-28, the last one first, and what that does to what was before."""
     for call in reversed(list(source.calls(function))):
         own = source.function_of(call) is function
         if own and source.last_name(call.func) == "InputRequiredResult":
             yield call, "The client calls again with the answer, and this runs a second time."
-    for site in reversed(own_sites(source, function)):
+    for site in reversed(own_question_sites(source, function)):
         if site.style in ("context", "session"):
             yield site.node, "On 2026-07-28 this has happened when the question behind it fails the call."
 
 
-def _replayed(source: Source) -> Iterator[Mark]:
+def _replayed(source: SourceFile) -> Iterator[LintMark]:
     for function in source.functions:
         if not any(source.last_name(each) == "replayable" for each in function.decorator_list):
             continue
-        for site in reversed(own_sites(source, function)):
+        for site in reversed(own_question_sites(source, function)):
             found = _effect_before(source, function, site.node)
             if found is not None:
                 yield (
@@ -62,14 +62,16 @@ def _replayed(source: Source) -> Iterator[Mark]:
                 break
 
 
-def _effect_before(source: Source, function: Function, asking: ast.AST) -> ast.AST | None:
+def _effect_before(source: SourceFile, function: Function, asking: ast.AST) -> ast.AST | None:
     """The first thing that a function changes and then goes on to the question."""
     found = (each for each in effects(source, function) if _leads_to(source, each, asking))
-    return min(found, key=place, default=None)
+    return min(found, key=position_of, default=None)
 
 
-def _leads_to(source: Source, effect: ast.AST, asking: ast.AST) -> bool:
-    if place(effect) >= place(asking) or any(above is effect for above in source.ancestors(asking)):
+def _leads_to(source: SourceFile, effect: ast.AST, asking: ast.AST) -> bool:
+    if position_of(effect) >= position_of(asking) or any(
+        above is effect for above in source.ancestors(asking)
+    ):
         return False
     around = set(source.ancestors(asking))
     for above in source.ancestors(effect):
@@ -87,8 +89,8 @@ def _is_in(node: ast.AST, block: list[ast.stmt]) -> bool:
     return any(node is each for statement in block for each in ast.walk(statement))
 
 
-def _volatile(source: Source) -> Iterator[Mark]:
-    for site in sites(source):
+def _volatile(source: SourceFile) -> Iterator[LintMark]:
+    for site in all_question_sites(source):
         if site.style in ("resolver", "request") and site.message is not None:
             found = next(
                 (call for call in _calls_for(source, site.message) if _is_volatile(source, call)), None
@@ -97,7 +99,7 @@ def _volatile(source: Source) -> Iterator[Mark]:
                 yield site.message, f"`{ast.unparse(found)}` is different in every round."
 
 
-def _calls_for(source: Source, message: ast.expr) -> Iterator[ast.Call]:
+def _calls_for(source: SourceFile, message: ast.expr) -> Iterator[ast.Call]:
     """The calls that a message is made from, through the names in it."""
     for node in ast.walk(message):
         if isinstance(node, ast.Call):
@@ -106,27 +108,27 @@ def _calls_for(source: Source, message: ast.expr) -> Iterator[ast.Call]:
             yield from (each for each in ast.walk(value) if isinstance(each, ast.Call))
 
 
-def _is_volatile(source: Source, call: ast.Call) -> bool:
+def _is_volatile(source: SourceFile, call: ast.Call) -> bool:
     name = source.dotted(call.func)
     return _VOLATILE.fullmatch(name) is not None and name.partition(".")[0] in _CLOCKS
 
 
-def _legacy_error(source: Source) -> Iterator[Mark]:
+def _legacy_error(source: SourceFile) -> Iterator[LintMark]:
     for call in source.calls():
         if source.last_name(call.func) == "UrlElicitationRequiredError":
             yield call, "Error -32042 exists on 2025-11-25 only."
 
 
 RULES = (
-    Rule(
+    LintRule(
         code="HR401",
         title="question that fails on 2026-07-28",
         sentence="`ctx.elicit`, `ctx.elicit_url` or `session.elicit…` is called in a body.",
         why=(
             "On 2026-07-28 a server cannot send requests to its client. These calls fail there, and the whole tool "
-            "call with them, after everything before them has happened."
+            "call with them, after all steps before them have run."
         ),
-        mend="Use Handraise's `ask`, which carries the question on all three revisions.",
+        fix="Use Handraise's `ask`, which carries the question on all three revisions.",
         wrong="""
 async def archive(folder: str, ctx: Context) -> str:
     answer = await ctx.elicit(f"Archive {folder}?", Consent)
@@ -139,7 +141,7 @@ async def archive(folder: str) -> str:
 """,
         check=_no_back_channel,
     ),
-    Rule(
+    LintRule(
         code="HR402",
         title="effect that happens twice",
         sentence="Something is changed before a question, in code that runs again for the answer.",
@@ -148,7 +150,7 @@ async def archive(folder: str) -> str:
             "`InputRequiredResult`, then run from the top: money moves twice. Where the question fails instead, the "
             "effect stays, the model reads an error and calls again."
         ),
-        mend="Use `ask` in the body: it stays suspended at the question, and nothing before it runs again.",
+        fix="Use `ask` in the body: it stays suspended at the question, and nothing before it runs again.",
         wrong="""
 async def which(amount: int) -> Elicit[Account]:
     reserve(amount)
@@ -162,15 +164,15 @@ async def transfer(amount: int) -> str:
 """,
         check=_run_again,
     ),
-    Rule(
+    LintRule(
         code="HR403",
         title="question that changes with every round",
         sentence="The message of a resolver or a wire question contains a time, a random number or a new id.",
         why=(
-            "The round that brings the answer makes the question again. When its words differ, the answer is to "
+            "The round that brings the answer makes the question again. If its words differ, the answer belongs to "
             "another question: the person is asked again and again until the client gives up."
         ),
-        mend="Leave the changing part out, or use `ask`, which makes each question once.",
+        fix="Leave the changing part out, or use `ask`, which makes each question once.",
         wrong="""
 async def which(amount: int) -> Elicit[Account]:
     return Elicit(f"It is {datetime.now()}. Take {amount} from which account?", Account)
@@ -181,12 +183,12 @@ async def which(amount: int) -> Elicit[Account]:
 """,
         check=_volatile,
     ),
-    Rule(
+    LintRule(
         code="HR404",
         title="error that one revision knows",
         sentence="`UrlElicitationRequiredError` is raised.",
         why="Error -32042 is known to 2025-11-25 only. Elsewhere it is a failed call that nobody can act on.",
-        mend="Use `ask.require`, which gives the error on 2025-11-25 and a round of its own on 2026-07-28.",
+        fix="Use `ask.require`, which gives the error on 2025-11-25 and a round of its own on 2026-07-28.",
         wrong="""
 async def sync() -> str:
     if not is_connected():
@@ -201,12 +203,12 @@ async def sync() -> str:
 """,
         check=_legacy_error,
     ),
-    Rule(
+    LintRule(
         code="HR405",
         title="effect outside of `once`",
         sentence="A `@replayable` body changes something before a question, without `once`.",
-        why="After a restart a replayable body runs again from the top. Only what went through `once` does not.",
-        mend='Write `await once("name", function, …)` around the effect, or leave `@replayable` away.',
+        why="After a restart a replayable body runs again from the top. Only steps inside `once` run a single time.",
+        fix='Write `await once("name", function, …)` around the effect, or remove `@replayable`.',
         wrong="""
 @replayable
 async def order(article: str) -> str:

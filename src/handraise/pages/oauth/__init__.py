@@ -9,8 +9,8 @@ if find_spec("authlib") is None or find_spec("joserfc") is None:
 
 from handraise.pages.oauth.account import Account
 from handraise.pages.oauth.connect_page import ConnectPage
-from handraise.pages.oauth.registration import Endpoints, FromVariable
+from handraise.pages.oauth.discovery import Endpoints, FromVariable
+from handraise.pages.oauth.grants import Token
 from handraise.pages.oauth.sign_in import SignInAt
-from handraise.pages.oauth.token import Token
 
 __all__ = ["Account", "ConnectPage", "Endpoints", "FromVariable", "SignInAt", "Token"]

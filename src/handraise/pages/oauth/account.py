@@ -1,17 +1,18 @@
-"""An account that people can connect: which service, known as whom, and for what."""
+"""An account that people can connect: which service, known as whom, for what; and how the vault keeps it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
-from handraise.errors import SetupError
-from handraise.issuers.reach import ANYWHERE, Reach
+from handraise.errors import AccountError, SetupError
+from handraise.issuers.addresses import ANYWHERE, AllowedAddresses, parse_networks
 from handraise.pages.brand import Brand
-from handraise.pages.oauth.registration import Endpoints, FromVariable, Registration, hidden
+from handraise.pages.oauth.discovery import Endpoints, FromVariable, Registration, find_server, hidden
+from handraise.pages.oauth.grants import Grant, revoke
 from handraise.vault import Secret
 
 _SERVICE: Final = re.compile(r"[a-z0-9][a-z0-9_.-]*")
@@ -42,7 +43,7 @@ class Account:
     """
 
     name: str
-    """What people call the service."""
+    """The service's name for people."""
     client_id: str
     issuer: str | None = None
     """Where the authorization server publishes about itself (RFC 8414, OpenID Connect Discovery)."""
@@ -54,10 +55,10 @@ class Account:
     """Its name in the vault and in the redirect address: the `name` in small letters, when absent."""
     logo: bytes | None = field(default=None, repr=False)
     parameters: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """What else the service wants to be told when a person is sent there, like `access_type=offline`."""
+    """Further parameters of the authorization request, like `access_type=offline`."""
     resource: str | None = None
-    """What the tokens are to be for (RFC 8707), where the service wants to be told."""
-    reach: Reach = field(default=ANYWHERE, repr=False)
+    """The resource that the tokens are for (RFC 8707), if the service wants to know."""
+    reach: AllowedAddresses = field(default=ANYWHERE, repr=False)
 
     def __post_init__(self) -> None:
         if not self.service:
@@ -92,3 +93,74 @@ class Account:
         if isinstance(self.scopes, Mapping):
             return tuple(self.scopes.items())
         return tuple((scope, "") for scope in self.scopes)
+
+
+_KIND = "oauth"
+
+
+def dump_grant(account: Account, grant: Grant) -> dict[str, Any]:
+    """A grant as the vault keeps it, with whom it was given to. The client secret is not among it."""
+    secret = account.client_secret
+    return {
+        "kind": _KIND,
+        **_whom(account),
+        "asked": sorted(account.scopes),
+        "client_secret": None if secret is None else getattr(secret, "name", ""),
+        "access_token": grant.access_token.reveal(),
+        "refresh_token": None if grant.refresh_token is None else grant.refresh_token.reveal(),
+        "expires_at": grant.expires_at,
+        "scopes": sorted(grant.scopes),
+    }
+
+
+def parse_stored_grant(contents: Mapping[str, Any], account: Account | None = None) -> Grant | None:
+    """The kept grant; None if it is no grant, or does not cover this account and all its scopes."""
+    if contents.get("kind") != _KIND:
+        return None
+    if account is not None:
+        whom = _whom(account)
+        if {name: contents.get(name) for name in whom} != whom:
+            return None
+        if not set(account.scopes) <= set(contents["asked"]):
+            return None
+    refresh = contents["refresh_token"]
+    return Grant(
+        Secret(contents["access_token"]),
+        None if refresh is None else Secret(refresh),
+        contents["expires_at"],
+        frozenset(contents["scopes"]),
+    )
+
+
+async def revoke_stored_grant(contents: Mapping[str, Any]) -> bool:
+    """Have the service forget what the vault kept; False when that is no grant, or the service has no way for it."""
+    if (grant := parse_stored_grant(contents)) is None:
+        return False
+    secret, endpoints = contents["client_secret"], contents["endpoints"]
+    if secret == "":
+        raise AccountError(
+            "the client secret is in the server's own program: give it FromVariable(…), or revoke it at the service"
+        )
+    registration = Registration(
+        contents["client_id"],
+        None if secret is None else FromVariable(secret),
+        contents["issuer"],
+        None if endpoints is None else Endpoints(**endpoints),
+        contents.get("resource"),
+        _reach(contents.get("named_by")),
+    )
+    return await revoke(registration, await find_server(registration), grant)
+
+
+def _reach(named_by: Mapping[str, Any] | None) -> AllowedAddresses:
+    """Where the service may be: anywhere for an author's own, else as far as the server reached that named it."""
+    if named_by is None:
+        return ANYWHERE
+    return AllowedAddresses(True, parse_networks(named_by["networks"]), named_by["server"])
+
+
+def _whom(account: Account) -> dict[str, Any]:
+    """Which registration a grant belongs to: it serves no other."""
+    endpoints = None if account.endpoints is None else asdict(account.endpoints)
+    whom = {"issuer": account.issuer, "endpoints": endpoints, "client_id": account.client_id}
+    return whom if account.resource is None else {**whom, "resource": account.resource}

@@ -1,4 +1,5 @@
-"""The page on which a person connects an account: what for, at whose wish, and then on to the service."""
+"""The page on which a person connects an account: it names the purpose and the asking server, then leads to the
+service."""
 
 from __future__ import annotations
 
@@ -14,17 +15,15 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
 from handraise.errors import AccountError
-from handraise.issuers.reach import host_of
+from handraise.issuers.addresses import host_of
 from handraise.pages.brand import Brand
-from handraise.pages.oauth.account import Account
-from handraise.pages.oauth.departure import Denied, Departure, read_code
+from handraise.pages.oauth.account import Account, dump_grant, parse_stored_grant
+from handraise.pages.oauth.authorization import AuthorizationRequest, ConsentDenied, read_code
 from handraise.pages.oauth.discovery import find_server
-from handraise.pages.oauth.grants import GrantOver, redeem, renew
-from handraise.pages.oauth.kept import dump_kept, parse_kept
-from handraise.pages.oauth.token import Grant, Token
-from handraise.pages.page import Sitting
+from handraise.pages.oauth.grants import Grant, GrantOver, Token, redeem, renew
+from handraise.pages.page import BrowserAtPage
 from handraise.questions import Accepted, Declined
-from handraise.site.posted import Posted
+from handraise.site.middleware import Posted
 
 logger = logging.getLogger(__name__)
 
@@ -43,8 +42,8 @@ class ConnectPage:
     register: Callable[[], Awaitable[Account]] | None = field(default=None, repr=False)
     """Gives the account with a client id, once the person goes to the service: nothing is posted there before."""
     _tickets: dict[str, tuple[str, str]] = field(default_factory=dict, repr=False)
-    """Who was shown the page, by browser, and the host that it named: only they are sent on, and only there."""
-    _departure: Departure | None = field(default=None, repr=False)
+    """The browsers that were shown the page, with the host it named. Only these are sent on, and only to that host."""
+    _departure: AuthorizationRequest | None = field(default=None, repr=False)
     """The last way out; an earlier one leads back to nothing."""
 
     @property
@@ -62,13 +61,13 @@ class ConnectPage:
             "where you sign in. Nothing of it passes through this client."
         )
 
-    async def show(self, sitting: Sitting) -> Response:
+    async def show(self, sitting: BrowserAtPage) -> Response:
         return await self._page(sitting)
 
-    async def take(self, sitting: Sitting, posted: Posted) -> Response:
+    async def take(self, sitting: BrowserAtPage, posted: Posted) -> Response:
         return await self._page(sitting)
 
-    async def step(self, sitting: Sitting, name: str) -> Response | Accepted[Token] | Declined | None:
+    async def step(self, sitting: BrowserAtPage, name: str) -> Response | Accepted[Token] | Declined | None:
         match name:
             case "logo" if self.account.logo is not None:
                 return Response(self.account.logo, media_type=Brand(logo=self.account.logo).logo_type)
@@ -78,7 +77,7 @@ class ConnectPage:
                 return await self._back(sitting)
         return None
 
-    async def _go(self, sitting: Sitting) -> Response:
+    async def _go(self, sitting: BrowserAtPage) -> Response:
         """Send the browser to the service, once it has shown what for; a link that others made leads to the page."""
         ticket, shown = self._tickets.get(sitting.browser, ("", ""))
         given = sitting.request.query_params.get("ticket", "")
@@ -92,13 +91,13 @@ class ConnectPage:
                 self.account, self.register = await self.register(), None
         except AccountError as error:
             return await self._failed(sitting, error)
-        self._departure = Departure(sitting.browser, server, f"{sitting.back}/{self.service}")
+        self._departure = AuthorizationRequest(sitting.browser, server, f"{sitting.back}/{self.service}")
         sitting.visit.expects = self._departure.state
         more = {**self.account.parameters, **self.account.registration.indicator}
         url = self._departure.url(self.account.client_id, tuple(self.account.scopes), more)
         return RedirectResponse(url, 303)
 
-    async def _back(self, sitting: Sitting) -> Response | Accepted[Token] | Declined:
+    async def _back(self, sitting: BrowserAtPage) -> Response | Accepted[Token] | Declined:
         departure = self._departure
         if departure is None or not departure.is_of(sitting.browser):
             raise HTTPException(403, _ELSEWHERE)  # and nothing is used up
@@ -106,20 +105,20 @@ class ConnectPage:
         try:
             code = read_code(departure, sitting.request.url)
             grant = await redeem(self.account.registration, departure, code, self.account.scopes)
-        except Denied:
+        except ConsentDenied:
             return Declined()
         except AccountError as error:
             return await self._failed(sitting, error)
         return Accepted(Token(grant))
 
-    async def _failed(self, sitting: Sitting, error: AccountError) -> Response:
+    async def _failed(self, sitting: BrowserAtPage, error: AccountError) -> Response:
         logger.warning("connecting %s did not work: %s", self.service, error)
         return await self._page(sitting, 502, _NOT_NOW.format(self.account.name))
 
-    async def _page(self, sitting: Sitting, status: int = 200, problem: str | None = None) -> Response:
+    async def _page(self, sitting: BrowserAtPage, status: int = 200, problem: str | None = None) -> Response:
         """The page. It names the host of the authorization endpoint, where the password will be typed.
 
-        That may be another one than the issuer's. While it cannot be found out, the issuer's is named, and nobody is
+        It may differ from the issuer's host. While it cannot be found out, the issuer's is named, and nobody is
         sent to another.
         """
         while len(self._tickets) >= _MOST_BROWSERS:
@@ -143,11 +142,11 @@ class ConnectPage:
         )
 
     def dump(self, result: Token) -> Mapping[str, Any]:
-        return dump_kept(self.account, result.grant)
+        return dump_grant(self.account, result.grant)
 
     async def recall(self, contents: Mapping[str, Any]) -> Token | None:
         """The token, renewed when it is about to expire; None when the person has to connect again."""
-        grant = parse_kept(contents, self.account)
+        grant = parse_stored_grant(contents, self.account)
         if grant is not None and grant.expires_at is not None and self.clock() >= grant.expires_at - _EARLY:
             grant = await self._renewed(grant)
         return None if grant is None else Token(grant)

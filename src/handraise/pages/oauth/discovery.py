@@ -1,18 +1,89 @@
-"""Where an authorization server's parts are: what it publishes about itself, checked before it is believed."""
+"""A server's registration at an authorization server, and that server's endpoints, checked before use."""
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from authlib.oauth2.rfc8414 import get_well_known_url
 
 from handraise.errors import AccountError, SetupError
-from handraise.issuers.reach import ANYWHERE, Reach, is_this_computer, require_private_way
-from handraise.issuers.wire import NotThere, fetch
-from handraise.pages.oauth.registration import Registration
+from handraise.issuers.addresses import (
+    ANYWHERE,
+    AllowedAddresses,
+    host_of,
+    is_this_computer,
+    require_secure_url,
+)
+from handraise.issuers.requests import NotThere, fetch
+from handraise.vault import Secret
+
+
+@dataclass(frozen=True, slots=True)
+class FromVariable:
+    """A client secret that an environment variable holds. `handraise vault forget` finds it there, too."""
+
+    name: str
+
+    def reveal(self, environment: Mapping[str, str] = os.environ) -> str:
+        """The secret itself. SetupError when the variable is not set."""
+        if not (value := environment.get(self.name)):
+            raise SetupError(f"The client secret is expected in the variable {self.name}, which is not set.")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """Addresses of an authorization server that does not publish them."""
+
+    authorization: str
+    token: str
+    revocation: str | None = None
+
+    def __post_init__(self) -> None:
+        for url in (self.authorization, self.token, self.revocation):
+            if url is not None:
+                require_secure_url(url)
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """This server as a client of one authorization server, which is found by its `issuer` or by `endpoints`."""
+
+    client_id: str
+    client_secret: Secret | FromVariable | None = field(default=None, repr=False)
+    issuer: str | None = None
+    endpoints: Endpoints | None = None
+    resource: str | None = None
+    """The resource that its tokens are for (RFC 8707), if that has to be said."""
+    reach: AllowedAddresses = field(default=ANYWHERE, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.client_id:
+            raise SetupError("an authorization server knows this server by a client_id; give it one")
+        if self.issuer is None and self.endpoints is None:
+            raise SetupError("say where the authorization server is: by issuer=, or by endpoints=")
+        if self.issuer is not None:
+            require_secure_url(self.issuer)
+
+    @property
+    def indicator(self) -> dict[str, str]:
+        """The parameter that says what tokens are for."""
+        return {} if self.resource is None else {"resource": self.resource}
+
+    @property
+    def host(self) -> str:
+        """The host of the service, as people read it. They may be sent to another: see `Metadata`."""
+        return host_of(str(self.endpoints.authorization if self.endpoints else self.issuer))
+
+
+def hidden(secret: Secret | FromVariable | str | None) -> Secret | FromVariable | None:
+    """A client secret that no text shows, in any of its forms."""
+    return Secret(secret) if isinstance(secret, str) else secret
+
 
 _FRESH: Final = 3600.0
 _MOST_SCOPES: Final = 100
@@ -26,7 +97,7 @@ _ENDPOINTS: Final = (
 
 
 class AnotherIssuer(AccountError):
-    """Who publishes there is not who was looked for."""
+    """The metadata names another issuer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +116,11 @@ class Metadata:
     publishes_pkce: bool = False
     """Whether it says itself that it has PKCE with S256."""
     scopes: tuple[str, ...] = ()
-    """What may be asked for there, as far as it says."""
+    """The scopes that the server lists."""
 
 
-_known: dict[tuple[str, Reach], tuple[float, Metadata]] = {}
-"""What servers published, by issuer and by where it may have been fetched from."""
+_known: dict[tuple[str, AllowedAddresses], tuple[float, Metadata]] = {}
+"""Published metadata, by issuer and by the addresses it may be fetched from."""
 _MOST_KNOWN: Final = 200
 
 
@@ -62,7 +133,7 @@ async def find_server(registration: Registration, clock: Callable[[], float] = t
 
 
 async def find_issuer(
-    issuer: str, reach: Reach = ANYWHERE, clock: Callable[[], float] = time.monotonic
+    issuer: str, reach: AllowedAddresses = ANYWHERE, clock: Callable[[], float] = time.monotonic
 ) -> Metadata:
     """The authorization server that an issuer is."""
     until, known = _known.get((issuer, reach), (0.0, None))
@@ -75,7 +146,7 @@ async def find_issuer(
 
 
 def parse_metadata(issuer: str, published: dict[str, Any]) -> Metadata:
-    """What a server publishes. AccountError unless it is the issuer's own (RFC 8414, section 3.3) and has PKCE.
+    """Read a server's metadata. AccountError unless it is the issuer's own (RFC 8414, section 3.3) and has PKCE.
 
     Every endpoint is read strictly and is reached by https; only an issuer on this computer may have endpoints here.
     RFC 8414 lets endpoints be on other hosts than the issuer, and large providers do that. So that is no error: the
@@ -87,7 +158,7 @@ def parse_metadata(issuer: str, published: dict[str, Any]) -> Metadata:
     for name in _ENDPOINTS:
         value = published.get(name)
         try:
-            endpoints[name] = None if value is None else require_private_way(value)
+            endpoints[name] = None if value is None else require_secure_url(value)
         except SetupError as error:
             raise AccountError(f"{issuer}: {name}: {error}") from None
         if is_this_computer(endpoints[name] or "") and not is_this_computer(issuer):
@@ -118,10 +189,10 @@ def _words(published: dict[str, Any], name: str) -> tuple[str, ...] | None:
     return tuple(map(str, given)) if isinstance(given, list) else None
 
 
-async def _published(issuer: str, reach: Reach) -> dict[str, Any]:
+async def _published(issuer: str, reach: AllowedAddresses) -> dict[str, Any]:
     """The server's own document, by RFC 8414 or by OpenID Connect Discovery."""
     try:
-        require_private_way(issuer)
+        require_secure_url(issuer)
     except SetupError as error:
         raise AccountError(str(error)) from None
     if "?" in issuer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -12,12 +13,39 @@ from authlib.oauth2.rfc6749.parameters import prepare_token_request
 from authlib.oauth2.rfc7009 import prepare_revoke_token_request
 
 from handraise.errors import AccountError
-from handraise.issuers.wire import post
-from handraise.pages.oauth.departure import Departure
-from handraise.pages.oauth.discovery import Metadata
-from handraise.pages.oauth.registration import Registration
-from handraise.pages.oauth.token import Grant
+from handraise.issuers.requests import post
+from handraise.pages.oauth.authorization import AuthorizationRequest
+from handraise.pages.oauth.discovery import Metadata, Registration
 from handraise.vault import Secret
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """The token endpoint's answer."""
+
+    access_token: Secret
+    refresh_token: Secret | None
+    expires_at: float | None
+    """Wall clock, in seconds; None when it does not say."""
+    scopes: frozenset[str]
+    id_token: Secret | None = None
+
+
+class Token(Secret):
+    """An access token. `.reveal()` gives it to the request that needs it; no text shows it.
+
+    `expires_at` (wall clock) and `scopes` are what the service said. Ask for it in every call: it is renewed
+    when it is about to expire.
+    """
+
+    __slots__ = ("expires_at", "grant", "scopes")
+
+    def __init__(self, grant: Grant) -> None:
+        super().__init__(grant.access_token.reveal())
+        self.grant: Grant = grant
+        self.expires_at: float | None = grant.expires_at
+        self.scopes: frozenset[str] = grant.scopes
+
 
 _HEADERS: Final = {"accept": "application/json", "content-type": "application/x-www-form-urlencoded"}
 
@@ -26,8 +54,10 @@ class GrantOver(AccountError):
     """The service takes this code or refresh token no more (`invalid_grant`)."""
 
 
-async def redeem(registration: Registration, departure: Departure, code: str, scopes: Iterable[str]) -> Grant:
-    """What a code is worth, to the server that left with this departure's verifier and to nobody else."""
+async def redeem(
+    registration: Registration, departure: AuthorizationRequest, code: str, scopes: Iterable[str]
+) -> Grant:
+    """Exchange a code for tokens. Only the server with this departure's verifier can."""
     body = prepare_token_request(
         "authorization_code",
         "",
@@ -96,7 +126,7 @@ def parse_grant(
     refresh_token: Secret | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Grant:
-    """What a token endpoint answered; the `scopes` and the `refresh_token` hold where it says nothing of its own.
+    """Read a token endpoint's answer; `scopes` and `refresh_token` are the values if the answer has none.
 
     Only bearer tokens: another kind would not work as one.
     """

@@ -18,16 +18,13 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from handraise.errors import AccountError, SetupError
-from handraise.pages.browsers import Browser, Browsers, new_browser
-from handraise.pages.identity import Seen, same_person
-from handraise.pages.oauth.departure import Denied, Departure, read_code
-from handraise.pages.oauth.discovery import find_server
+from handraise.pages.identity import Browser, BrowserMatch, Browsers, new_browser, same_person
+from handraise.pages.oauth.authorization import AuthorizationRequest, ConsentDenied, read_code, read_person
+from handraise.pages.oauth.discovery import FromVariable, Registration, find_server, hidden
 from handraise.pages.oauth.grants import redeem
-from handraise.pages.oauth.id_token import read_person
-from handraise.pages.oauth.registration import FromVariable, Registration, hidden
-from handraise.pages.page import Sitting
+from handraise.pages.page import BrowserAtPage
 from handraise.questions import Person
-from handraise.site.posted import Posted
+from handraise.site.middleware import Posted
 from handraise.vault import Secret
 
 logger = logging.getLogger(__name__)
@@ -40,7 +37,7 @@ _MOST: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class _Leaving:
-    departure: Departure
+    departure: AuthorizationRequest
     at: str
     """The page that they wanted, from the host on: our own words, never a parameter's."""
     until: float
@@ -86,7 +83,7 @@ class SignInAt:
             Route(f"/{self.another_account}", self._switch),
         )
 
-    async def see(self, sitting: Sitting) -> Seen:
+    async def see(self, sitting: BrowserAtPage) -> BrowserMatch:
         self._url = sitting.back
         wanted = sitting.visit.person
         if wanted.issuer != self._registration.issuer:
@@ -98,10 +95,10 @@ class SignInAt:
             return "nobody"
         return "them" if same_person(session.person, wanted) else "another"
 
-    async def invite(self, sitting: Sitting) -> Response:
+    async def invite(self, sitting: BrowserAtPage) -> Response:
         return await self._send(self._browsers.meet(sitting.request), sitting.at)
 
-    async def enter(self, sitting: Sitting, posted: Posted) -> Response | None:
+    async def enter(self, sitting: BrowserAtPage, posted: Posted) -> Response | None:
         return None
 
     async def _send(self, browser: Browser, at: str, **more: str) -> Response:
@@ -111,7 +108,7 @@ class SignInAt:
         except AccountError as error:
             logger.warning("nobody can sign in: %s", error)
             raise HTTPException(503, _NOT_NOW) from None
-        departure = Departure(browser.name, server, urljoin(self._url, "signed-in"))
+        departure = AuthorizationRequest(browser.name, server, urljoin(self._url, "signed-in"))
         self._make_room()
         self._leaving[departure.state] = _Leaving(departure, at, self._clock() + _PATIENCE)
         url = departure.url(self._registration.client_id, _SCOPES, more)
@@ -129,7 +126,7 @@ class SignInAt:
             code = read_code(leaving.departure, request.url)
             grant = await redeem(self._registration, leaving.departure, code, _SCOPES)
             person = await read_person(grant, leaving.departure, self._registration.client_id)
-        except Denied:
+        except ConsentDenied:
             raise HTTPException(403, _NOBODY) from None
         except AccountError as error:
             logger.warning("signing in did not work: %s", error)

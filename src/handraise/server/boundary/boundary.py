@@ -7,20 +7,19 @@ import weakref
 from collections.abc import AsyncIterator, Callable, Iterable
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import anyio.to_thread
-from mcp.server.context import CallNext
 
 from handraise.errors import OutsideBoundary, SetupError
+from handraise.sdk.adapter import IncomingRequest
+from handraise.sdk.choose import adapter_for
 from handraise.server.boundary.beneath import Opener, best_opener
-from handraise.server.boundary.files import Entry, Files, OpenMode
+from handraise.server.boundary.files import Files, FolderEntry, OpenMode
 from handraise.server.boundary.handles import Handle
-from handraise.server.boundary.rootset import Named, Place, RootSet, adopt_folders
+from handraise.server.boundary.rootset import Named, RootPath, RootSet, adopt_folders
 from handraise.server.boundary.scope import Scope
-from handraise.server.calls import Call, Context, current_call
-from handraise.server.install import lowlevel_server
-from handraise.server.rebind import scratch_of
+from handraise.server.served import ServedCall, current_call
 
 R = TypeVar("R")
 
@@ -57,18 +56,18 @@ class Boundary:
     ) -> None:
         self._folders = None if folders is None else [_configured(folder) for folder in folders]
         self._files = Files(opener or best_opener(), refuse_hard_links)
-        self._of_calls: weakref.WeakKeyDictionary[Call, Scope] = weakref.WeakKeyDictionary()
+        self._of_calls: weakref.WeakKeyDictionary[ServedCall, Scope] = weakref.WeakKeyDictionary()
+        self._of_connections: weakref.WeakSet[Scope] = weakref.WeakSet()
         self._key = f"handraise.boundary.{id(self)}"
-        low, _ = lowlevel_server(server)
-        low.middleware.append(self._hear)
+        adapter_for(server).on_notice(_CHANGED, self._hear)
 
-    def _hear(self, ctx: Context, call_next: CallNext) -> Any:
-        """Middleware: a notice that the roots changed is for the connection that it came on."""
-        if ctx.method == _CHANGED:
-            scope: Scope | None = scratch_of(ctx.session).get(self._key)
-            if scope is not None:
+    def _hear(self, notice: IncomingRequest | None) -> None:
+        """The roots of the connection that the notice came on have changed; of any, where nobody knows which."""
+        if notice is None:
+            for scope in self._of_connections:
                 scope.changed()
-        return call_next(ctx)
+        elif (known := notice.connection.get(self._key)) is not None:
+            known.changed()
 
     async def roots(self) -> tuple[PurePosixPath, ...]:
         """The roots that hold now."""
@@ -100,11 +99,11 @@ class Boundary:
         descriptor = await self._run(roots, path, partial(self._files.open, place, mode))
         return Handle(descriptor, place, partial(self._require_inside, call, scope))
 
-    async def list(self, path: Named = ".") -> tuple[Entry, ...]:
+    async def list(self, path: Named = ".") -> tuple[FolderEntry, ...]:
         """What is in a folder, by name."""
         return await self._do(path, self._files.list)
 
-    async def stat(self, path: Named) -> Entry:
+    async def stat(self, path: Named) -> FolderEntry:
         """What something is: a file, a folder, or a link, which is not followed."""
         return await self._do(path, self._files.stat)
 
@@ -125,7 +124,7 @@ class Boundary:
         """Make a folder, in one that exists."""
         await self._do(path, self._files.mkdir)
 
-    async def walk(self, path: Named | None = None) -> AsyncIterator[Entry]:
+    async def walk(self, path: Named | None = None) -> AsyncIterator[FolderEntry]:
         """Everything beneath a folder, or in the whole boundary. What goes or
         becomes a link meanwhile is left out."""
         for start in await self.roots() if path is None else (path,):
@@ -136,7 +135,7 @@ class Boundary:
                 if entry.kind == "folder":
                     pending.extend(reversed(await self._list_if_there(entry.path)))
 
-    async def _list_if_there(self, path: Named) -> tuple[Entry, ...]:
+    async def _list_if_there(self, path: Named) -> tuple[FolderEntry, ...]:
         place = self._located(await self._scope().roots(), path)
         try:
             return await anyio.to_thread.run_sync(self._files.list, place)
@@ -151,17 +150,19 @@ class Boundary:
             if (scope := self._of_calls.get(call)) is None:
                 scope = self._of_calls[call] = Scope(self._configuration)
             return scope
-        kept: dict[str, Scope] = scratch_of(call.ctx.session)
-        return kept.setdefault(self._key, Scope(self._configuration))
+        kept: dict[str, Scope] = call.request.connection
+        scope = kept.setdefault(self._key, Scope(self._configuration))
+        self._of_connections.add(scope)
+        return scope
 
     def _configuration(self) -> RootSet | None:
         return None if self._folders is None else adopt_folders(self._folders)
 
-    async def _do(self, path: Named, work: Callable[[Place], R]) -> R:
+    async def _do(self, path: Named, work: Callable[[RootPath], R]) -> R:
         roots = await self._scope().roots()
         return await self._run(roots, path, partial(work, self._located(roots, path)))
 
-    def _located(self, roots: RootSet, path: Named) -> Place:
+    def _located(self, roots: RootSet, path: Named) -> RootPath:
         try:
             return roots.locate(path)
         except OutsideBoundary as error:
@@ -176,7 +177,7 @@ class Boundary:
             error.filename, error.filename2 = str(path), None
             raise
 
-    async def _require_inside(self, call: Call, scope: Scope, place: Place) -> None:
+    async def _require_inside(self, call: ServedCall, scope: Scope, place: RootPath) -> None:
         if call.revision.modern and not (call.is_open and current_call() is call):
             error = RootSet().refusal(place.path, "the call whose roots it lay in is over")
             raise current_call().raisable(error)

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Final, Literal
 
 from handraise.server.boundary.beneath import FOLDER, Opener, rename_new
-from handraise.server.boundary.rootset import Place
+from handraise.server.boundary.rootset import RootPath
 
 Kind = Literal["file", "folder", "link", "other"]
 OpenMode = Literal["r", "w", "a", "x", "r+"]
@@ -30,7 +30,7 @@ _NEW: Final = 0o666
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FolderEntry:
     """What a name in a folder is. Nothing is followed to find out."""
 
     path: PurePosixPath
@@ -52,7 +52,7 @@ class Files:
     opener: Opener
     refuse_hard_links: bool = False
 
-    def open(self, place: Place, mode: OpenMode) -> int:
+    def open(self, place: RootPath, mode: OpenMode) -> int:
         """A descriptor of a regular file."""
         with self._root(place) as root:
             # Not blocking: opening a pipe that nobody writes to would wait for ever.
@@ -66,12 +66,12 @@ class Files:
             raise
         return opened
 
-    def read(self, place: Place) -> bytes:
+    def read(self, place: RootPath) -> bytes:
         """Everything in a file."""
         with os.fdopen(self.open(place, "r"), "rb") as file:
             return file.read()
 
-    def write(self, place: Place, data: bytes, *, overwrite: bool) -> None:
+    def write(self, place: RootPath, data: bytes, *, overwrite: bool) -> None:
         """A file with this and nothing else in it, all at once or not at all."""
         with self._parent(place) as (folder, name):
             before = _looked_at(folder, name)
@@ -88,7 +88,7 @@ class Files:
                 with suppress(FileNotFoundError):
                     os.unlink(draft, dir_fd=folder)
 
-    def list(self, place: Place) -> tuple[Entry, ...]:
+    def list(self, place: RootPath) -> tuple[FolderEntry, ...]:
         """What is in a folder, by name."""
         with self._root(place) as root:
             folder = self.opener(root, place.names, os.O_RDONLY | os.O_DIRECTORY)
@@ -101,7 +101,7 @@ class Files:
         finally:
             os.close(folder)
 
-    def stat(self, place: Place) -> Entry:
+    def stat(self, place: RootPath) -> FolderEntry:
         """What something is."""
         if not place.names:
             with self._root(place) as root:
@@ -109,7 +109,7 @@ class Files:
         with self._parent(place) as (folder, name):
             return _entry(place, os.stat(name, dir_fd=folder, follow_symlinks=False))
 
-    def rename(self, place: Place, to: Place, *, overwrite: bool) -> None:
+    def rename(self, place: RootPath, to: RootPath, *, overwrite: bool) -> None:
         """Move a file or a folder inside the boundary; FileExistsError when that would replace something."""
         with self._parent(place) as (folder, name), self._parent(to) as (other, new):
             if overwrite:
@@ -117,7 +117,7 @@ class Files:
             else:
                 rename_new(folder, name, other, new)
 
-    def remove(self, place: Place) -> None:
+    def remove(self, place: RootPath) -> None:
         """Remove a file, a link itself, or an empty folder."""
         with self._parent(place) as (folder, name):
             if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
@@ -125,13 +125,13 @@ class Files:
             else:
                 os.unlink(name, dir_fd=folder)
 
-    def mkdir(self, place: Place) -> None:
+    def mkdir(self, place: RootPath) -> None:
         """Make a folder, in one that exists."""
         with self._parent(place) as (folder, name):
             os.mkdir(name, dir_fd=folder)
 
     @contextmanager
-    def _root(self, place: Place) -> Iterator[int]:
+    def _root(self, place: RootPath) -> Iterator[int]:
         """The root's folder, opened without a link on the way: it is still the one that was named."""
         top = os.open("/", FOLDER | os.O_CLOEXEC)
         try:
@@ -144,7 +144,7 @@ class Files:
             os.close(root)
 
     @contextmanager
-    def _parent(self, place: Place) -> Iterator[tuple[int, str]]:
+    def _parent(self, place: RootPath) -> Iterator[tuple[int, str]]:
         """The folder that something is in, and its name there. A root itself is left alone."""
         if not place.names:
             raise PermissionError(errno.EPERM, "a root itself is not to be changed", str(place.path))
@@ -182,8 +182,8 @@ def _looked_at(folder: int, name: str) -> os.stat_result | None:
         return None
 
 
-def _entry(place: Place, seen: os.stat_result) -> Entry:
-    return Entry(place.path, _kind(seen.st_mode), seen.st_size, seen.st_mtime, seen.st_nlink)
+def _entry(place: RootPath, seen: os.stat_result) -> FolderEntry:
+    return FolderEntry(place.path, _kind(seen.st_mode), seen.st_size, seen.st_mtime, seen.st_nlink)
 
 
 def _kind(mode: int) -> Kind:

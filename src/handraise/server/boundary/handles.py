@@ -8,9 +8,9 @@ from typing import Literal, Self
 
 import anyio.to_thread
 
-from handraise.server.boundary.rootset import Place
+from handraise.server.boundary.rootset import RootPath
 
-Check = Callable[[Place], Awaitable[None]]
+Check = Callable[[RootPath], Awaitable[None]]
 """Raises `OutsideBoundary` when the place is inside no longer."""
 
 _CHUNK = 1 << 20
@@ -19,7 +19,7 @@ _CHUNK = 1 << 20
 class Handle:
     """An open file inside the boundary. Before each use it is looked at whether that still holds."""
 
-    def __init__(self, descriptor: int, place: Place, check: Check) -> None:
+    def __init__(self, descriptor: int, place: RootPath, check: Check) -> None:
         self._descriptor: int | None = descriptor
         self._place = place
         self._check = check

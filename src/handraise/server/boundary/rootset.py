@@ -33,7 +33,7 @@ class RootFolder:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RootPath:
     """Something inside a root."""
 
     root: RootFolder
@@ -44,9 +44,9 @@ class Place:
         """Its whole path, in the words of whoever named the root."""
         return PurePosixPath("/", *self.root.given, *self.names)
 
-    def child(self, name: str) -> Place:
+    def child(self, name: str) -> RootPath:
         """What has this name in it."""
-        return Place(self.root, (*self.names, name))
+        return RootPath(self.root, (*self.names, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class RootSet:
         inner = [a if b.holds(a) else b for a in self.folders for b in other.folders if _meet(a, b)]
         return RootSet(tuple(dict.fromkeys(inner)), self.unusable + other.unusable)
 
-    def locate(self, named: Named) -> Place:
+    def locate(self, named: Named) -> RootPath:
         """Where a path lies. Raises `OutsideBoundary` when it lies in no root or could mean two things."""
         text = os.fspath(named)
         if not self.folders:
@@ -75,9 +75,9 @@ class RootSet:
         if not absolute:
             if len(self.folders) > 1:
                 raise self.refusal(text, "there are several roots, so it needs a whole path")
-            return Place(self.folders[0], names)
+            return RootPath(self.folders[0], names)
         inside = [
-            (len(start), Place(root, names[len(start) :]))
+            (len(start), RootPath(root, names[len(start) :]))
             for root in self.folders
             for start in (root.given, root.real)
             if _starts(names, start)
@@ -86,7 +86,7 @@ class RootSet:
             raise self.refusal(text, "it lies in none of the roots")
         return max(inside, key=lambda found: found[0])[1]
 
-    def covers(self, place: Place) -> bool:
+    def covers(self, place: RootPath) -> bool:
         """Whether something that was located earlier is still inside."""
         whole = place.root.real + place.names
         return any(_starts(whole, root.real) for root in self.folders)

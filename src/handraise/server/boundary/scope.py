@@ -8,7 +8,7 @@ import anyio
 
 from handraise.server.ask import ask
 from handraise.server.boundary.rootset import RootSet, adopt_uris
-from handraise.server.calls import current_call
+from handraise.server.served import current_call
 
 Configured = Callable[[], RootSet | None]
 """The roots of the server's own configuration, as they are now; None when it has no opinion."""

@@ -1,7 +1,8 @@
 """The store for several nodes: one PostgreSQL database that all of them share.
 
-`database` owns the connections, `schema` makes the tables; `rounds`, `flows`, `secrets`, `tickets` and `ledger`
-are about some tables each; `nodes` tells which nodes live; `hints` wakes them; `store` puts them together.
+`database` owns the connections and `schema` makes the tables. `rounds` and `ledger` have a class for each of their
+tables. `event_writer` writes ledger events in the transaction of a change. `nodes` knows the live nodes, `watch` waits
+for their rounds, and `store` puts everything together.
 """
 
 from handraise.stores.postgres.store import PostgresStore

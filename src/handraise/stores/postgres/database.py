@@ -1,4 +1,4 @@
-"""One PostgreSQL database: its connections, who waits for it while it is away, and its clock.
+"""One PostgreSQL database: its connections, its clock, and callers that wait while it is away.
 
 Work is done again when its connection was lost, so it must come to the same whether its first try was committed
 or not: a row of ours that is there already is ours.
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Connection: TypeAlias = "psycopg.AsyncConnection[tuple[Any, ...]]"
-Work: TypeAlias = Callable[[Connection], Awaitable[T]]
+DatabaseWork: TypeAlias = Callable[[Connection], Awaitable[T]]
 
 _PASSES = ("08", "40", "53300", "57P")
-"""What goes away by itself: lost connections, deadlocks, too many connections, a server that starts or stops."""
+"""Temporary errors: lost connections, deadlocks, too many connections, a server that starts or stops."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
 
 
@@ -45,7 +45,7 @@ class Database:
         self._free = asyncio.Semaphore(connections)
         self._idle: list[Connection] = []
         self._keeps = True
-        """False once they were let go of: whoever comes late leaves no connection behind."""
+        """False once the connections are closed: a late caller opens no new one."""
         self._has_tables = False
         self._behind: float | None = None
         self._trying: set[asyncio.Task[Any]] = set()
@@ -54,8 +54,8 @@ class Database:
         """The same database by one connection more, for what no other statement may hold up."""
         return Database(self.url, self.sealer, patience=self._patience, connections=1)
 
-    async def run(self, work: Work[T]) -> T:
-        """What the work returns. While the database is away the caller waits; in the end, a `StoreError`."""
+    async def run(self, work: DatabaseWork[T]) -> T:
+        """Run the work and return its result. While the database is away the caller waits, then gets a `StoreError`."""
         trying = self._begin(work)
         try:
             # Not asyncio.timeout: a driver that is stopped asks the server to stop too, and waits for it.
@@ -64,22 +64,22 @@ class Database:
                 return trying.result()
         finally:
             trying.cancel()
-        raise StoreError(f"PostgreSQL is away since {self._patience:g} seconds; what was kept is safe")
+        raise StoreError(f"PostgreSQL has been away for {self._patience:g} seconds; the stored data is safe")
 
-    def begin(self, work: Work[None]) -> asyncio.Task[None]:
+    def begin(self, work: DatabaseWork[None]) -> asyncio.Task[None]:
         """Begin work that nobody waits for, at once. When the database stays away it is given up."""
         trying = self._begin(work)
         giving_up = asyncio.get_running_loop().call_later(self._patience, trying.cancel)
         trying.add_done_callback(lambda _: giving_up.cancel())
         return trying
 
-    def _begin(self, work: Work[T]) -> asyncio.Task[T]:
+    def _begin(self, work: DatabaseWork[T]) -> asyncio.Task[T]:
         trying = asyncio.get_running_loop().create_task(self._try(work))
         self._trying.add(trying)
         trying.add_done_callback(self._trying.discard)
         return trying
 
-    async def _try(self, work: Work[T]) -> T:
+    async def _try(self, work: DatabaseWork[T]) -> T:
         pause = _FIRST_PAUSE
         while True:
             try:

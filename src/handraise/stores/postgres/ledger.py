@@ -13,24 +13,25 @@ from typing import Any, Final, LiteralString
 
 import psycopg
 
-from handraise.conversation.recorded import (
+from handraise.calls.ledger_tables import (
     Anchor,
     Authenticator,
     Draft,
     Head,
-    Kept,
-    Place,
+    LedgerPlace,
     Record,
-    Row,
     Settle,
     Snapshot,
+    StoredContent,
+    StoredEvent,
     content_digest,
 )
 from handraise.disk import Leftover
 from handraise.errors import StoreError
-from handraise.stores.postgres.along import COLUMNS, Along, placed_row, waiting_row
 from handraise.stores.postgres.database import Connection, Database
+from handraise.stores.postgres.event_writer import COLUMNS, EventWriter, placed_row, waiting_row
 from handraise.stores.postgres.nodes import PRESENT
+from handraise.stores.postgres.schema import SCHEMA
 
 logger = logging.getLogger(__name__)
 
@@ -61,13 +62,24 @@ _LEFT_OPEN: LiteralString = """
     ) AS last
     WHERE open AND writer = %s"""
 
+_TABLES: Final = ("events", "leaves", "head", "contents", "notes")
+_NOT_OURS: LiteralString = """
+    SELECT c.relname FROM pg_class AS c WHERE relnamespace = %s::regnamespace AND relname = ANY(%s) AND (
+        relkind <> 'r' OR relrowsecurity
+        OR EXISTS (SELECT FROM pg_rewrite WHERE ev_class = c.oid)
+        OR EXISTS (SELECT FROM pg_trigger WHERE tgrelid = c.oid)
+        OR EXISTS (SELECT FROM pg_inherits WHERE inhparent = c.oid)
+    ) ORDER BY relname"""
+"""The tables that are none, or that show other rows than their own: a view or a policy can give one query other records
+than the next, the one that is verified and the one that is shown."""
+
 
 class PostgresLedger:
     """The ledger in a database."""
 
-    def __init__(self, database: Database, along: Along, enter: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, database: Database, writer: EventWriter, enter: Callable[[], Awaitable[None]]) -> None:
         self._database = database
-        self._along = along
+        self._writer = writer
         self._enter = enter
         self._seen: Anchor | None = None
         """The newest head that this node saw. An older one later was restored from a backup."""
@@ -75,11 +87,11 @@ class PostgresLedger:
         """How many notes there were when this node last looked for its events."""
 
     def attach(self, authenticator: Authenticator) -> None:
-        self._along.attach(authenticator)
+        self._writer.attach(authenticator)
 
     async def record(self, records: Sequence[Record]) -> None:
         await self._enter()
-        await self._along.tell(records)
+        await self._writer.tell(records)
 
     async def settle_orphans(self, settle: Settle) -> int:
         settled = 0
@@ -88,7 +100,7 @@ class PostgresLedger:
         return settled
 
     async def _settle_node(self, name: str, settle: Settle) -> int:
-        """Nobody else does it meanwhile, and nobody ever once none of its questions waits any more."""
+        """Settle one node's questions. No other node settles them meanwhile, nor later once none of them waits."""
 
         async def work(db: Connection) -> tuple[int, list[bytes]]:
             async with db.transaction():
@@ -98,13 +110,13 @@ class PostgresLedger:
                     return 0, []
                 orphans = await (await db.execute(_LEFT_OPEN, (row[0], name))).fetchall()
                 settled = [record for (body,) in orphans if (record := settle(body)) is not None]
-                written = await self._along.tell_in(db, settled)
+                written = await self._writer.tell_in(db, settled)
                 if len(settled) == len(orphans):
                     await db.execute("DELETE FROM nodes WHERE name = %s", (name,))
                 return len(settled), written
 
         count, written = await self._database.run(work)
-        self._along.unplaced.update(written)
+        self._writer.unplaced.update(written)
         return count
 
     async def place(self, limit: int) -> Head:
@@ -144,14 +156,14 @@ class PostgresLedger:
 
     async def _look_for_unplaced(self) -> None:
         """Sign an alarm if an event that this node wrote is gone, and no retention removed it."""
-        wrote = frozenset(self._along.unplaced)
+        wrote = frozenset(self._writer.unplaced)
         if not wrote:
             return
         row = await self._database.one(_FATES, {"ids": list(wrote), "known": self._known_notes})
         if row is None:
             return
         there, waiting, was_cut, self._known_notes = row
-        self._along.unplaced -= wrote - set(waiting)
+        self._writer.unplaced -= wrote - set(waiting)
         gone = [] if was_cut else sorted(id_.hex() for id_ in wrote.difference(there))
         if gone:
             logger.error(
@@ -171,24 +183,24 @@ class PostgresLedger:
     def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
         return _snapshot(self._database)
 
-    async def rows(self, after: int, limit: int) -> list[Row]:
+    async def rows(self, after: int, limit: int) -> list[StoredEvent]:
         query = "SELECT number, body FROM events WHERE number > %s ORDER BY number LIMIT %s"
         return await self._rows(query, (after, limit))
 
-    async def rows_before(self, number: int | None, limit: int) -> list[Row]:
+    async def rows_before(self, number: int | None, limit: int) -> list[StoredEvent]:
         query = (
             "SELECT number, body FROM events WHERE number < coalesce(%s, 9223372036854775807)"
             " ORDER BY number DESC LIMIT %s"
         )
         return await self._rows(query, (number, limit))
 
-    async def _rows(self, query: LiteralString, params: Sequence[Any]) -> list[Row]:
-        async def read(db: Connection) -> list[Row]:
+    async def _rows(self, query: LiteralString, params: Sequence[Any]) -> list[StoredEvent]:
+        async def read(db: Connection) -> list[StoredEvent]:
             if await (await db.execute("SELECT 1 FROM events WHERE number IS NULL LIMIT 1")).fetchone():
                 async with db.transaction():
                     await db.execute("SELECT FROM head FOR UPDATE")  # one at a time
                     await db.execute(_NUMBER)
-            return [Row(*row) for row in await (await db.execute(query, params)).fetchall()]
+            return [StoredEvent(*row) for row in await (await db.execute(query, params)).fetchall()]
 
         return await self._database.run(read)
 
@@ -202,11 +214,13 @@ class PostgresLedger:
     async def notes(self) -> list[str]:
         return [note for (note,) in await self._database.all("SELECT note FROM notes ORDER BY number")]
 
-    async def contents(self, refs: Collection[str]) -> dict[str, Kept]:
+    async def contents(self, refs: Collection[str]) -> dict[str, StoredContent]:
         query = "SELECT ref, key, body FROM contents WHERE ref = ANY(%s)"
         sealer = self._database.sealer
         found = await self._database.all(query, (list(refs),))
-        kept = {ref: Kept(ref, sealer.open(key, f"contents/{ref}"), body) for ref, key, body in found}
+        kept = {
+            ref: StoredContent(ref, sealer.open(key, f"contents/{ref}"), body) for ref, key, body in found
+        }
         return {ref: kept[ref] for ref in refs if ref in kept}
 
     async def erase(self, refs: Collection[str], draft: Draft) -> int:
@@ -241,7 +255,7 @@ class PostgresLedger:
 
     @property
     def _authentic(self) -> Authenticator:
-        return self._along.authenticator
+        return self._writer.authenticator
 
     async def _head(self, db: Connection) -> Head:
         """The head, which is authentic, and ours until the transaction ends."""
@@ -294,34 +308,37 @@ class _PostgresSnapshot:
         self.heads: Sequence[Head] = ()
         self.notes: Sequence[tuple[int, str]] = ()
         self.anchor: Anchor | None = None
+        self.problems: Sequence[str] = ()
 
     async def read(self) -> None:
+        changed = [name for (name,) in await self._all(_NOT_OURS, (SCHEMA, list(_TABLES)))]
+        self.problems = [f"The table {name} is not the one that Handraise made." for name in changed]
         heads = [Head(*row) for row in await self._all("SELECT size, peaks, notes, last, mac FROM head")]
         self.heads = [head for head in heads if head != _NOTHING_YET]
         self.notes = [(number, note) for number, note in await self._all("TABLE notes ORDER BY number")]
 
-    def places(self) -> AsyncIterator[Sequence[Place]]:
+    def places(self) -> AsyncIterator[Sequence[LedgerPlace]]:
         return self._places(
             f"SELECT l.number, l.hash, {COLUMNS} FROM leaves AS l LEFT JOIN events AS e USING (number)"  # noqa: S608 - SQL of ours, no input
             " ORDER BY l.number",
             placed=True,
         )
 
-    def unplaced(self) -> AsyncIterator[Sequence[Place]]:
+    def unplaced(self) -> AsyncIterator[Sequence[LedgerPlace]]:
         return self._places(
             f"SELECT e.number, NULL, {COLUMNS} FROM events AS e"  # noqa: S608 - SQL of ours, no input
             " WHERE NOT EXISTS (SELECT FROM leaves AS l WHERE l.number = e.number) ORDER BY e.number, e.arrival",
             placed=False,
         )
 
-    async def _places(self, query: LiteralString, *, placed: bool) -> AsyncIterator[Sequence[Place]]:
+    async def _places(self, query: LiteralString, *, placed: bool) -> AsyncIterator[Sequence[LedgerPlace]]:
         async with self._db.cursor("places") as cursor:
             await cursor.execute(query)
             while rows := await cursor.fetchmany(_PAGE):
                 yield [
-                    Place(number, leaf, None)
+                    LedgerPlace(number, leaf, None)
                     if columns[0] is None
-                    else Place(
+                    else LedgerPlace(
                         number,
                         leaf,
                         placed_row(columns) if placed else waiting_row(columns),

@@ -1,54 +1,50 @@
-"""The tables of rounds and of the journal: what pausing and resuming keeps.
-
-A round has an owner: the node where the body is parked. While that node lives the round is its to go on with.
-"""
+"""The tables of rounds, of the journal and of flows, for pausing and resuming."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, LiteralString, NamedTuple
 
-from handraise.conversation.digest import Written
-from handraise.conversation.recorded import Record
-from handraise.conversation.records import (
-    Binding,
-    Brought,
-    Consumption,
-    Entry,
-    Json,
-    Outcome,
+from handraise.calls.ledger_tables import Record
+from handraise.calls.records import (
+    ConsumeResult,
+    DeliveredAnswers,
+    Flow,
+    JournalEntry,
+    RoundOutcome,
     RoundRecord,
-    Unfinished,
+    RoundUse,
+    UnfinishedRound,
 )
 from handraise.errors import StoreError
-from handraise.stores import sealed_rounds as rows
-from handraise.stores.postgres.along import Along
+from handraise.stores import sealed_rows as rows
 from handraise.stores.postgres.database import Connection, Database
+from handraise.stores.postgres.event_writer import EventWriter
 from handraise.stores.postgres.nodes import LIVES, PRESENT
 
 _INSERT: LiteralString = f"""
     INSERT INTO rounds ({rows.COLUMNS}, owner)
-    VALUES (%(token)s, %(conversation)s, %(number)s, %(person)s, %(method)s, %(target)s, %(arguments)s, %(deadline)s,
+    VALUES (%(token)s, %(call_id)s, %(number)s, %(person)s, %(method)s, %(target)s, %(arguments)s, %(deadline)s,
         %(handler)s, %(seed)s, %(questions)s, %(node)s)
     ON CONFLICT (token) DO NOTHING"""  # noqa: S608 - SQL of ours, no input
 _JOURNAL: LiteralString = """,
     cut AS (
-        DELETE FROM journal WHERE conversation = %(conversation)s AND position >= %(length)s
+        DELETE FROM journal WHERE call_id = %(call_id)s AND position >= %(length)s
             AND EXISTS (SELECT FROM done)
     ),
     steps AS (
         INSERT INTO journal
-        SELECT %(conversation)s, place - 1, entry FROM unnest(%(entries)s::bytea[]) WITH ORDINALITY AS e (entry, place)
+        SELECT %(call_id)s, place - 1, entry FROM unnest(%(entries)s::bytea[]) WITH ORDINALITY AS e (entry, place)
         WHERE EXISTS (SELECT FROM done)
-        ON CONFLICT (conversation, position) DO UPDATE SET entry = excluded.entry
+        ON CONFLICT (call_id, position) DO UPDATE SET entry = excluded.entry
     )"""
 _FIND: LiteralString = f"""
     SELECT {rows.COLUMNS}, answers,
-        EXISTS (SELECT FROM rounds later WHERE later.conversation = r.conversation AND later.number > r.number),
-        (SELECT array_agg(entry ORDER BY position) FROM journal WHERE journal.conversation = r.conversation)
+        EXISTS (SELECT FROM rounds later WHERE later.call_id = r.call_id AND later.number > r.number),
+        (SELECT array_agg(entry ORDER BY position) FROM journal WHERE journal.call_id = r.call_id)
     FROM rounds r WHERE token = %s"""  # noqa: S608 - SQL of ours, no input
 _JUDGED: LiteralString = f"""
-    SELECT {rows.JUDGED}, owner, (SELECT tenure FROM nodes WHERE name = owner AND name <> %s AND {PRESENT})
+    SELECT {rows.JUDGED}, owner, (SELECT lease_id FROM nodes WHERE name = owner AND name <> %s AND {PRESENT})
     FROM rounds WHERE token = %s"""  # noqa: S608 - SQL of ours, no input
 _DIGEST = rows.JUDGED.split(", ").index("digest")
 _USE: LiteralString = """
@@ -58,7 +54,7 @@ _HOLD: LiteralString = f"""
     UPDATE rounds SET since = %(now)s, owner = %(node)s
     WHERE token = %(token)s AND since = %(since)s AND outcome IS NULL
         AND (owner IS NULL OR owner = %(node)s OR NOT {LIVES})"""  # noqa: S608 - SQL of ours, no input
-_TAKE_UP: LiteralString = """
+_TAKE_DELIVERED: LiteralString = """
     UPDATE rounds SET since = %(now)s
     WHERE token = %(token)s AND owner = %(node)s AND digest IS NOT NULL AND outcome IS NULL
         AND set_config('synchronous_commit', 'off', true) IS NOT NULL
@@ -70,192 +66,242 @@ _SETTLE_AND_END: LiteralString = """
     UPDATE rounds SET answers = NULL, questions = NULL, until = %(until)s,
         outcome = CASE WHEN token = %(token)s THEN %(kind)s ELSE outcome END,
         outcome_value = CASE WHEN token = %(token)s THEN %(value)s ELSE outcome_value END
-    WHERE conversation = %(conversation)s"""
+    WHERE call_id = %(call_id)s"""
 _END: LiteralString = """,
-    forgotten AS (DELETE FROM journal WHERE conversation = %(conversation)s)"""
+    forgotten AS (DELETE FROM journal WHERE call_id = %(call_id)s)"""
 _PRUNE: LiteralString = """
     WITH gone AS (
-        DELETE FROM rounds WHERE coalesce(until, deadline + 3600) <= %(now)s RETURNING conversation
+        DELETE FROM rounds WHERE coalesce(until, deadline + 3600) <= %(now)s RETURNING call_id
     ),
     forgotten AS (
-        DELETE FROM journal USING gone WHERE journal.conversation = gone.conversation AND NOT EXISTS (
+        DELETE FROM journal USING gone WHERE journal.call_id = gone.call_id AND NOT EXISTS (
             SELECT FROM rounds r
-            WHERE r.conversation = gone.conversation AND coalesce(r.until, r.deadline + 3600) > %(now)s
+            WHERE r.call_id = gone.call_id AND coalesce(r.until, r.deadline + 3600) > %(now)s
         )
     )
     SELECT count(*) FROM gone"""
 
 
-class Home(NamedTuple):
+_INSERT_FLOW: LiteralString = (
+    "INSERT INTO flows VALUES (%s, %s, %s, %s, %s) ON CONFLICT (elicitation_id) DO NOTHING"
+)
+_LOCKED_FLOW: LiteralString = "SELECT * FROM flows WHERE elicitation_id = %s FOR UPDATE"
+_PROLONG_FLOW: LiteralString = "UPDATE flows SET deadline = %s, proof = %s WHERE elicitation_id = %s"
+
+
+class RoundOwner(NamedTuple):
     """The other node where a round is parked, which lives."""
 
     node: str
-    tenure: str
-    brought: bytes = b""
+    lease_id: str
+    delivered: bytes = b""
     """The answers that are taken in its name, sealed for it; nothing when it has to take them up itself."""
 
 
-class Rounds:
-    """The rounds in a database, as one node sees them."""
+class PostgresRounds:
+    """The rounds, journals and flows in a database, as one node sees them: a part of `PostgresStore`."""
 
-    def __init__(self, database: Database, along: Along, node: str) -> None:
-        self._database = database
-        self._along = along
-        self._node = node
+    def __init__(self, database: Database, writer: EventWriter, node: str) -> None:
+        self.database = database
+        self._writer = writer
+        self._node_name = node
 
-    async def open(self, record: RoundRecord, events: Sequence[Record]) -> None:
-        sealer, conversation = self._database.sealer, record.conversation
+    async def open_round(self, record: RoundRecord, *, events: Sequence[Record] = ()) -> None:
+        sealer, call_id = self.database.sealer, record.call_id
         names = rows.COLUMNS.split(", ")
-        entries = [entry for _, _, entry in rows.dump_entries(sealer, conversation, 0, record.journal)]
+        entries = [entry for _, _, entry in rows.dump_entries(sealer, call_id, 0, record.journal)]
         params: dict[str, Any] = dict(zip(names, rows.dump_round(sealer, record), strict=True))
-        params |= {"node": self._node, "length": len(entries), "entries": entries}
-        if await self._along.write(_INSERT, params, events, more=_JOURNAL):
+        params |= {"node": self._node_name, "length": len(entries), "entries": entries}
+        if await self._writer.write(_INSERT, params, events, more=_JOURNAL):
             return
         query = "SELECT 1 FROM rounds WHERE token = %s AND questions = %s"
-        if await self._database.one(query, (record.token, params["questions"])) is None:
+        if await self.database.one(query, (record.token, params["questions"])) is None:
             raise StoreError("a round with this token exists already")
         # Sealed by this very call: it was written, and the connection was lost before we heard of it.
 
-    async def find(self, token: str) -> RoundRecord | None:
-        row = await self._database.one(_FIND, (_text(token),))
+    async def find_round(self, token: str) -> RoundRecord | None:
+        row = await self.database.one(_FIND, (_text(token),))
         if row is None:
             return None
-        sealer, record = self._database.sealer, rows.load_round(self._database.sealer, row)
+        sealer, record = self.database.sealer, rows.load_round(self.database.sealer, row)
         answers, is_older, steps = row[11:]
-        journal = rows.load_entries(sealer, record.conversation, steps or ())
+        journal = rows.load_entries(sealer, record.call_id, steps or ())
         given = () if is_older else rows.load_answers(sealer, token, answers, record.pins)
         return record._replace(journal=(*journal, *given))
 
-    async def consume(
-        self,
-        token: str,
-        binding: Binding,
-        answers: dict[str, Json],
-        said: Written,
-        now: float,
-        events: Sequence[Record],
-    ) -> tuple[Consumption, Home | None]:
-        """What the retry is told, and where the body is if that is elsewhere."""
-        sealer, sealed = self._database.sealer, b""
+    async def take_answers(
+        self, token: str, use: RoundUse, events: Sequence[Record]
+    ) -> tuple[ConsumeResult, RoundOwner | None]:
+        """The reply to the retry, and the handler's node if it is another one."""
+        sealer, sealed = self.database.sealer, b""
         while True:
-            row = await self._database.one(_JUDGED, (self._node, _text(token)))
+            row = await self.database.one(_JUDGED, (self._node_name, _text(token)))
             if row is not None and sealed and row[_DIGEST] == sealed:
                 # By us; the connection was lost before we heard of it.
-                taken = Consumption("first", since=now)
+                taken = ConsumeResult("first", since=use.now)
             else:
-                taken = rows.judge(sealer, token, row, binding, said, now)
-            home = None if taken.verdict == "refused" or taken.outcome is not None else _home(row)
-            taken = taken._replace(elsewhere=home is not None)
+                taken = rows.judge(sealer, token, row, use)
+            owner = None if taken.verdict == "refused" or taken.outcome is not None else _owner_of(row)
+            taken = taken._replace(elsewhere=owner is not None)
             if taken.verdict != "first" or sealed:
-                return taken, home
-            home = home and self._bringing(home, token, Brought(answers, now))
-            sealed, given = rows.dump_use(sealer, token, said, answers)
-            use = {"digest": sealed, "answers": given, "now": now, "token": token}
-            if await self._along.write(_USE, use, events):
-                return taken, home
+                return taken, owner
+            owner = owner and self._sealed_for(owner, token, DeliveredAnswers(use.answers, use.now))
+            sealed, given = rows.dump_use(sealer, token, use)
+            params = {"digest": sealed, "answers": given, "now": use.now, "token": token}
+            if await self._writer.write(_USE, params, events):
+                return taken, owner
 
-    def _bringing(self, home: Home, token: str, brought: Brought) -> Home:
-        """What to bring, sealed before the answers are kept: from then on they are waited for."""
-        if not home.tenure:  # a node of an earlier version, which takes them up itself
-            return home
-        return home._replace(brought=rows.dump_brought(self._database.sealer, token, home.tenure, brought))
+    def _sealed_for(self, owner: RoundOwner, token: str, delivered: DeliveredAnswers) -> RoundOwner:
+        """The answers to send to the owner, sealed before the answers are kept: from then on they are waited for."""
+        if not owner.lease_id:  # a node of an earlier version, which takes them up itself
+            return owner
+        return owner._replace(
+            delivered=rows.dump_delivered(self.database.sealer, token, owner.lease_id, delivered)
+        )
 
-    async def hold(self, token: str, since: float, now: float) -> bool:
-        params = {"token": _text(token), "since": since, "now": now, "node": self._node}
-        return await self._database.change(_HOLD, params) == 1
+    async def hold_round(self, token: str, *, since: float, now: float) -> bool:
+        params = {"token": _text(token), "since": since, "now": now, "node": self._node_name}
+        return await self.database.change(_HOLD, params) == 1
 
-    async def take_up(self, token: str, now: float) -> Brought | None:
-        params = {"token": token, "now": now, "node": self._node}
-        row = await self._database.one(_TAKE_UP, params)
+    async def take_delivered(self, token: str, *, now: float) -> DeliveredAnswers | None:
+        params = {"token": token, "now": now, "node": self._node_name}
+        row = await self.database.one(_TAKE_DELIVERED, params)
         if row is None:
             return None
-        given = rows.load_answers(self._database.sealer, token, row[0], {})
-        return Brought({entry.key: entry.value for entry in given}, now)
+        given = rows.load_answers(self.database.sealer, token, row[0], {})
+        return DeliveredAnswers({entry.key: entry.value for entry in given}, now)
 
-    def unpack(self, token: str, sealed: bytes, tenure: str) -> Brought | None:
+    def unpack(self, token: str, sealed: bytes, lease_id: str) -> DeliveredAnswers | None:
         """The answers that were brought to a round of this node; None unless they are for this very lease of it."""
         try:
-            return rows.load_brought(self._database.sealer, token, tenure, sealed)
+            return rows.load_delivered(self.database.sealer, token, lease_id, sealed)
         except StoreError:
             return None
 
     async def disown(self, token: str) -> None:
-        """The body is not here: whoever waits for the round may go on with it."""
+        """The handler is not here: any node that waits for the round may go on with it."""
         query = "UPDATE rounds SET owner = NULL WHERE token = %s AND owner = %s AND outcome IS NULL"
-        await self._database.change(query, (token, self._node))
+        await self.database.change(query, (token, self._node_name))
 
-    async def close(self, token: str, events: Sequence[Record]) -> bool:
+    async def close_round(self, token: str, *, events: Sequence[Record] = ()) -> bool:
         query = "UPDATE rounds SET until = deadline + 3600 WHERE token = %(token)s AND digest IS NULL"
-        return await self._along.write(query, {"token": _text(token)}, events) == 1
+        return await self._writer.write(query, {"token": _text(token)}, events) == 1
 
-    async def append(self, conversation: str, entries: Sequence[Entry]) -> None:
-        sealer = self._database.sealer
+    async def append(self, call_id: str, entries: Sequence[JournalEntry]) -> None:
+        sealer = self.database.sealer
         tried: list[tuple[str, int, bytes]] = []
 
         async def append(db: Connection) -> None:
             nonlocal tried
             async with db.transaction():
-                await db.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (conversation,))
+                await db.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (call_id,))
                 query = (
                     "SELECT coalesce(max(position) + 1, 0), count(*) FILTER (WHERE entry = ANY(%s))"
-                    " FROM journal WHERE conversation = %s"
+                    " FROM journal WHERE call_id = %s"
                 )
-                found = await db.execute(query, ([entry for *_, entry in tried], conversation))
+                found = await db.execute(query, ([entry for *_, entry in tried], call_id))
                 position, written = await found.fetchone() or (0, 0)
-                if written:  # at the first try, whose connection was lost before we heard of it
+                if written:  # the first try wrote it, and then its connection was lost
                     return
-                tried = rows.dump_entries(sealer, conversation, position, entries)
+                tried = rows.dump_entries(sealer, call_id, position, entries)
                 async with db.cursor() as cursor:
                     await cursor.executemany("INSERT INTO journal VALUES (%s, %s, %s)", tried)
 
         if entries:
-            await self._database.run(append)
+            await self.database.run(append)
 
     async def settle(
-        self, token: str, outcome: Outcome, until: float, ends: str, events: Sequence[Record]
+        self,
+        token: str,
+        outcome: RoundOutcome,
+        *,
+        until: float,
+        ends: str = "",
+        events: Sequence[Record] = (),
     ) -> None:
-        value = rows.dump_outcome(self._database.sealer, token, outcome)
-        params = {"kind": outcome.kind, "value": value, "until": until, "token": token, "conversation": ends}
+        value = rows.dump_outcome(self.database.sealer, token, outcome)
+        params = {"kind": outcome.kind, "value": value, "until": until, "token": token, "call_id": ends}
         query, more = (_SETTLE_AND_END, _END) if ends else (_SETTLE, "")
-        await self._along.write(query, params, events, more=more, always=True)
+        await self._writer.write(query, params, events, more=more, always=True)
 
-    async def end(self, conversation: str, until: float) -> None:
+    async def end(self, call_id: str, *, until: float) -> None:
         query = (
             "UPDATE rounds SET answers = NULL, questions = NULL, until = %(until)s"
-            " WHERE conversation = %(conversation)s"
+            " WHERE call_id = %(call_id)s"
         )
-        await self._along.write(query, {"conversation": conversation, "until": until}, (), more=_END)
+        await self._writer.write(query, {"call_id": call_id, "until": until}, (), more=_END)
 
-    async def pending(self, person: str | None) -> list[RoundRecord]:
+    async def pending(self, person: str | None = None) -> list[RoundRecord]:
         query = (
             f"SELECT {rows.COLUMNS} FROM rounds WHERE digest IS NULL AND until IS NULL"  # noqa: S608 - SQL of ours, no input
             " AND (%(person)s::text IS NULL OR person = %(person)s) ORDER BY opened"
         )
-        found = await self._database.all(query, {"person": person})
-        return [rows.load_round(self._database.sealer, row) for row in found]
+        found = await self.database.all(query, {"person": person})
+        return [rows.load_round(self.database.sealer, row) for row in found]
 
-    async def unfinished(self) -> list[Unfinished]:
-        query = "SELECT conversation, handler, deadline FROM rounds WHERE outcome IS NULL AND until IS NULL"
-        return [Unfinished(*row) for row in await self._database.all(query)]
+    async def unfinished(self) -> list[UnfinishedRound]:
+        query = "SELECT call_id, handler, deadline FROM rounds WHERE outcome IS NULL AND until IS NULL"
+        return [UnfinishedRound(*row) for row in await self.database.all(query)]
 
-    async def prune(self, now: float) -> int:
-        row = await self._database.one(_PRUNE, {"now": now})
+    async def prune_rounds(self, now: float) -> int:
+        row = await self.database.one(_PRUNE, {"now": now})
         return 0 if row is None else int(row[0])
 
     async def taken(self) -> list[str]:
         """The rounds of this node that were answered and did not go on yet."""
         query = "SELECT token FROM rounds WHERE owner = %s AND digest IS NOT NULL AND outcome IS NULL"
-        return [token for (token,) in await self._database.all(query, (self._node,))]
+        return [token for (token,) in await self.database.all(query, (self._node_name,))]
 
     async def still_elsewhere(self, tokens: Sequence[str]) -> set[str]:
         """Those of the rounds that did not go on, and whose node lives."""
         query = f"SELECT token FROM rounds WHERE token = ANY(%s) AND outcome IS NULL AND {LIVES}"  # noqa: S608 - SQL of ours, no input
-        return {token for (token,) in await self._database.all(query, (list(tokens),))}
+        return {token for (token,) in await self.database.all(query, (list(tokens),))}
+
+    async def open_flow(self, flow: Flow) -> None:
+        sealer = self.database.sealer
+
+        async def write(db: Connection) -> None:
+            async with db.transaction():
+                await db.execute(_INSERT_FLOW, (*flow, rows.prove_flow(sealer, flow)))
+                row = await (await db.execute(_LOCKED_FLOW, (flow.elicitation_id,))).fetchone()
+                assert row is not None
+                known = rows.load_flow(sealer, row)
+                if known.person != flow.person:
+                    raise StoreError("this elicitation id belongs to somebody else")
+                later = known._replace(deadline=max(known.deadline, flow.deadline))
+                proof = rows.prove_flow(sealer, later)
+                await db.execute(_PROLONG_FLOW, (later.deadline, proof, flow.elicitation_id))
+
+        await self.database.run(write)
+
+    async def complete_flow(
+        self, elicitation_id: str, *, person: str, now: float, events: Sequence[Record] = ()
+    ) -> bool:
+        while True:
+            flow = await self.find_flow(elicitation_id)
+            if flow is None or flow.person != person or now >= flow.deadline:
+                return False
+            proof = rows.prove_flow(self.database.sealer, flow._replace(completed=True))
+            done = await self._writer.write(
+                "UPDATE flows SET completed = true, proof = %(proof)s"
+                " WHERE elicitation_id = %(id)s AND person = %(person)s AND deadline = %(deadline)s",
+                {"id": elicitation_id, "person": person, "deadline": flow.deadline, "proof": proof},
+                events,
+            )
+            if done:  # else it was prolonged meanwhile
+                return True
+
+    async def find_flow(self, elicitation_id: str) -> Flow | None:
+        row = await self.database.one("SELECT * FROM flows WHERE elicitation_id = %s", (elicitation_id,))
+        return None if row is None else rows.load_flow(self.database.sealer, row)
+
+    async def prune_flows(self, now: float) -> int:
+        return await self.database.change("DELETE FROM flows WHERE %s >= deadline", (now,))
 
 
-def _home(row: Sequence[Any] | None) -> Home | None:
-    owner, tenure = (None, None) if row is None else row[rows.JUDGED_COLUMNS :]
-    return None if owner is None or tenure is None else Home(owner, tenure)
+def _owner_of(row: Sequence[Any] | None) -> RoundOwner | None:
+    owner, lease_id = (None, None) if row is None else row[rows.JUDGED_COLUMNS :]
+    return None if owner is None or lease_id is None else RoundOwner(owner, lease_id)
 
 
 def _text(token: str) -> str:

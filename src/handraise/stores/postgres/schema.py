@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from psycopg import AsyncConnection
 
 SCHEMA: Final = "handraise"
-VERSION: Final = 5
+VERSION: Final = 6
 """The version of all tables. A change of any table raises it."""
 _LOCK = 0x68616E6472
 """The advisory lock under which one node makes the tables while the others wait."""
@@ -21,11 +21,11 @@ _TABLES: Final[LiteralString] = """
         until timestamptz NOT NULL,
         first bigint NOT NULL,
         lease interval NOT NULL,
-        tenure text NOT NULL
+        lease_id text NOT NULL
     );
     CREATE TABLE rounds (
         token text PRIMARY KEY,
-        conversation text NOT NULL,
+        call_id text NOT NULL,
         number integer NOT NULL,
         person text NOT NULL,
         method text NOT NULL,
@@ -44,15 +44,15 @@ _TABLES: Final[LiteralString] = """
         owner text,
         opened bigint GENERATED ALWAYS AS IDENTITY
     );
-    CREATE INDEX rounds_by_conversation ON rounds (conversation);
+    CREATE INDEX rounds_by_call ON rounds (call_id);
     CREATE INDEX rounds_pending ON rounds (person) WHERE digest IS NULL AND until IS NULL;
     CREATE INDEX rounds_taken ON rounds (owner) WHERE digest IS NOT NULL AND outcome IS NULL;
     CREATE INDEX rounds_over ON rounds (coalesce(until, deadline + 3600));
     CREATE TABLE journal (
-        conversation text NOT NULL,
+        call_id text NOT NULL,
         position integer NOT NULL,
         entry bytea NOT NULL,
-        PRIMARY KEY (conversation, position)
+        PRIMARY KEY (call_id, position)
     );
     CREATE TABLE flows (
         elicitation_id text PRIMARY KEY,

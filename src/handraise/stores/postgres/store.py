@@ -3,39 +3,156 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import LiteralString
 
-from handraise.conversation.digest import Written
-from handraise.conversation.recorded import Record
-from handraise.conversation.records import (
-    Binding,
-    Brought,
-    Consumption,
-    Entry,
-    Flow,
+from handraise.calls.ledger_tables import Record
+from handraise.calls.records import (
+    ConsumeResult,
     Json,
-    Outcome,
+    RoundOutcome,
     RoundRecord,
-    Unfinished,
+    RoundUse,
 )
-from handraise.conversation.store import Answered
-from handraise.stores.postgres.along import Along
-from handraise.stores.postgres.database import Database
-from handraise.stores.postgres.flows import Flows
+from handraise.calls.store import OnAnswered, Ticket
+from handraise.disk import Leftover
+from handraise.stores import sealed_rows as rows
+from handraise.stores.postgres.database import Connection, Database
+from handraise.stores.postgres.event_writer import EventWriter
 from handraise.stores.postgres.ledger import PostgresLedger
-from handraise.stores.postgres.nodes import Node
-from handraise.stores.postgres.rounds import Rounds
-from handraise.stores.postgres.secrets import PostgresSecrets
-from handraise.stores.postgres.tickets import PostgresTickets
-from handraise.stores.postgres.watch import Watch
+from handraise.stores.postgres.nodes import PRESENT, NodePresence
+from handraise.stores.postgres.rounds import PostgresRounds
+from handraise.stores.postgres.watch import RoundWatcher
 from handraise.stores.seal import Sealer
+from handraise.vault.records import SealedSecret
+
+_GONE: LiteralString = f"""
+    SELECT holder FROM unnest(%s::text[]) AS holder
+    WHERE NOT EXISTS (SELECT FROM nodes WHERE nodes.name = holder AND {PRESENT})"""  # noqa: S608 - SQL of ours, no input
+
+_SETTLE: LiteralString = (
+    "UPDATE tickets SET outcome = %s, deadline = %s, call = NULL, round = NULL WHERE key = %s"
+)
+_BOUND: LiteralString = "SELECT key, person, server, deadline FROM tickets WHERE key = %s FOR UPDATE"
 
 
-class PostgresStore:
+class PostgresTickets:
+    """Parked calls in a database."""
+
+    def __init__(self, database: Database, node: str, start: Callable[[], Awaitable[None]]) -> None:
+        """`start` has others know that this node lives."""
+        self._database = database
+        self._node = node
+        self._start = start
+
+    async def enter(self) -> str:
+        await self._start()
+        return self._node
+
+    async def gone(self, holders: Collection[str]) -> set[str]:
+        return {row[0] for row in await self._database.all(_GONE, (list(holders),))}
+
+    async def open(self, ticket: Ticket) -> None:
+        await self._database.change(
+            "INSERT INTO tickets VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (key) DO NOTHING",
+            rows.dump_ticket(self._database.sealer, ticket),
+        )
+
+    async def find(self, key: str) -> Ticket | None:
+        row = await self._database.one("SELECT * FROM tickets WHERE key = %s", (key,))
+        return None if row is None else rows.load_ticket(self._database.sealer, row)
+
+    async def waiting(self, person: str) -> list[Ticket]:
+        query = "SELECT * FROM tickets WHERE person = %s AND outcome IS NULL"
+        found = await self._database.all(query, (person,))
+        return [rows.load_ticket(self._database.sealer, row) for row in found]
+
+    async def ask(self, key: str, round: Json) -> None:
+        async def ask(db: Connection) -> None:
+            async with db.transaction():
+                if (bound := await _bound(db, key)) is not None:
+                    sealed = rows.seal_ticket_column(self._database.sealer, bound, "round", round)
+                    query = "UPDATE tickets SET round = %s, sent = false WHERE key = %s"
+                    await db.execute(query, (sealed, key))
+
+        await self._database.run(ask)
+
+    async def send(self, key: str, *, holder: str) -> bool:
+        query = "UPDATE tickets SET sent = true WHERE key = %s AND holder = %s"
+        return await self._database.change(query, (key, holder)) == 1
+
+    async def take(self, key: str, *, was: str, holder: str) -> bool:
+        query = (
+            "UPDATE tickets SET holder = %(holder)s WHERE key = %(key)s AND NOT sent AND outcome IS NULL"
+            " AND holder IN (%(was)s, %(holder)s)"  # ours already: written, and the connection lost
+        )
+        return await self._database.change(query, {"key": key, "was": was, "holder": holder}) == 1
+
+    async def settle(self, key: str, outcome: Json, *, until: float) -> None:
+        async def settle(db: Connection) -> None:
+            async with db.transaction():
+                if (bound := await _bound(db, key)) is not None:
+                    later = bound._replace(deadline=until)
+                    sealed = rows.seal_ticket_column(self._database.sealer, later, "outcome", outcome)
+                    await db.execute(_SETTLE, (sealed, until, key))
+
+        await self._database.run(settle)
+
+    async def prune(self, now: float) -> int:
+        return await self._database.change("DELETE FROM tickets WHERE %s >= deadline", (now,))
+
+
+async def _bound(db: Connection, key: str) -> rows.TicketColumns | None:
+    """The columns that sealed ones are bound to; the row is ours until the transaction ends."""
+    row = await (await db.execute(_BOUND, (key,))).fetchone()
+    return None if row is None else rows.TicketColumns(*row)
+
+
+class PostgresSecrets:
+    """The vault's table in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def put(self, secret: SealedSecret) -> None:
+        await self._database.change(
+            "INSERT INTO secrets VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT (owner, service) DO UPDATE"
+            " SET (row, wrapped, sealed, kept_at, until) ="
+            " (excluded.row, excluded.wrapped, excluded.sealed, excluded.kept_at, excluded.until)",
+            secret,
+        )
+
+    async def find(self, owner: str, service: str) -> SealedSecret | None:
+        query = "SELECT * FROM secrets WHERE owner = %s AND service = %s"
+        row = await self._database.one(query, (owner, service))
+        return None if row is None else SealedSecret(*row)
+
+    async def all(self, owner: str | None = None) -> list[SealedSecret]:
+        query = (
+            "SELECT * FROM secrets WHERE %(owner)s::text IS NULL OR owner = %(owner)s ORDER BY owner, service"
+        )
+        return [SealedSecret(*row) for row in await self._database.all(query, {"owner": owner})]
+
+    async def remove(self, owner: str, service: str) -> bool:
+        query = "DELETE FROM secrets WHERE owner = %s AND service = %s"
+        return await self._database.change(query, (owner, service)) == 1
+
+    async def purge(self) -> Leftover | None:
+        return await self._database.purge("secrets")
+
+    async def rewrap(self, row: str, *, was: bytes, wrapped: bytes) -> bool:
+        query = "UPDATE secrets SET wrapped = %s WHERE row = %s AND wrapped = %s"
+        return await self._database.change(query, (wrapped, row, was)) == 1
+
+    async def prune(self, now: float) -> int:
+        return await self._database.change("DELETE FROM secrets WHERE %s >= until", (now,))
+
+
+class PostgresStore(PostgresRounds):
     """Keeps everything in one PostgreSQL database, its contents sealed; any number of nodes may share it.
 
     - `url`: `postgresql://…`, as libpq takes it.
-    - `keys`: what contents are sealed with: the same for all nodes. The first one seals, all of them open.
+    - `keys`: the keys that seal contents: the same for all nodes. The first one seals, all of them open.
     - `patience`: how long callers wait while the database is away.
     - `lease`: for how long a node that was not heard of is still taken to be there.
     - `poll`: how often a node looks for itself at what it was given no hint of.
@@ -54,17 +171,16 @@ class PostgresStore:
         poll: float = 1.0,
         connections: int = 32,
     ) -> None:
-        self.database: Database = Database(url, Sealer(keys), patience=patience, connections=connections)
-        self.node: Node = Node(self.database, secrets.token_hex(8), lease)
-        along = Along(self.database, self.node.name)
-        self._rounds = Rounds(self.database, along, self.node.name)
-        self._flows = Flows(self.database, along)
-        self._watch = Watch(self.database, self.node, self._rounds, poll)
-        self.secrets: PostgresSecrets = PostgresSecrets(self.database)
+        database = Database(url, Sealer(keys), patience=patience, connections=connections)
+        self.node: NodePresence = NodePresence(database, secrets.token_hex(8), lease)
+        writer = EventWriter(database, self.node.name)
+        super().__init__(database, writer, self.node.name)
+        self._watch = RoundWatcher(database, self.node, self, poll)
+        self.secrets: PostgresSecrets = PostgresSecrets(database)
         """The vault's table."""
-        self.tickets: PostgresTickets = PostgresTickets(self.database, self.node.name, self._watch.start)
+        self.tickets: PostgresTickets = PostgresTickets(database, self.node.name, self._watch.start)
         """The gateway's parked calls."""
-        self.ledger: PostgresLedger = PostgresLedger(self.database, along, self._watch.start)
+        self.ledger: PostgresLedger = PostgresLedger(database, writer, self._watch.start)
         """The ledger's tables."""
 
     async def open(self) -> None:
@@ -78,27 +194,18 @@ class PostgresStore:
         """A secret that all nodes have, for a purpose of its own."""
         return self.database.sealer.derived(purpose)[0]
 
+    async def other_nodes(self) -> int | None:
+        return await self.node.others()
+
     def now(self) -> float:
         return self.database.now()
 
     async def open_round(self, record: RoundRecord, *, events: Sequence[Record] = ()) -> None:
         await self._watch.start()
-        await self._rounds.open(record, events)
+        await super().open_round(record, events=events)
 
-    async def find_round(self, token: str) -> RoundRecord | None:
-        return await self._rounds.find(token)
-
-    async def consume(
-        self,
-        token: str,
-        *,
-        binding: Binding,
-        answers: dict[str, Json],
-        said: Written,
-        now: float,
-        events: Sequence[Record] = (),
-    ) -> Consumption:
-        taken, home = await self._rounds.consume(token, binding, answers, said, now, events)
+    async def consume(self, token: str, use: RoundUse, *, events: Sequence[Record] = ()) -> ConsumeResult:
+        taken, home = await self.take_answers(token, use, events)
         if home is not None:
             await self._watch.start()
             self._watch.expect(token, home)
@@ -106,52 +213,29 @@ class PostgresStore:
 
     async def hold_round(self, token: str, *, since: float, now: float) -> bool:
         await self._watch.start()
-        return await self._rounds.hold(token, since, now)
+        return await super().hold_round(token, since=since, now=now)
 
-    def attend(self, answered: Answered) -> None:
-        self._watch.attend(answered)
+    def on_answered(self, answered: OnAnswered) -> None:
+        self._watch.on_answered(answered)
 
-    async def take_up(self, token: str, *, now: float) -> Brought | None:
-        return await self._rounds.take_up(token, now)
-
-    async def changed(self, token: str) -> None:
-        await self._watch.changed(token)
-
-    async def close_round(self, token: str, *, events: Sequence[Record] = ()) -> bool:
-        return await self._rounds.close(token, events)
-
-    async def append(self, conversation: str, entries: Sequence[Entry]) -> None:
-        await self._rounds.append(conversation, entries)
+    async def wait_for_change(self, token: str) -> None:
+        await self._watch.wait_for_change(token)
 
     async def settle(
-        self, token: str, outcome: Outcome, *, until: float, ends: str = "", events: Sequence[Record] = ()
+        self,
+        token: str,
+        outcome: RoundOutcome,
+        *,
+        until: float,
+        ends: str = "",
+        events: Sequence[Record] = (),
     ) -> None:
-        await self._rounds.settle(token, outcome, until, ends, events)
+        await super().settle(token, outcome, until=until, ends=ends, events=events)
         self._watch.went_on(token)
 
-    async def end(self, conversation: str, *, until: float) -> None:
-        await self._rounds.end(conversation, until)
-
-    async def pending(self, person: str | None = None) -> list[RoundRecord]:
-        return await self._rounds.pending(person)
-
-    async def unfinished(self) -> list[Unfinished]:
-        return await self._rounds.unfinished()
-
-    async def open_flow(self, flow: Flow) -> None:
-        await self._flows.open(flow)
-
-    async def complete_flow(
-        self, elicitation_id: str, *, person: str, now: float, events: Sequence[Record] = ()
-    ) -> bool:
-        return await self._flows.complete(elicitation_id, person, now, events)
-
-    async def find_flow(self, elicitation_id: str) -> Flow | None:
-        return await self._flows.find(elicitation_id)
-
     async def prune(self, now: float) -> int:
-        tables = (self._rounds, self._flows, self.secrets, self.tickets)
-        return sum([await table.prune(now) for table in tables])
+        gone = await self.prune_rounds(now) + await self.prune_flows(now)
+        return gone + await self.secrets.prune(now) + await self.tickets.prune(now)
 
     async def aclose(self) -> None:
         await self._watch.stop()

@@ -1,4 +1,4 @@
-"""What one node watches: its own parked rounds that others answer, and others' rounds that it waits for.
+"""The rounds that one node watches: its own parked rounds that others answer, and others' rounds that it waits for.
 
 One listener for hints and one poller a node, however many rounds there are; and a heartbeat, which says that it lives.
 """
@@ -8,13 +8,12 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from handraise.conversation.records import Brought
-from handraise.conversation.store import Answered
+from handraise.calls.records import DeliveredAnswers
+from handraise.calls.store import OnAnswered
 from handraise.errors import StoreError
 from handraise.stores.postgres.database import Database
-from handraise.stores.postgres.hints import Hints
-from handraise.stores.postgres.nodes import Node
-from handraise.stores.postgres.rounds import Home, Rounds
+from handraise.stores.postgres.nodes import NodePresence, WakeUps
+from handraise.stores.postgres.rounds import PostgresRounds, RoundOwner
 
 logger = logging.getLogger(__name__)
 
@@ -22,15 +21,15 @@ _LOOK_AGAIN = 5.0
 """When a waiting request looks for itself, should poller and listener both be of no help."""
 
 
-class Watch:
+class RoundWatcher:
     """The eyes and ears of one node."""
 
-    def __init__(self, database: Database, node: Node, rounds: Rounds, poll: float) -> None:
+    def __init__(self, database: Database, node: NodePresence, rounds: PostgresRounds, poll: float) -> None:
         self._node = node
         self._rounds = rounds
         self._poll = poll
-        self._hints = Hints(database, node, self._told)
-        self._attending: list[Answered] = []
+        self._hints = WakeUps(database, node, self._told)
+        self._listeners: list[OnAnswered] = []
         self._changes: dict[str, asyncio.Event] = {}
         self._askers: dict[str, set[str]] = {}
         self._present: tuple[asyncio.Task[None], ...] = ()
@@ -65,17 +64,17 @@ class Watch:
 
     # Rounds that are parked here.
 
-    def attend(self, answered: Answered) -> None:
+    def on_answered(self, answered: OnAnswered) -> None:
         """Call this with every round of ours that another node answered."""
-        self._attending.append(answered)
+        self._listeners.append(answered)
 
     def went_on(self, token: str) -> None:
         """Tell who waits for a round of ours."""
         for node in self._askers.pop(token, ()):
             self._hints.give(node, token)
 
-    def _was_answered(self, token: str, brought: Brought | None = None) -> None:
-        if not any(answered(token, brought) for answered in self._attending):
+    def _was_answered(self, token: str, delivered: DeliveredAnswers | None = None) -> None:
+        if not any(answered(token, delivered) for answered in self._listeners):
             chore = asyncio.create_task(self._disown(token))
             self._chores.add(chore)
             chore.add_done_callback(self._chores.discard)
@@ -89,13 +88,13 @@ class Watch:
 
     # Rounds of others that somebody here waits for.
 
-    def expect(self, token: str, home: Home) -> None:
+    def expect(self, token: str, owner: RoundOwner) -> None:
         """Tell the node where a round is parked that it was answered, and listen for what comes of it."""
         if token not in self._changes:
             self._changes[token] = asyncio.Event()
-            self._hints.give(home.node, token, home.brought)
+            self._hints.give(owner.node, token, owner.delivered)
 
-    async def changed(self, token: str) -> None:
+    async def wait_for_change(self, token: str) -> None:
         """Wait until a round may have gone on."""
         change = self._changes.setdefault(token, asyncio.Event())
         try:
@@ -114,8 +113,8 @@ class Watch:
             change.set()
         if change is None or sealed:
             self._askers.setdefault(token, set()).add(sender)
-            tenure = self._node.tenure() if sealed else ""
-            self._was_answered(token, self._rounds.unpack(token, sealed, tenure) if tenure else None)
+            lease_id = self._node.lease_id() if sealed else ""
+            self._was_answered(token, self._rounds.unpack(token, sealed, lease_id) if lease_id else None)
 
     async def _beat(self) -> None:
         while True:

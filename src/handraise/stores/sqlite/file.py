@@ -1,7 +1,7 @@
 """One SQLite file: its connection, its worker thread, its transactions, the version of its tables.
 
 Everything that waits when the worker gets to it shares one transaction, so that many who write at once share one
-sync of the disk. Nobody hears that their work is done before that transaction is on disk.
+sync of the disk. A caller returns only after that transaction is on disk.
 """
 
 from __future__ import annotations
@@ -15,22 +15,53 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, TypeAlias, TypeVar
 
 from handraise.disk import Leftover, make_directory, make_private
 from handraise.errors import StoreError
-from handraise.stores.seal import Sealer, key_beside, require_keys
-from handraise.stores.sqlite.worker import Worker
+from handraise.stores.seal import Sealer, key_file_beside, require_keys
+
+
+class Worker:
+    """Does what it is given, in order. Its thread begins with the first work, and ends when nobody has it any more."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._begun = False
+
+    def do(self, work: Callable[[], None]) -> None:
+        """Have something done soon, by the thread. The work itself must report its errors."""
+        if not self._begun:
+            self._begin()
+        self._work.put(work)
+
+    def _begin(self) -> None:
+        with self._lock:
+            if not self._begun:
+                self._begun = True
+                weakref.finalize(self, self._work.put, None)
+                # A daemon: a program that ends does not wait for it, and what is not acknowledged may be lost.
+                threading.Thread(target=_do_all, args=(self._work,), name=self._name, daemon=True).start()
+
+
+def _do_all(work: SimpleQueue[Callable[[], None] | None]) -> None:
+    while (each := work.get()) is not None:
+        each()
+        del each  # it may be all that keeps the worker
+
 
 T = TypeVar("T")
 
-Work: TypeAlias = Callable[[sqlite3.Connection, Sealer], T]
+FileWork: TypeAlias = Callable[[sqlite3.Connection, Sealer], T]
 """Something to do in the worker thread, with the connection and with what seals contents.
 
-What writes may be run twice, the first time rolled back: it changes nothing but the database.
+Work that writes may run twice, the first time rolled back, so it must change nothing but the database.
 """
 
-_VERSION = 3
+_VERSION = 4
 """The version of all tables in the file. A change of any table raises it."""
 _PATIENCE = 10.0
 """How long to wait for another process that writes."""
@@ -55,7 +86,8 @@ class SqliteFile:
         keys: Sequence[bytes | str] | None = None,
     ) -> None:
         self.path: Path = Path(path)
-        self._schemas = tuple(schemas)
+        self.schema: str = " ".join(schemas)
+        """The SQL that makes all tables of the file."""
         self._keys = None if keys is None else require_keys(keys)
         self._worker = Worker("handraise-store")
         self._waiting: list[_Unit] = []
@@ -64,12 +96,12 @@ class SqliteFile:
         self.after_commit: Callable[[sqlite3.Connection], None] = lambda db: None
         """Runs when a transaction is on disk, before anybody hears of it. Callers get its error."""
 
-    def read(self, work: Work[T]) -> asyncio.Future[T]:
-        """What the work returns. It sees everything that was written before the call, and changes nothing."""
+    def read(self, work: FileWork[T]) -> asyncio.Future[T]:
+        """Run the work and return its result. It sees all earlier writes, and changes nothing."""
         return self._take(_Unit(work, writes=False))
 
-    def write(self, work: Work[T], *, gathered: bool = False) -> asyncio.Future[T]:
-        """What the work returns, once all it changed is on disk. When it fails nothing that it changed is.
+    def write(self, work: FileWork[T], *, gathered: bool = False) -> asyncio.Future[T]:
+        """Run the work and return its result once all its changes are on disk. If it fails, nothing changes.
 
         `gathered`: it is the work of many already, and waits for no more.
         """
@@ -83,7 +115,7 @@ class SqliteFile:
         await self.read(lambda db, _: _empty_log(db, patience=0.0))
 
     async def purge(self) -> Leftover | None:
-        """Take everything that was deleted or overwritten off the disk; what is left when that cannot be done yet.
+        """Take deleted and overwritten data off the disk. Return the data left if that cannot be done yet.
 
         It rewrites the file, so it is for commands that erase something, not for every deletion.
         """
@@ -114,7 +146,7 @@ class SqliteFile:
             waiting.append(unit)
         if first and gathered:
             self._worker.do(self._run_waiting)
-        elif first:  # soon, not now: whoever is about to write in this turn of the loop comes along
+        elif first:  # soon, not now: others that write in this turn of the loop join the transaction
             unit.loop.call_soon(self._worker.do, self._run_waiting)
         return unit.done
 
@@ -129,7 +161,7 @@ class SqliteFile:
             for unit in units:
                 if not unit.writes:
                     unit.run(db, sealer)
-        except Exception as error:  # noqa: BLE001 - whoever waits gets it
+        except Exception as error:  # noqa: BLE001 - the waiting caller gets it
             for unit in units:
                 unit.fail(error)
         for unit in units:
@@ -141,8 +173,8 @@ class SqliteFile:
         if self._opened is None:
             make_directory(self.path.parent)
             make_private(self.path)
-            sealer = Sealer(self._keys if self._keys is not None else [key_beside(self.path)])
-            db = _connect(self.path, self._schemas)
+            sealer = Sealer(self._keys if self._keys is not None else [key_file_beside(self.path)])
+            db = _connect(self.path, self.schema)
             self._opened = db, sealer
             self._let_go = weakref.finalize(self, db.close)
             self._let_go.atexit = False  # the worker may be at it still
@@ -154,7 +186,7 @@ class _Unit:
 
     __slots__ = ("_result", "_work", "done", "error", "loop", "writes")
 
-    def __init__(self, work: Work[Any], *, writes: bool) -> None:
+    def __init__(self, work: FileWork[Any], *, writes: bool) -> None:
         self.writes = writes
         self.loop = asyncio.get_running_loop()
         self.done: asyncio.Future[Any] = self.loop.create_future()
@@ -246,8 +278,22 @@ def _tell_all(units: Sequence[_Unit]) -> None:
         unit.tell()
 
 
-def _connect(path: Path, schemas: Sequence[str]) -> sqlite3.Connection:
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=_PATIENCE)
+def reading_uri(path: Path) -> str:
+    """The URI that opens a file for reading only, also where nothing can be written beside it.
+
+    To read a file in WAL mode, SQLite makes files beside it. It cannot do so for an archive on a read-only disk. Such a
+    file does not change, and `immutable` says so. A log that was left beside it holds the newest records: then
+    `immutable` would hide them.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    archived = not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
+    return f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if archived else ''}"
+
+
+def _connect(path: Path, schema: str) -> sqlite3.Connection:
+    writable = os.access(path.parent, os.W_OK)
+    where = path.absolute().as_uri() if writable else reading_uri(path)
+    db = sqlite3.connect(where, uri=True, isolation_level=None, check_same_thread=False, timeout=_PATIENCE)
     try:
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if version not in (0, _VERSION):
@@ -256,10 +302,12 @@ def _connect(path: Path, schemas: Sequence[str]) -> sqlite3.Connection:
                 f"has version {_VERSION}): use that version, or move the file away with all files whose names begin "
                 "like its own, and a new one is begun"
             )
+        if not writable:
+            return db
         _switch_to_wal(db)
         db.execute("PRAGMA synchronous = FULL")
         db.execute("PRAGMA secure_delete = ON")
-        db.executescript(f"BEGIN IMMEDIATE; {' '.join(schemas)} PRAGMA user_version = {_VERSION}; COMMIT;")
+        db.executescript(f"BEGIN IMMEDIATE; {schema} PRAGMA user_version = {_VERSION}; COMMIT;")
     except BaseException:
         db.close()
         raise

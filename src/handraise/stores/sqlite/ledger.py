@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Collection, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from handraise.conversation.recorded import (
+from handraise.calls.ledger_tables import (
     Anchor,
     Authenticator,
     Draft,
-    EventRow,
+    EventColumns,
     Head,
-    Kept,
-    Place,
+    LedgerPlace,
     Record,
-    Row,
     Settle,
     Snapshot,
+    StoredContent,
+    StoredEvent,
     content_digest,
     dump_digests,
 )
 from handraise.disk import Leftover
 from handraise.errors import LedgerError, StoreError
 from handraise.stores.seal import Sealer
-from handraise.stores.sqlite.anchor import AnchorFile
-from handraise.stores.sqlite.file import SqliteFile
-from handraise.stores.sqlite.inserting import insert
-from handraise.stores.sqlite.presence import Presence
-from handraise.stores.sqlite.together import Together
+from handraise.stores.sqlite.batching import WriteBatcher, insert
+from handraise.stores.sqlite.file import SqliteFile, reading_uri
+from handraise.stores.sqlite.side_files import AnchorFile, Presence
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS events (
@@ -77,7 +76,7 @@ class SqliteLedger:
         self._file = file
         self._heads = _Heads(file.path)
         file.after_commit = self._heads.advance_anchor
-        self._together = Together(file, self.add)
+        self._together = WriteBatcher(file, self.add)
         self._presence = Presence(file.path, "writer")
         self._open: set[str] = set()
         """The questions that this process left in flight so far."""
@@ -101,12 +100,12 @@ class SqliteLedger:
         ]
         keys = [(key, f"contents/{ref}") for record in new for ref, key, _ in record.kept]
         sealed = iter(sealer.seal_all(keys))
-        events: list[EventRow] = []
+        events: list[EventColumns] = []
         contents: list[tuple[str, int, bytes, bytes | None]] = []
         for number, (question, body, is_open, kept, name) in enumerate(new, head.size + 1):
             rows = [(ref, number, next(sealed), said) for ref, _, said in kept]
             digests = {ref: content_digest(key, said) for ref, _, key, said in rows}
-            event = EventRow(body, question, int(is_open), writer, name, dump_digests(digests), b"")
+            event = EventColumns(body, question, int(is_open), writer, name, dump_digests(digests), b"")
             events.append(self._heads.authentic.marked(event, placed=True))
             contents += rows
             (self._open.add if is_open else self._open.discard)(question)
@@ -150,18 +149,22 @@ class SqliteLedger:
         return await self._file.read(lambda db, _: [leaf for (leaf,) in db.execute(query, (after, limit))])
 
     def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
-        return _snapshot(self._file.path, self._heads.anchor)
+        return _snapshot(self._file, self._heads.anchor)
 
-    async def rows(self, after: int, limit: int) -> list[Row]:
+    async def rows(self, after: int, limit: int) -> list[StoredEvent]:
         query = "SELECT number, body FROM events WHERE number > ? ORDER BY number LIMIT ?"
-        return await self._file.read(lambda db, _: [Row(*row) for row in db.execute(query, (after, limit))])
+        return await self._file.read(
+            lambda db, _: [StoredEvent(*row) for row in db.execute(query, (after, limit))]
+        )
 
-    async def rows_before(self, number: int | None, limit: int) -> list[Row]:
+    async def rows_before(self, number: int | None, limit: int) -> list[StoredEvent]:
         query = (
             "SELECT number, body FROM events WHERE number < coalesce(?, 9223372036854775807)"
             " ORDER BY number DESC LIMIT ?"
         )
-        return await self._file.read(lambda db, _: [Row(*row) for row in db.execute(query, (number, limit))])
+        return await self._file.read(
+            lambda db, _: [StoredEvent(*row) for row in db.execute(query, (number, limit))]
+        )
 
     async def add_note(self, draft: Draft) -> str:
         return await self._file.write(lambda db, _: self._heads.add_note(db, draft, ()))
@@ -171,7 +174,7 @@ class SqliteLedger:
             lambda db, _: [note for (note,) in db.execute("SELECT note FROM notes ORDER BY number")]
         )
 
-    async def contents(self, refs: Collection[str]) -> dict[str, Kept]:
+    async def contents(self, refs: Collection[str]) -> dict[str, StoredContent]:
         return await self._file.read(lambda db, sealer: _contents(db, sealer, refs))
 
     async def erase(self, refs: Collection[str], draft: Draft) -> int:
@@ -201,7 +204,7 @@ class SqliteLedger:
         return await self._file.purge()
 
     def leave(self) -> None:
-        """Say that this process writes no more. Whoever comes next looks after what it left in flight."""
+        """Say that this process writes no more. The next process settles the questions that it left in flight."""
         self._presence.leave(unfinished=bool(self._open))
         self._open.clear()
 
@@ -240,7 +243,7 @@ class _Heads:
         )
         row = db.execute(query, (name,)).fetchone()
         if row is not None:
-            self.authentic.require_row(EventRow(*row), placed=True)
+            self.authentic.require_row(EventColumns(*row), placed=True)
         return row is not None
 
     def write(self, db: sqlite3.Connection, head: Head) -> None:
@@ -282,12 +285,12 @@ def _heads(db: sqlite3.Connection) -> list[Head]:
     return [Head(*row) for row in db.execute("SELECT size, peaks, notes, last, mac FROM head LIMIT 2")]
 
 
-def _contents(db: sqlite3.Connection, sealer: Sealer, refs: Collection[str]) -> dict[str, Kept]:
+def _contents(db: sqlite3.Connection, sealer: Sealer, refs: Collection[str]) -> dict[str, StoredContent]:
     found = {}
     for ref in refs:
         row = db.execute("SELECT key, body FROM contents WHERE ref = ?", (ref,)).fetchone()
         if row is not None:
-            found[ref] = Kept(ref, sealer.open(row[0], f"contents/{ref}"), row[1])
+            found[ref] = StoredContent(ref, sealer.open(row[0], f"contents/{ref}"), row[1])
     return found
 
 
@@ -306,9 +309,26 @@ def _orphans(db: sqlite3.Connection, writer: str) -> list[bytes]:
     return list(last.values())
 
 
+def _problems(db: sqlite3.Connection, schema: str) -> list[str]:
+    """How the tables differ from ours. A view, a trigger or an index of somebody else can give one query other records
+    than the next: the one that is verified, and the one that is shown."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as ours:
+        ours.executescript(schema)
+        expected = set(ours.execute(_OBJECTS))
+    found = set(db.execute(_OBJECTS))
+    changed = sorted({f"{kind} {name}" for kind, name, _, _ in found ^ expected})
+    (damage,) = db.execute("PRAGMA integrity_check(1)").fetchone()
+    return [f"The {each} is not the one that Handraise made." for each in changed] + (
+        [] if damage == "ok" else [f"SQLite finds the file damaged: {damage}."]
+    )
+
+
+_OBJECTS: Final = "SELECT type, name, tbl_name, sql FROM sqlite_master"
+
+
 @asynccontextmanager
-async def _snapshot(path: Path, file: AnchorFile) -> AsyncIterator[Snapshot]:
-    opened = await asyncio.to_thread(_SqliteSnapshot, path, file)
+async def _snapshot(file: SqliteFile, anchor: AnchorFile) -> AsyncIterator[Snapshot]:
+    opened = await asyncio.to_thread(_SqliteSnapshot, file, anchor)
     try:
         yield opened
     finally:
@@ -320,25 +340,27 @@ class _SqliteSnapshot:
 
     anchored = True
 
-    def __init__(self, path: Path, file: AnchorFile) -> None:
-        self.anchor: Anchor | None = file.read()  # first: a database that is read later is at least as new
-        where = f"{path.absolute().as_uri()}?mode=ro" if path.exists() else "file::memory:"
+    def __init__(self, file: SqliteFile, anchor: AnchorFile) -> None:
+        self.anchor: Anchor | None = anchor.read()  # first: a database that is read later is at least as new
+        path = file.path
+        where = reading_uri(path) if path.exists() else "file::memory:"
         with _reading():
             self._db = sqlite3.connect(where, uri=True, isolation_level=None, check_same_thread=False)
             try:
-                self._begin(fresh=not path.exists())
+                self._begin(file.schema, fresh=not path.exists())
             except BaseException:
                 self._db.close()
                 raise
 
-    def _begin(self, *, fresh: bool) -> None:
+    def _begin(self, schema: str, *, fresh: bool) -> None:
         db = self._db
         # Text that is not UTF-8 is a change to be found, not an error.
         db.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
         db.execute("PRAGMA trusted_schema = OFF")  # the file may be an attacker's
         if fresh:
-            db.executescript(SCHEMA)
+            db.executescript(schema)
         db.execute("BEGIN")
+        self.problems: Sequence[str] = _problems(db, schema)
         self.heads: Sequence[Head] = _heads(db)
         self.notes: Sequence[tuple[int, str]] = db.execute(
             "SELECT number, note FROM notes ORDER BY number"
@@ -347,19 +369,19 @@ class _SqliteSnapshot:
     def close(self) -> None:
         self._db.close()
 
-    def places(self) -> AsyncIterator[Sequence[Place]]:
+    def places(self) -> AsyncIterator[Sequence[LedgerPlace]]:
         return self._places(
             f"SELECT l.number, l.hash, {_COLUMNS} FROM leaves AS l LEFT JOIN events AS e USING (number)"  # noqa: S608 - SQL of ours, no input
             " ORDER BY l.number"
         )
 
-    def unplaced(self) -> AsyncIterator[Sequence[Place]]:
+    def unplaced(self) -> AsyncIterator[Sequence[LedgerPlace]]:
         return self._places(
             f"SELECT e.number, NULL, {_COLUMNS} FROM events AS e"  # noqa: S608 - SQL of ours, no input
             " WHERE NOT EXISTS (SELECT 1 FROM leaves AS l WHERE l.number = e.number) ORDER BY e.number"
         )
 
-    async def _places(self, query: str) -> AsyncIterator[Sequence[Place]]:
+    async def _places(self, query: str) -> AsyncIterator[Sequence[LedgerPlace]]:
         with _reading():
             cursor = self._db.cursor()
             full = True
@@ -367,7 +389,7 @@ class _SqliteSnapshot:
                 rows = await asyncio.to_thread(_fetch, cursor, query)
                 full, query = len(rows) == _PAGE, ""
                 yield [
-                    Place(number, leaf, None if there is None else EventRow(*row), str(number))
+                    LedgerPlace(number, leaf, None if there is None else EventColumns(*row), str(number))
                     for number, leaf, there, *row in rows
                 ]
 

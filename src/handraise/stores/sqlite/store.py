@@ -6,36 +6,34 @@ import os
 import sqlite3
 from collections.abc import Sequence
 
-from handraise.conversation.digest import Written
-from handraise.conversation.recorded import Record
-from handraise.conversation.records import (
-    Binding,
-    Consumption,
-    Entry,
+from handraise.calls.ledger_tables import Record
+from handraise.calls.records import (
+    ConsumeResult,
     Flow,
-    Json,
-    Outcome,
+    JournalEntry,
+    RoundOutcome,
     RoundRecord,
-    Unfinished,
+    RoundUse,
+    UnfinishedRound,
 )
-from handraise.disk import make_directory
+from handraise.disk import Leftover, make_directory
 from handraise.errors import SetupError
-from handraise.stores.alone import Alone
-from handraise.stores.seal import Sealer, key_beside
-from handraise.stores.sqlite import flows, ledger, rounds, secrets, tickets
+from handraise.stores.seal import Sealer, key_file_beside
+from handraise.stores.single_node import SingleNode
+from handraise.stores.sqlite import ledger, rounds, tickets
 from handraise.stores.sqlite.file import SqliteFile
+from handraise.vault.records import SealedSecret
 
 
-class SqliteStore(Alone):
+class SqliteStore(SingleNode):
     """Keeps everything in one SQLite file (WAL), its contents sealed, readable by its owner only."""
 
     durable = True
 
     def __init__(self, path: str | os.PathLike[str], *, keys: Sequence[bytes | str] | None = None) -> None:
-        parts = (rounds, flows, secrets, ledger, tickets)
-        schemas = [part.SCHEMA for part in parts]
+        schemas = (rounds.SCHEMA, _SECRETS_SCHEMA, ledger.SCHEMA, tickets.SCHEMA)
         self._file = SqliteFile(path, schemas=schemas, keys=keys)
-        self.secrets: secrets.SqliteSecrets = secrets.SqliteSecrets(self._file)
+        self.secrets: SqliteSecrets = SqliteSecrets(self._file)
         """The vault's table."""
         self.ledger: ledger.SqliteLedger = ledger.SqliteLedger(self._file)
         """The ledger's tables."""
@@ -63,7 +61,7 @@ class SqliteStore(Alone):
                     "files whose names begin like its own, and a new one is begun"
                 )
         make_directory(path.parent)
-        return [key_beside(path)]
+        return [key_file_beside(path)]
 
     async def secret_for(self, purpose: str) -> bytes:
         """A secret that all who share the file have, for a purpose of its own."""
@@ -79,18 +77,9 @@ class SqliteStore(Alone):
     async def find_round(self, token: str) -> RoundRecord | None:
         return await self._file.read(lambda db, sealer: rounds.find(db, sealer, token))
 
-    async def consume(
-        self,
-        token: str,
-        *,
-        binding: Binding,
-        answers: dict[str, Json],
-        said: Written,
-        now: float,
-        events: Sequence[Record] = (),
-    ) -> Consumption:
-        def consume(db: sqlite3.Connection, sealer: Sealer) -> Consumption:
-            consumption = rounds.consume(db, sealer, token, binding, answers, said, now)
+    async def consume(self, token: str, use: RoundUse, *, events: Sequence[Record] = ()) -> ConsumeResult:
+        def consume(db: sqlite3.Connection, sealer: Sealer) -> ConsumeResult:
+            consumption = rounds.consume(db, sealer, token, use)
             if consumption.verdict == "first":
                 self.ledger.add(db, sealer, events)
             return consumption
@@ -109,11 +98,17 @@ class SqliteStore(Alone):
 
         return await self._file.write(close)
 
-    async def append(self, conversation: str, entries: Sequence[Entry]) -> None:
-        await self._file.write(lambda db, sealer: rounds.append(db, sealer, conversation, entries))
+    async def append(self, call_id: str, entries: Sequence[JournalEntry]) -> None:
+        await self._file.write(lambda db, sealer: rounds.append(db, sealer, call_id, entries))
 
     async def settle(
-        self, token: str, outcome: Outcome, *, until: float, ends: str = "", events: Sequence[Record] = ()
+        self,
+        token: str,
+        outcome: RoundOutcome,
+        *,
+        until: float,
+        ends: str = "",
+        events: Sequence[Record] = (),
     ) -> None:
         def settle(db: sqlite3.Connection, sealer: Sealer) -> None:
             rounds.settle(db, sealer, token, outcome, until)
@@ -123,23 +118,23 @@ class SqliteStore(Alone):
 
         await self._file.write(settle)
 
-    async def end(self, conversation: str, *, until: float) -> None:
-        await self._file.write(lambda db, _: rounds.end(db, conversation, until))
+    async def end(self, call_id: str, *, until: float) -> None:
+        await self._file.write(lambda db, _: rounds.end(db, call_id, until))
 
     async def pending(self, person: str | None = None) -> list[RoundRecord]:
         return await self._file.read(lambda db, sealer: rounds.pending(db, sealer, person))
 
-    async def unfinished(self) -> list[Unfinished]:
+    async def unfinished(self) -> list[UnfinishedRound]:
         return await self._file.read(lambda db, _: rounds.unfinished(db))
 
     async def open_flow(self, flow: Flow) -> None:
-        await self._file.write(lambda db, sealer: flows.open_flow(db, sealer, flow))
+        await self._file.write(lambda db, sealer: rounds.open_flow(db, sealer, flow))
 
     async def complete_flow(
         self, elicitation_id: str, *, person: str, now: float, events: Sequence[Record] = ()
     ) -> bool:
         def complete(db: sqlite3.Connection, sealer: Sealer) -> bool:
-            completed = flows.complete(db, sealer, elicitation_id, person, now)
+            completed = rounds.complete_flow(db, sealer, elicitation_id, person, now)
             if completed:
                 self.ledger.add(db, sealer, events)
             return completed
@@ -147,12 +142,15 @@ class SqliteStore(Alone):
         return await self._file.write(complete)
 
     async def find_flow(self, elicitation_id: str) -> Flow | None:
-        return await self._file.read(lambda db, sealer: flows.find(db, sealer, elicitation_id))
+        return await self._file.read(lambda db, sealer: rounds.find_flow(db, sealer, elicitation_id))
 
     async def prune(self, now: float) -> int:
         gone = await self._file.write(
             lambda db, _: (
-                rounds.prune(db, now) + flows.prune(db, now) + secrets.prune(db, now) + tickets.prune(db, now)
+                rounds.prune(db, now)
+                + rounds.prune_flows(db, now)
+                + _prune_secrets(db, now)
+                + tickets.prune(db, now)
             )
         )
         if gone:
@@ -163,3 +161,71 @@ class SqliteStore(Alone):
         self.ledger.leave()
         self.tickets.leave()
         await self._file.aclose()
+
+
+_SECRETS_SCHEMA = """
+CREATE TABLE IF NOT EXISTS secrets (
+    row TEXT NOT NULL UNIQUE,
+    owner TEXT NOT NULL,
+    service TEXT NOT NULL,
+    wrapped BLOB NOT NULL,
+    sealed BLOB NOT NULL,
+    kept_at REAL NOT NULL,
+    until REAL,
+    PRIMARY KEY (owner, service)
+) STRICT, WITHOUT ROWID;
+"""
+
+
+class SqliteSecrets:
+    """The vault's table in an SQLite file."""
+
+    def __init__(self, file: SqliteFile) -> None:
+        self._file = file
+
+    async def put(self, secret: SealedSecret) -> None:
+        await self._file.write(
+            lambda db, _: (
+                db.execute("INSERT OR REPLACE INTO secrets VALUES (?, ?, ?, ?, ?, ?, ?)", secret).rowcount
+            )
+        )
+
+    async def find(self, owner: str, service: str) -> SealedSecret | None:
+        found = await self._file.read(lambda db, _: _select(db, "owner = ? AND service = ?", owner, service))
+        return found[0] if found else None
+
+    async def all(self, owner: str | None = None) -> list[SealedSecret]:
+        return await self._file.read(lambda db, _: _select(db, "owner = coalesce(?, owner)", owner))
+
+    async def remove(self, owner: str, service: str) -> bool:
+        gone = await self._file.write(
+            lambda db, _: (
+                db.execute("DELETE FROM secrets WHERE owner = ? AND service = ?", (owner, service)).rowcount
+            )
+        )
+        if gone:
+            await self._file.flush()
+        return gone == 1
+
+    async def purge(self) -> Leftover | None:
+        return await self._file.purge()
+
+    async def rewrap(self, row: str, *, was: bytes, wrapped: bytes) -> bool:
+        changed = await self._file.write(
+            lambda db, _: (
+                db.execute(
+                    "UPDATE secrets SET wrapped = ? WHERE row = ? AND wrapped = ?", (wrapped, row, was)
+                ).rowcount
+            )
+        )
+        return changed == 1
+
+
+def _prune_secrets(db: sqlite3.Connection, now: float) -> int:
+    """Delete what has expired; how many went."""
+    return db.execute("DELETE FROM secrets WHERE ? >= until", (now,)).rowcount
+
+
+def _select(db: sqlite3.Connection, where: str, *values: str | None) -> list[SealedSecret]:
+    rows = db.execute(f"SELECT * FROM secrets WHERE {where} ORDER BY owner, service", values)  # noqa: S608 - SQL of ours, no input
+    return [SealedSecret(*row) for row in rows]

@@ -1,16 +1,16 @@
-"""The table of parked calls: what was called, what was asked and how it ended, sealed."""
+"""The table of parked calls: the call, its question and its end, sealed."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection
 
-from handraise.conversation.records import Json
-from handraise.conversation.tickets import Ticket
-from handraise.stores import sealed_tickets as rows
+from handraise.calls.records import Json
+from handraise.calls.store import Ticket
+from handraise.stores import sealed_rows as rows
 from handraise.stores.seal import Sealer
 from handraise.stores.sqlite.file import SqliteFile
-from handraise.stores.sqlite.presence import Presence
+from handraise.stores.sqlite.side_files import Presence
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS tickets (
@@ -65,7 +65,7 @@ class SqliteTickets:
     async def ask(self, key: str, round: Json) -> None:
         def update(db: sqlite3.Connection, sealer: Sealer) -> None:
             if (bound := _bound(db, key)) is not None:
-                sealed = rows.seal(sealer, bound, "round", round)
+                sealed = rows.seal_ticket_column(sealer, bound, "round", round)
                 db.execute("UPDATE tickets SET round = ?, sent = 0 WHERE key = ?", (sealed, key))
 
         await self._file.write(update)
@@ -85,7 +85,7 @@ class SqliteTickets:
         def update(db: sqlite3.Connection, sealer: Sealer) -> None:
             if (bound := _bound(db, key)) is None:
                 return
-            sealed = rows.seal(sealer, bound._replace(deadline=until), "outcome", outcome)
+            sealed = rows.seal_ticket_column(sealer, bound._replace(deadline=until), "outcome", outcome)
             db.execute(
                 "UPDATE tickets SET outcome = ?, deadline = ?, call = NULL, round = NULL WHERE key = ?",
                 (sealed, until, key),
@@ -105,10 +105,10 @@ class SqliteTickets:
         return changed == 1
 
 
-def _bound(db: sqlite3.Connection, key: str) -> rows.Bound | None:
-    asked = f"SELECT {rows.BOUND} FROM tickets WHERE key = ?"  # noqa: S608 - our own list of columns
+def _bound(db: sqlite3.Connection, key: str) -> rows.TicketColumns | None:
+    asked = f"SELECT {rows.TICKET_COLUMNS} FROM tickets WHERE key = ?"  # noqa: S608 - our own list of columns
     row = db.execute(asked, (key,)).fetchone()
-    return None if row is None else rows.Bound(*row)
+    return None if row is None else rows.TicketColumns(*row)
 
 
 def prune(db: sqlite3.Connection, now: float) -> int:

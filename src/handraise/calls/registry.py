@@ -1,0 +1,350 @@
+"""The registry of one server's calls: which run here, and how a retry finds its own."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any
+
+from handraise.calls.call import Call, begin_task, call_later
+from handraise.calls.ledger_tables import Record
+from handraise.calls.records import (
+    EXPIRED,
+    CallBinding,
+    ConsumeResult,
+    DeliveredAnswers,
+    Json,
+    RoundOutcome,
+    RoundRecord,
+    RoundUse,
+)
+from handraise.calls.rounds import CallLimits, Retry, Round
+from handraise.calls.store import Store
+from handraise.errors import Ambiguous, CallError, NoRoom, NotReplayable, StateRefused, StoreError
+
+logger = logging.getLogger(__name__)
+
+_LONGEST_TOKEN = 64
+_UNKNOWN_HERE = (
+    "Rounds are kept in the memory of this process. If several workers or nodes serve this server, "
+    "share a store between them: Handraise(store=…)"
+)
+_RETRY_AFTER = 1.0
+"""How soon a store that failed is tried again."""
+_PRUNE_EVERY = 3600.0
+"""How often a durable store is pruned while nobody asks."""
+
+
+class SettledError(CallError):
+    """The error with which a call ended, given again to a retry that arrived late."""
+
+    code = "settled_error"
+
+    def __init__(self, error: Json) -> None:
+        super().__init__(str(error.get("message", "")))
+        self.error = error
+
+
+class Calls:
+    """All calls of one installed server."""
+
+    def __init__(
+        self,
+        store: Store,
+        limits: CallLimits,
+        *,
+        dump_round: Callable[[Mapping[str, Json], str], Json],
+        describe: Callable[[BaseException], Json],
+    ) -> None:
+        self.store = store
+        self._told_to_share = False
+        self.limits = limits
+        self.dump_round = dump_round
+        """Makes the wire result of a round from its questions and its token."""
+        self.describe = describe
+        """Makes the JSON-RPC error object of what a handler raised."""
+        self.live: dict[str, tuple[Call, Round]] = {}
+        """The calls that are here, by the token of the round that they wait at or work on."""
+        self.running: set[Call] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._pruning: asyncio.TimerHandle | None = None
+        self._upkeep: asyncio.TimerHandle | None = None
+        self._is_stale = False
+        """Whether something was added since the store was pruned last."""
+        store.on_answered(self._answered_elsewhere)
+
+    async def resume(self, retry: Retry) -> Json:
+        """The next step of the call that a retry belongs to: its next round, or its end.
+
+        Raises `StateRefused` for a retry that does not belong here, `NotReplayable` when the handler is gone and may
+        not run again, and `Ambiguous` if it may also have acted on an answer. The store checks the owner, the deadline
+        and single use.
+        """
+        token, answers = retry.token, retry.responses
+        live = self.live.get(token)
+        of: Call | RoundRecord
+        shown: Mapping[str, Json]
+        if live is not None and live[0].state != "over":
+            of, shown = live[0], live[1].shown
+        else:  # the call is gone, or its end is being written
+            of = await self._find(token)
+            shown = of.questions
+        answers = {key: answers[key] for key in shown if key in answers}
+        if shown and not answers:
+            return await self._show_again(token, retry.binding)
+        events, ours = retry.record_taken(of, answers), None
+        while True:
+            was_here = token in self.live
+            taken = await self._consume(retry, answers, events)
+            live = self.live.get(token)
+            if taken.verdict == "refused":
+                if taken.reason == EXPIRED and live is not None:
+                    break  # its handler is about to hear that nobody answered in time, or works after that
+                if taken.reason == EXPIRED and was_here:
+                    continue  # the call has ended meanwhile, and its end is in the store
+                raise StateRefused(taken.reason)
+            ours = taken.since if taken.verdict == "first" else ours
+            if taken.outcome is not None:
+                if live is not None and live[0].waits_at(live[1]):
+                    live[0].hand_over()
+                return _reply(taken.outcome)
+            if live is not None and not live[0].waits_at(live[1]):
+                break
+            since = taken.since
+            if live is None or (taken.verdict != "first" and since not in live[1].attempts):
+                claimed = await self._claim(token, taken, ours)
+                if claimed is None:
+                    await self.store.wait_for_change(token)
+                    continue
+                since, live = claimed, self.live.get(token)
+                if live is None:
+                    live = await self._revive(retry, since, used=taken.verdict != "first")
+                    break
+                if not live[0].waits_at(live[1]):
+                    break
+            retry.attach(live[0])
+            self._hold(token, since)
+            live[0].take(answers)
+            break
+        call, round_ = live
+        return await call.wait(round_)
+
+    async def _find(self, token: str) -> RoundRecord:
+        if not token.isascii() or len(token) > _LONGEST_TOKEN:
+            raise StateRefused("no token of ours")
+        record = await self.store.find_round(token)
+        if record is None:
+            if not self.store.durable and not self._told_to_share:  # once: any client can send any token
+                self._told_to_share = True
+                logger.warning("A retry was refused. %s", _UNKNOWN_HERE)
+            raise StateRefused("unknown token")
+        return record
+
+    async def _show_again(self, token: str, binding: CallBinding) -> Json:
+        """The same round once more: the retry brought no answer that was asked for."""
+        record = await self._find(token)
+        if record.binding != binding or self.store.now() >= record.deadline:
+            raise StateRefused("expired, or bound to another person or call")
+        return self.dump_round(record.questions, token)
+
+    async def _consume(
+        self, retry: Retry, answers: dict[str, Json], events: Sequence[Record]
+    ) -> ConsumeResult:
+        """Use the round up in the store. The call does not expire while its answers are on their way there."""
+        token, store = retry.token, self.store
+        live, now = self.live.get(token), store.now()
+        round_ = None
+        if live is not None and live[0].state != "over":
+            if live[0].binding != retry.binding:
+                raise StateRefused("bound to another person or call")
+            round_ = live[1]
+            round_.taking += 1
+            round_.attempts |= {now}
+        try:
+            use = RoundUse(retry.binding, answers, retry.said, now)
+            taken = await store.consume(token, use, events=events)
+        finally:
+            if round_ is not None:
+                round_.taking -= 1
+        if round_ is not None:
+            round_.attempts -= {now}
+        return taken
+
+    async def _claim(self, token: str, taken: ConsumeResult, ours: float | None) -> float | None:
+        """Since when it is ours to go on with a consumed round; None while it belongs to another process.
+
+        A process that consumed a round has the lease time to go on. Then one of all who wait takes over. `ours` is
+        when this retry consumed it.
+        """
+        now = self.store.now()
+        if taken.elsewhere or (taken.since != ours and now < taken.since + self.limits.lease):
+            return None
+        return now if await self.store.hold_round(token, since=taken.since, now=now) else None
+
+    def _hold(self, token: str, since: float) -> None:
+        """Renew the lease on a round, again and again while this process works on it."""
+        if self.store.durable:
+            call_later(self.limits.lease / 3, lambda: self.spawn(self._renew(token, since)))
+
+    async def _renew(self, token: str, since: float) -> None:
+        if token not in self.live:
+            return
+        now = self.store.now()
+        try:
+            held = await self.store.hold_round(token, since=since, now=now)
+        except StoreError:
+            held, now = True, since
+        if held:
+            self._hold(token, now)
+
+    async def _revive(self, retry: Retry, since: float, *, used: bool) -> tuple[Call, Round]:
+        """Replay a handler that is gone. Its answers and `once` steps come from the journal.
+
+        `used`: the process that consumed the answers first may have used them, and did not get to an end.
+        """
+        token = retry.token
+        record = await self._find(token)
+        may = await retry.may_replay(record)
+        if (live := self.live.get(token)) is not None:
+            return live
+        if not may:
+            kind = Ambiguous if used or _has_acted(record) else NotReplayable
+            error = kind(f"{record.binding.method} {record.binding.target} may not run again")
+            lost, events = RoundOutcome("error", self.describe(error)), retry.record_lost(record)
+            await self.store.settle(token, lost, until=self.expiry(), ends=record.call_id, events=events)
+            raise error
+        call = retry.replay(record)
+        self.live[token] = call, call.current
+        self._hold(token, since)
+        return self.live[token]
+
+    # Answers that another node took.
+
+    def _answered_elsewhere(self, token: str, delivered: DeliveredAnswers | None) -> bool:
+        """Another node consumed a round; whether its call is here."""
+        live = self.live.get(token)
+        if live is not None and delivered is not None:
+            self._go_on(token, live, delivered)
+        elif live is not None and live[0].waits_at(live[1]):
+            self.spawn(self._take_delivered(token, live))
+        return live is not None
+
+    async def _take_delivered(self, token: str, live: tuple[Call, Round]) -> None:
+        try:
+            delivered = await self.store.take_delivered(token, now=self.store.now())
+        except StoreError:
+            return  # the store tells us again
+        if delivered is not None:
+            self._go_on(token, live, delivered)
+
+    def _go_on(self, token: str, live: tuple[Call, Round], delivered: DeliveredAnswers) -> None:
+        """Go on with a call that waits here. The node with the retry gets the next step from the store."""
+        if live[0].waits_at(live[1]):
+            live[0].take(delivered.answers)
+            self._hold(token, delivered.since)
+
+    # Room, and what is over.
+
+    def require_room(self, leaving: str) -> None:
+        """Refuse to park more calls than there is room for. A call that goes on from a round makes room itself."""
+        if len(self.live) - (leaving in self.live) >= self.limits.max_parked:
+            raise NoRoom(f"{len(self.live)} questions wait already; no more are taken")
+        if not self._is_stale:
+            self.prune_later()
+
+    def expiry(self) -> float:
+        """Until when the outcome of a round that ends now is kept."""
+        return self.store.now() + self.limits.retry_window
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run something beside the requests, and keep a reference to it."""
+        task = begin_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def settle_later(self, token: str, outcome: RoundOutcome) -> None:
+        """Keep the outcome of a round once the store is reachable. Until then the same retry gets it from here."""
+        self.spawn(self._settle_at_last(token, outcome))
+
+    async def _settle_at_last(self, token: str, outcome: RoundOutcome) -> None:
+        try:
+            while True:
+                await asyncio.sleep(_RETRY_AFTER)
+                try:
+                    await self.store.settle(token, outcome, until=self.expiry())
+                except StoreError:
+                    continue
+                return self.prune_later()
+        finally:
+            self.live.pop(token, None)
+
+    def prune_later(self) -> None:
+        """Have the store forget what is over, when its retry window has ended."""
+        self._is_stale = True
+        if self._pruning is None:
+            self._pruning = self._prune_in(self.limits.retry_window)
+
+    def _prune_in(self, seconds: float) -> asyncio.TimerHandle:
+        return call_later(seconds, lambda: self.spawn(self._prune()))
+
+    async def _prune(self) -> None:
+        was_stale, self._is_stale = self._is_stale, False
+        pruned = await self._prune_store()
+        again = was_stale or self._is_stale or self.live or not pruned
+        self._pruning = self._prune_in(self.limits.retry_window) if again else None
+
+    async def _prune_store(self) -> bool:
+        """Whether it worked. A failure is logged and tried again later."""
+        try:
+            await self.store.prune(self.store.now())
+        except Exception as error:  # noqa: BLE001 - nobody waits for it, and authors may bring their own stores
+            logger.error("finished calls could not be removed from the store: %s", error)
+            return False
+        return True
+
+    # The server's life.
+
+    def open(self) -> None:
+        """Prune what an earlier process left in a durable store, now and from time to time."""
+        if self.store.durable:
+            if self._pruning is None:
+                self._pruning = self._prune_in(0)
+            self._upkeep = call_later(_PRUNE_EVERY, self.open)
+
+    async def close(self) -> None:
+        """Withdraw every question, let the handlers clean up, then cancel them."""
+        for call in list(self.running):
+            call.withdraw()
+        await self._join(self.running, self.limits.grace)
+        for call in list(self.running):
+            call.stop()
+        await self._join(self.running, None)  # a shielded part or a worker thread finishes first
+        for task in list(self._tasks):
+            task.cancel()
+        for timer in (self._pruning, self._upkeep):  # also those that were set while handlers ended
+            if timer is not None:
+                timer.cancel()
+        self._pruning = self._upkeep = None
+        self._is_stale = False
+        await self._prune_store()
+
+    async def join_left(self) -> None:
+        """Let calls clean up whose clients left."""
+        await self._join({call for call in self.running if call.is_left}, self.limits.grace)
+
+    async def _join(self, calls: set[Call], seconds: float | None) -> None:
+        if calls:
+            await asyncio.gather(*(call.join(seconds) for call in list(calls)))
+
+
+def _has_acted(record: RoundRecord) -> bool:
+    """Whether a handler was given answers before the ones to this round, or has finished a step."""
+    return record.number > 1 or any(entry.kind == "once" for entry in record.journal)
+
+
+def _reply(outcome: RoundOutcome) -> Json:
+    if outcome.kind == "error":
+        raise SettledError(outcome.value)
+    return outcome.value

@@ -1,0 +1,276 @@
+"""One round: questions that went out together, and the requests that wait for the next step of their call.
+
+The journal remembers the answers of all rounds of a call, so that its handler can be replayed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Container, Iterable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from handraise.calls.ledger_tables import Record
+from handraise.calls.records import CallBinding, JournalEntry, Json, RoundOutcome, RoundRecord
+
+if TYPE_CHECKING:
+    from handraise.calls.call import Call
+
+
+TOKEN_PREFIX = "hr1."  # noqa: S105 - the start of every token, not a token
+"""Every `requestState` of ours starts with this. Any other state belongs to somebody else."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallLimits:
+    """How long things may take and how many there may be."""
+
+    linger: float = 10.0
+    """How long a handler may clean up after its client left. Once an answer was used it also gets this long to be
+    picked up by a retry."""
+    retry_window: float = 60.0
+    """How long the outcome of a round is kept, so that the same retry gets it again."""
+    grace: float = 2.0
+    """How long handlers may clean up when the server shuts down."""
+    lease: float = 30.0
+    """How long a round that another process took is left to that process."""
+    max_parked: int = 100_000
+    """How many questions may wait at once."""
+    forget_handlers: bool = False
+    """End replayable handlers at each question instead of keeping them suspended."""
+
+
+class OpenQuestion:
+    """A question that waits for its answer: the request as it was sent, and the future that its asker awaits."""
+
+    __slots__ = ("future", "request", "timer", "until")
+
+    def __init__(self, request: Json, future: asyncio.Future[Json], until: float) -> None:
+        self.request: Json = request
+        self.future: asyncio.Future[Json] = future
+        self.until: float = until
+        """The deadline by the store's clock."""
+        self.timer: asyncio.TimerHandle | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there is no answer yet."""
+        return not self.future.done()
+
+    def answer(self, answer: Json) -> None:
+        """Give the asker what the client answered."""
+        if not self.future.done():
+            self.future.set_result(answer)
+
+    def fail(self, error: Exception) -> None:
+        """Tell the asker that there will be no answer."""
+        if not self.future.done():
+            self.future.set_exception(error)
+
+    def close(self) -> None:
+        """The asker no longer waits."""
+        if self.timer is not None:
+            self.timer.cancel()
+        if not self.future.cancel() and not self.future.cancelled():
+            self.future.exception()  # mark it as seen, or asyncio reports it as lost
+
+
+@dataclass(slots=True, eq=False)
+class Round:
+    """What a request waits for: the call's first step (no token), or the step after a retry with answers."""
+
+    number: int
+    token: str = ""
+    shown: Mapping[str, Json] = field(default_factory=dict)
+    """The input requests of this round, by key."""
+    taken: bool = False
+    """Whether the handler has its answers."""
+    taking: int = 0
+    """How many retries are at the store with answers to this round."""
+    attempts: frozenset[float] = frozenset()
+    """Timestamps of consume attempts whose reply was lost. A round consumed at one of them was consumed by us."""
+    waiters: int = 0
+    """How many requests wait for the next step."""
+    outcome: RoundOutcome | None = None
+    error: BaseException | None = None
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def finish(self, outcome: RoundOutcome, error: BaseException | None = None) -> None:
+        """Tell every waiting request what the next step is."""
+        self.outcome, self.error = outcome, error
+        self.done.set()
+
+    def result(self) -> Json:
+        """The wire result of a finished round. Raises what the handler raised."""
+        assert self.outcome is not None
+        if self.error is not None:
+            raise self.error
+        return self.outcome.value
+
+
+class Handler(Protocol):
+    """The code that serves a call."""
+
+    async def run(self) -> Json:
+        """Serve the call; its wire result. Raises only what the client may see."""
+        ...
+
+    def suspended(self) -> None:
+        """The round went out: from now on no request is live."""
+        ...
+
+    def record_asked(self, keys: Sequence[str]) -> Sequence[Record]:
+        """The ledger events that commit with a round that asks these questions."""
+        ...
+
+
+class Retry(Protocol):
+    """A request that brings answers to a round."""
+
+    token: str
+    """The `requestState` that it echoes."""
+    binding: CallBinding
+    responses: dict[str, Json]
+    """Its answers by key, also those that nobody asked for."""
+    said: str
+    """The digest of its responses. The same retry arriving again has the same one."""
+
+    def attach(self, call: Call) -> None:
+        """Make this the live request of a suspended call, before the call goes on."""
+        ...
+
+    async def may_replay(self, record: RoundRecord) -> bool:
+        """Whether the handler that asked may run again: it still serves this request, and was declared replayable."""
+        ...
+
+    def replay(self, record: RoundRecord) -> Call:
+        """Run the handler of a call whose task is gone once more."""
+        ...
+
+    def record_taken(self, of: Call | RoundRecord, answers: Mapping[str, Json]) -> Sequence[Record]:
+        """The ledger events that commit with the use of the round."""
+        ...
+
+    def record_lost(self, record: RoundRecord) -> Sequence[Record]:
+        """The ledger events that commit with the end of a round whose handler is gone and may not run again."""
+        ...
+
+
+_NOT_SHOWN = frozenset({"_meta", "elicitationId"})
+_write = json.JSONEncoder(sort_keys=True, check_circular=False, separators=(",", ":")).encode
+
+
+def canonical(value: object) -> bytes:
+    """One byte string for one JSON value: sorted keys, no spaces, ASCII."""
+    return _write(value).encode()
+
+
+def digest(value: object) -> str:
+    """A short digest of a JSON value, stable across processes."""
+    return hashlib.blake2b(_write(value).encode(), digest_size=16).hexdigest()
+
+
+def keyed_id(key: bytes, *parts: object) -> str:
+    """An id that the same parts give again, and that nobody without the key can foresee."""
+    return "q_" + hashlib.blake2b(ascii(parts).encode(), key=key, digest_size=12).hexdigest()
+
+
+def pin_of(request: Json) -> str:
+    """The digest that pins an answer to what was shown.
+
+    Notes in `_meta`, like the time left, are not shown. Nor is the id of a link, which is new in each run.
+    """
+    params = request.get("params")
+    if isinstance(params, dict):
+        shown = {name: value for name, value in params.items() if name not in _NOT_SHOWN}
+        request = {**request, "params": shown}
+    return digest(request)
+
+
+class Journal:
+    """The steps of one call.
+
+    While a body replays, each answer is handed out once, and only to the question it was given to. A question that
+    differs ends the replay when it is sent: it and everything after it is asked. What sibling tasks ask in the same
+    breath comes before that, and may have been answered in another order. `once` results are found by their key.
+    """
+
+    __slots__ = ("_differs", "_once", "_replay", "_shown", "_verdicts", "entries")
+
+    def __init__(self, entries: Iterable[JournalEntry] = (), shown: Container[str] = ()) -> None:
+        self.entries: list[JournalEntry] = list(entries)
+        self._shown = shown
+        """The questions, by their keys, that the round asked which brought the last answers."""
+        self._differs = False
+        self._once: dict[str, Json] = {e.key: e.value for e in self.entries if e.kind == "once"}
+        self._replay: list[JournalEntry] = [e for e in self.entries if e.kind in ("answer", "expired")]
+        self._verdicts: list[JournalEntry] = [e for e in self.entries if e.kind == "judged"]
+
+    def recall(self, key: str, pin: str) -> JournalEntry | None:
+        """How this question ended before, or None when it has to be asked."""
+        for at, entry in enumerate(self._replay):
+            if entry.key == key and entry.pin == pin:
+                del self._replay[at]
+                return entry._replace(value=deepcopy(entry.value))  # the body may change what it is given
+        # One of the last round that was not answered, or not well, is asked (again), as it would be without a replay.
+        left = any(entry.key == key for entry in self._replay)
+        self._differs = self._differs or left or key not in self._shown
+        return None
+
+    def for_round(self) -> tuple[JournalEntry, ...]:
+        """The steps as they are kept with a round that is about to be sent."""
+        if self._differs:
+            self._forget_answers()
+        return tuple(self.entries)
+
+    def remembers(self, key: str, pin: str) -> bool:
+        """Whether this question need not be asked."""
+        return any(entry.key == key and entry.pin == pin for entry in self._replay)
+
+    def answered(self, key: str, pin: str, value: Json) -> JournalEntry:
+        """Write down an answer that just came."""
+        entry = JournalEntry("answer", key, pin, deepcopy(value))
+        self.entries.append(entry)
+        return entry
+
+    def expired(self, key: str, pin: str) -> None:
+        """Write down that nobody answered in time: what the body did about it holds when it is run again."""
+        self.entries.append(JournalEntry("expired", key, pin, None))
+
+    def verdict(self, pin: str) -> JournalEntry | None:
+        """What the author's own code said of an answer before, if it did: the world has changed since."""
+        for at, entry in enumerate(self._verdicts):
+            if entry.pin == pin:
+                return self._verdicts.pop(at)
+        return None
+
+    def judged(self, pin: str, reason: str | None) -> JournalEntry:
+        """Write down what the author's own code has against an answer."""
+        entry = JournalEntry("judged", "", pin, reason)
+        self.entries.append(entry)
+        return entry
+
+    def has_done(self, key: str) -> bool:
+        """Whether the step `key` has run."""
+        return key in self._once
+
+    def result_of(self, key: str) -> Json:
+        """What the step `key` gave."""
+        return self._once[key]
+
+    def done(self, key: str, value: Json) -> JournalEntry:
+        """Write down what the step `key` gave."""
+        self._once[key] = value
+        entry = JournalEntry("once", key, "", value)
+        self.entries.append(entry)
+        return entry
+
+    def _forget_answers(self) -> None:
+        self._differs = False
+        stale = set(map(id, (*self._replay, *self._verdicts)))
+        self.entries = [e for e in self.entries if id(e) not in stale]
+        self._replay.clear()
+        self._verdicts.clear()

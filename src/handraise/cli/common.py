@@ -1,0 +1,164 @@
+"""Shared by several commands: options, the server to talk to, reading input, and one line for an error."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, Literal, TextIO, TypeAlias
+from urllib.parse import urlsplit
+
+import typer
+from typer.core import TyperCommand
+
+from handraise.errors import HandraiseError
+from handraise.gateway.upstreams import short_name
+
+if TYPE_CHECKING:
+    from handraise.disk import Leftover
+    from handraise.questions import Origin
+    from handraise.sdk.streams import Tell
+
+
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Url: TypeAlias = Annotated[str | None, typer.Option("--url", help="A server over streamable HTTP.")]
+Name: TypeAlias = Annotated[
+    str | None, typer.Option("--name", help="Your name for the server; the desk shows it.")
+]
+Env: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--env",
+        metavar="NAME=VALUE",
+        help="Add this to the environment of the server, which gets all of yours; as often as you like.",
+    ),
+]
+
+
+def parse_environment(given: Iterable[str] | None) -> dict[str, str]:
+    """The variables from `--env`; a usage error if one has no name."""
+    pairs = [each.partition("=") for each in given or ()]
+    if any(not name or not equals for name, equals, _ in pairs):
+        raise typer.BadParameter("give NAME=VALUE, like LOG_LEVEL=debug", param_hint="--env")
+    return {name: value for name, _, value in pairs}
+
+
+NOT_YET_GONE: Final = 3
+"""The exit status of a command whose contents are deleted, and still on the disk."""
+
+
+@contextmanager
+def report_errors(status: int = 2) -> Iterator[None]:
+    """Print an error of the block on standard error, and end the command with this status."""
+    try:
+        yield
+    except HandraiseError as error:
+        typer.echo(f"handraise: {error}", err=True)
+        raise typer.Exit(status) from None
+
+
+def report_leftover(left: Leftover | None, command: str) -> int:
+    """Say on standard error where deleted contents still are; the exit status: 0, or 3 to run `command` again."""
+    if left is None:
+        return 0
+    then = f" When that is over, run this again: {command}" if left.again else ""
+    typer.echo(f"handraise: deleted, but still on the disk in {left.where}: {left.why}.{then}", err=True)
+    return NOT_YET_GONE if left.again else 0
+
+
+def read_document(given: str | None) -> bytes:
+    """All of the input."""
+    with _opened(given) as stream:
+        return stream.read()
+
+
+def read_lines(given: str | None) -> Iterator[bytes]:
+    """The input line by line, as it comes."""
+    with _opened(given) as stream:
+        for line in stream:
+            yield line.rstrip(b"\r\n")
+
+
+@contextmanager
+def _opened(given: str | None) -> Iterator[BinaryIO]:
+    if given is None or given == "-":
+        if given is None and sys.stdin.isatty():
+            raise typer.BadParameter("give a file, the JSON itself, or standard input")
+        yield sys.stdin.buffer
+    elif given.lstrip().startswith(("{", "[")):
+        yield BytesIO(given.encode(errors="surrogateescape"))
+    else:
+        try:
+            with Path(given).open("rb") as stream:
+                yield stream
+        except OSError as error:
+            raise typer.BadParameter(
+                f"{given} cannot be read: {error.strerror}. Give a file, the JSON itself, or - for standard input"
+            ) from None
+
+
+class ServerCommand(TyperCommand):
+    """A command that takes a server's command behind `--`, and says so where it says how it is used."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenServer:
+    """A server that the user named."""
+
+    name: str
+    command: tuple[str, ...] = ()
+    url: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Added to our own. It often holds secrets."""
+
+    @property
+    def origin(self) -> Origin:
+        """The asking server, by the user's own name for it."""
+        from handraise.questions import Origin
+
+        return Origin(self.name, self.url or shlex.join(self.command))
+
+    @property
+    def transport(self) -> Literal["stdio", "http"]:
+        """How it is reached."""
+        return "stdio" if self.url is None else "http"
+
+    @property
+    def host(self) -> str | None:
+        """Where it is, when it is not a process of ours."""
+        return None if self.url is None else urlsplit(self.url).hostname
+
+    def target(self, tell: Tell | None = None, log: TextIO | None = None) -> Any:
+        """The SDK client's connection. `tell` gets every message, `log` the server's output."""
+        from handraise.sdk.streams import command_line, tapped, transport_to
+
+        if self.url is not None:
+            return self.url if tell is None else tapped(transport_to(self.url), tell)
+        target = command_line(*self.command, env={**os.environ, **self.environment})
+        transport = transport_to(target, log=log)
+        return transport if tell is None else tapped(transport, tell)
+
+
+def chosen_server(
+    command: tuple[str, ...], url: str | None, name: str | None, env: Iterable[str] | None = None
+) -> ChosenServer:
+    """The server of a command line; wrong use when there is none, or two."""
+    if url is None and not command:
+        raise typer.BadParameter("name a server: put its command behind `--`, or give --url")
+    if url is not None and command:
+        raise typer.BadParameter("give either --url or a command behind `--`, not both")
+    if url is not None:
+        if not url.startswith(("http://", "https://")):
+            raise typer.BadParameter(f"a server's URL begins with http:// or https://, and {url!r} does not")
+        if env:
+            raise typer.BadParameter("this goes with a command, not with --url", param_hint="--env")
+        return ChosenServer(name or urlsplit(url).hostname or url, url=url)
+    return ChosenServer(name or short_name(command), command, environment=parse_environment(env))

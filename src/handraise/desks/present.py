@@ -1,0 +1,415 @@
+"""What a person sees of a question: one presentation for every desk, in the person's language.
+
+The question comes first. Under it one line says who asks and because of which call. Everything else is a detail, one
+step away and always in the same place. Text from the other side stays `UntrustedText` until a desk makes it fit for its
+own place; nothing of it becomes a title, and in a button it stands quoted behind our own word.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+from handraise.desks.fill import Filled
+from handraise.desks.language import ENGLISH, Language
+from handraise.desks.waiting import Cause, Waiting
+from handraise.display import UntrustedText
+from handraise.forms import (
+    UNSET,
+    Choice,
+    Choices,
+    Field,
+    Flag,
+    Form,
+    Integer,
+    Number,
+    Problem,
+    Text,
+    exclusive_bound,
+    label_of,
+)
+from handraise.forms.formats import FORMATS, Format
+from handraise.questions import FormQuestion, Question
+from handraise.urls import REASONS, Inspection, UrlVerdict, inspect_url
+
+FieldKind: TypeAlias = Format | Literal["text", "number", "integer", "flag", "choice", "choices"]
+Kind: TypeAlias = Literal["confirm", "plain", "form", "link", "browsing"]
+"""`confirm`: one required yes or no. `plain`: nothing to fill in. `browsing`: the person is in their browser."""
+Act: TypeAlias = Literal["yes", "no", "accept", "send", "open", "done", "decline", "cancel"]
+
+LONG_LIST = 12
+"""From more options than this on, a list can be searched."""
+LONG_TEXT = 300
+"""From more characters than this on, a text has several lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownOption:
+    """One option: what is sent, and what the person reads."""
+
+    value: str
+    label: UntrustedText
+
+
+@dataclass(frozen=True, slots=True)
+class ShownField:
+    """One field as a person sees it."""
+
+    name: str
+    kind: FieldKind
+    label: UntrustedText
+    description: UntrustedText | None
+    required: bool
+    hint: str
+    """Our own words about what fits."""
+    options: tuple[ShownOption, ...] = ()
+    suggested: bool = False
+    """Whether what stands in it at first is the server's suggestion."""
+    answered: bool = False
+    """Whether what stands in it at first is the last answer, as the server says: the question is asked again."""
+    answers: tuple[Button, ...] = ()
+    """Yes and no of a confirmation, with the server's words."""
+    long: bool = False
+    objection: UntrustedText | None = None
+    """Why the server could not use the last answer, in its own words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """A way to decide. `words` are the server's, quoted behind our own label."""
+
+    act: Act
+    label: str
+    words: UntrustedText | None = None
+    main: bool = False
+
+    def __str__(self) -> str:
+        return self.label if self.words is None else f"{self.label}: “{self.words}”"
+
+
+@dataclass(frozen=True, slots=True)
+class Presentation:
+    """Everything that is shown of one question, from top to bottom."""
+
+    kind: Kind
+    asker: str
+    """The name that the user gave the server."""
+    message: UntrustedText
+    speaker: Literal["server", "handraise", "guard"]
+    who: str
+    """One line: who asks, and because of what."""
+    buttons: tuple[Button, ...]
+    """The answers; the ways out are the same everywhere."""
+    ways_out: tuple[Button, ...]
+    details: tuple[tuple[str, tuple[str | UntrustedText, ...]], ...]
+    """What is one step away: a heading of ours, and lines under it."""
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+    fields: tuple[ShownField, ...] = ()
+    link: Inspection | None = None
+
+
+def present(waiting: Waiting, language: Language = ENGLISH) -> Presentation:
+    """What to show of a question."""
+    question, kind = waiting.question, kind_of(waiting)
+    form = question.form if isinstance(question, FormQuestion) else None
+    link = link_of(waiting)
+    return Presentation(
+        kind=kind,
+        asker=waiting.origin.name,
+        message=UntrustedText(
+            _guard_words(question.message, language) if waiting.guard else question.message
+        ),
+        speaker="guard" if waiting.guard else "handraise" if waiting.ours else "server",
+        who=_who(waiting, language),
+        buttons=_buttons(waiting, kind, link, language),
+        ways_out=_ways_out(waiting, kind, language),
+        details=tuple(_details(waiting, kind, language)),
+        warnings=(
+            *map(language.sentence, waiting.warnings),
+            *(language.sentence(finding.reason) for finding in waiting.secrets if not finding.doubtful),
+            *about_link(link, "danger", language),
+            *about_link(link, "warn", language),
+        ),
+        notes=(
+            *((language("needs_passkey"),) if waiting.passkey else ()),
+            *about_link(link, "ok", language),
+        ),
+        fields=() if form is None else _shown_fields(waiting, form, kind, language),
+        link=link,
+    )
+
+
+def _guard_words(message: str, language: Language) -> str:
+    """The message of our own guard: lines that we wrote are said in the person's language, arguments stay."""
+    labels = {"Arguments:": language("guard_arguments"), "Arguments: none": language("guard_no_arguments")}
+
+    def said(line: str) -> str:
+        if line.startswith("- "):
+            return line
+        if line.startswith("Tool: "):
+            return language("guard_tool", tool=line.removeprefix("Tool: "))
+        return labels.get(line) or language.sentence(line)
+
+    return "\n".join(map(said, message.split("\n")))
+
+
+def _shown_fields(
+    waiting: Waiting, form: Form[Any], kind: Kind, language: Language
+) -> tuple[ShownField, ...]:
+    hints = waiting.question.hints
+    shown = present_fields(form, language, dict(hints.problems))
+    if waiting.guard:
+        shown = tuple(replace(each, label=UntrustedText(language.sentence(each.label.raw))) for each in shown)
+    if kind == "confirm":
+        return tuple(replace(each, answers=_buttons(waiting, kind, None, language)) for each in shown)
+    return tuple(replace(each, answered=each.name in hints.last_answer) for each in shown)
+
+
+def kind_of(waiting: Waiting) -> Kind:
+    """What kind of answer a question wants."""
+    question = waiting.question
+    if not isinstance(question, FormQuestion):
+        return "browsing" if waiting.browsing else "link"
+    if question.confirms is not None:
+        return "confirm"
+    return "form" if question.form.fields else "plain"
+
+
+def link_of(waiting: Waiting) -> Inspection | None:
+    """The inspection of a question's link. A link without one is inspected here, so that none is shown unjudged."""
+    if waiting.link is not None or isinstance(waiting.question, FormQuestion):
+        return waiting.link
+    return inspect_url(waiting.question.url)
+
+
+def form_of(question: Question) -> Form[Any] | None:
+    """The form of a question, None for a link."""
+    return question.form if isinstance(question, FormQuestion) else None
+
+
+def _who(waiting: Waiting, language: Language) -> str:
+    name, cause = waiting.origin.name, waiting.cause
+    tool = cause.calls[0][0] if cause is not None and cause.certain and cause.calls else ""
+    if waiting.guard:
+        return language("guard_asks", tool=tool or "?", name=name)
+    if waiting.browsing:
+        return language("waits_for_browser", name=name)
+    if tool:
+        return language("asks_because", name=name, tool=tool)
+    return language("asks_unknown" if cause is None or not cause.calls else "asks_one_of", name=name)
+
+
+def _buttons(waiting: Waiting, kind: Kind, link: Inspection | None, language: Language) -> tuple[Button, ...]:
+    words = waiting.question.hints.buttons
+    match kind:
+        case "confirm":
+            return (
+                Button("yes", language("yes"), _quoted(words.yes), main=True),
+                Button("no", language("no"), _quoted(words.no)),
+            )
+        case "plain":
+            return (Button("accept", language("yes"), main=True),)
+        case "form":
+            return (Button("send", language("send"), main=True),)
+        case "link":
+            opens = link is not None and link.may_be_opened
+            return (Button("open", language("open_link"), main=True),) if opens else ()
+        case "browsing":
+            return (Button("done", language("done"), main=True),)
+
+
+def _quoted(words: str | None) -> UntrustedText | None:
+    return None if words is None else UntrustedText(words)
+
+
+def _ways_out(waiting: Waiting, kind: Kind, language: Language) -> tuple[Button, ...]:
+    decline = Button("decline", language("no" if kind == "plain" else "decline"))
+    cancel = Button("cancel", language("cancel"))
+    return (decline, cancel) if waiting.can_be_declined else (cancel,)
+
+
+def _details(
+    waiting: Waiting, kind: Kind, language: Language
+) -> list[tuple[str, tuple[str | UntrustedText, ...]]]:
+    origin = waiting.origin
+    claimed = " ".join(filter(None, (origin.claimed_name, origin.claimed_version)))
+    found: list[tuple[str, tuple[str | UntrustedText, ...]]] = [
+        (language("asked_by"), (origin.name, UntrustedText(origin.target)))
+    ]
+    if claimed and origin.claimed_name != origin.name:
+        found.append((language("calls_itself"), (UntrustedText(claimed), language("unverified"))))
+    found.append((language("because_of"), _cause(waiting.cause, language)))
+    found.append((language("what_happens"), _consequences(waiting, kind, language)))
+    return found
+
+
+def _cause(cause: Cause | None, language: Language) -> tuple[str | UntrustedText, ...]:
+    if cause is None or not cause.calls:
+        return (language("call_unknown"),)
+    calls = tuple(UntrustedText(f"{name}({_arguments(arguments)})") for name, arguments in cause.calls)
+    return calls if cause.certain else (language("one_of_calls"), *calls)
+
+
+def _arguments(arguments: Any) -> str:
+    return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items())
+
+
+def _consequences(waiting: Waiting, kind: Kind, language: Language) -> tuple[str, ...]:
+    name, target = waiting.origin.name, waiting.origin.target
+    if kind == "browsing":
+        again = (language("link_again"),) if waiting.asked_again else ()
+        return (*again, language("finish_in_browser"), language("cancel_stops_waiting"))
+    if kind == "link":
+        return (language("opens_link"), language("link_consent", name=name), language("ways_out"))
+    if waiting.guard:
+        return (language("guard_answer", name=name), language("ways_out"))
+    return (language("answer_goes_to", name=name, target=target), language("ways_out"))
+
+
+def about_link(
+    link: Inspection | None, severity: UrlVerdict, language: Language = ENGLISH
+) -> tuple[str, ...]:
+    """What there is to say about a link, of one severity."""
+    reasons = () if link is None else tuple(REASONS[reason] for reason in link.reasons)
+    return tuple(language.sentence(reason.sentence) for reason in reasons if reason.severity == severity)
+
+
+def present_fields(
+    form: Form[Any], language: Language = ENGLISH, objections: dict[str, str] | None = None
+) -> tuple[ShownField, ...]:
+    """The fields of a form as a person sees them."""
+    return tuple(_field(field, language, (objections or {}).get(field.name)) for field in form.fields)
+
+
+def _field(field: Field, language: Language, objection: str | None) -> ShownField:
+    options: tuple[ShownOption, ...] = ()
+    if isinstance(field, Choice | Choices):
+        options = tuple(ShownOption(option.value, UntrustedText(option.label)) for option in field.options)
+    return ShownField(
+        name=field.name,
+        kind=_kind(field),
+        label=UntrustedText(label_of(field)),
+        description=None if field.description is None else UntrustedText(field.description),
+        required=field.required,
+        hint=_hint(field, language),
+        options=options,
+        suggested=field.default is not UNSET,
+        long=isinstance(field, Text) and field.format is None and (field.max_length or 0) > LONG_TEXT,
+        objection=None if objection is None else UntrustedText(objection),
+    )
+
+
+def _kind(field: Field) -> FieldKind:
+    match field:
+        case Text():
+            return field.format or "text"
+        case Number():
+            return "number"
+        case Integer():
+            return "integer"
+        case Flag():
+            return "flag"
+        case Choice():
+            return "choice"
+        case Choices():
+            return "choices"
+
+
+def _hint(field: Field, language: Language) -> str:
+    match field:
+        case Text():
+            needs_hint = field.format is not None and FORMATS[field.format].needs_hint
+            what = language(f"hint_{field.format}") if needs_hint else ""
+            length = _between(language, "characters", field.min_length, field.max_length)
+            return "; ".join(filter(None, (what, length)))
+        case Integer():
+            return _between(language, "whole", field.minimum, field.maximum) or language("hint_whole")
+        case Number():
+            return _between(language, "number", field.minimum, field.maximum) or language("hint_number")
+        case Choices():
+            return _between(language, "options", field.min_items, field.max_items)
+        case _:
+            return ""
+
+
+def _between(language: Language, unit: str, low: float | None, high: float | None) -> str:
+    """Bounds in words. The neighbour of a round number stands for "more than": the wire has no exclusive bounds."""
+    above, below = exclusive_bound(low, -math.inf), exclusive_bound(high, math.inf)
+    if low is not None and low == high:
+        return language(f"hint_{unit}_exactly", count=low, number=language.number(low))
+    if above is not None or below is not None:
+        parts = []
+        if low is not None:
+            more = "hint_more_than" if above is not None else "hint_at_least"
+            parts.append(language(more, number=language.number(low if above is None else above)))
+        if high is not None:
+            less = "hint_less_than" if below is not None else "hint_at_most"
+            parts.append(language(less, number=language.number(high if below is None else below)))
+        return language("hint_number_that_is", bounds=language("and").join(parts))
+    if low is not None and high is not None:
+        return language(f"hint_{unit}_between", low=language.number(low), high=language.number(high))
+    if low is not None:
+        return language(f"hint_{unit}_least", count=low, number=language.number(low))
+    if high is not None:
+        return language(f"hint_{unit}_most", count=high, number=language.number(high))
+    return ""
+
+
+def say_problem(problem: Problem, field: Field | None, language: Language) -> str:
+    """What is wrong with an answer, in the person's language."""
+    match field, problem.rule:
+        case None, _:
+            return problem.message
+        case _, "required":
+            asked = isinstance(field, Choice | Choices | Flag)
+            return language("problem_choose" if asked else "problem_required")
+        case Text(format=str(kind)), "format":
+            return language(f"problem_{kind}")
+        case Text(), "min_length":
+            return language("problem_min_length", count=field.min_length)
+        case Text(), "max_length":
+            return language("problem_max_length", count=field.max_length)
+        case Number() | Integer(), "minimum" | "maximum":
+            unit = "whole" if isinstance(field, Integer) else "number"
+            return language("problem_enter", what=_between(language, unit, field.minimum, field.maximum))
+        case Integer(), "type":
+            return language("problem_whole")
+        case Number(), "type":
+            return language("problem_number")
+        case Choices(), "min_items" | "max_items":
+            return language(
+                "problem_choose_some", what=_between(language, "options", field.min_items, field.max_items)
+            )
+        case Choice() | Choices() | Flag(), _:
+            return language("problem_choose")
+        case Text(), "pattern":
+            return language("problem_pattern")
+        case _:
+            return problem.message
+
+
+def wrong_with(filled: Filled, field: Field, language: Language) -> str:
+    """The problems of a field in one line; empty when it can be sent."""
+    said = [say_problem(each, field, language) for each in filled.problems if each.field == field.name]
+    stopped = [
+        language("must_not_carry", reason=language.sentence(each.reason))
+        for each in filled.stopped
+        if each.field == field.name
+    ]
+    return " ".join([*said, *stopped])
+
+
+def in_words(field: ShownField, value: Any, language: Language) -> str:
+    """A value in the person's words: the title of an option, yes or no, a number in their language."""
+    if isinstance(value, bool):
+        return language("yes" if value else "no")
+    if isinstance(value, int | float):
+        return language.number(value)
+    if isinstance(value, list) and not value:
+        return language("none_of_these")
+    titles = {option.value: str(option.label) for option in field.options}
+    chosen = value if isinstance(value, list) else [value]
+    return ", ".join(titles.get(each) or str(UntrustedText(str(each))) for each in chosen)

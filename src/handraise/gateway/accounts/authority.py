@@ -1,0 +1,143 @@
+"""Whose tokens a server takes, and what its authorization server knows the gateway as (RFC 9728, RFC 7591)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from handraise.errors import AccountError
+from handraise.gateway.accounts.own_account import Challenge
+from handraise.gateway.upstreams import OwnClient
+from handraise.issuers.addresses import AllowedAddresses
+from handraise.issuers.requests import NotThere, covers, fetch, metadata_urls, post, resource_of
+from handraise.pages.oauth.discovery import AnotherIssuer, Metadata, find_issuer
+from handraise.questions import Person
+from handraise.vault import Vault
+
+_MOST_SCOPES: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """What stands before a server."""
+
+    issuer: str
+    resource: str
+    """What a token has to be for (RFC 8707)."""
+    scopes: tuple[str, ...] = ()
+
+
+async def find_protection(url: str, challenge: Challenge, reach: AllowedAddresses) -> Protection:
+    """What protects the server at a URL. One that publishes nothing is its own authorization server, as of old."""
+    for place in metadata_urls(url, challenge.metadata_url):
+        try:
+            return parse_protection(url, await fetch(place, reach), challenge)
+        except NotThere:
+            continue
+    parts = urlsplit(url)
+    return Protection(f"{parts.scheme}://{parts.netloc}", resource_of(url), challenge.scopes)
+
+
+def parse_protection(url: str, published: dict[str, Any], challenge: Challenge) -> Protection:
+    """What a server publishes of itself. AccountError when it speaks of another: its tokens would go there."""
+    resource, issuers = published.get("resource"), published.get("authorization_servers")
+    asked = resource_of(url)
+    if not isinstance(resource, str) or not covers(resource, asked):
+        raise AccountError(f"{url} publishes about another resource: {resource!r}")
+    if not isinstance(issuers, list) or not issuers or not isinstance(issuers[0], str):
+        raise AccountError(f"{url} does not publish whose tokens it takes")
+    offered = published.get("scopes_supported")
+    usual = [scope for scope in offered if isinstance(scope, str)] if isinstance(offered, list) else []
+    return Protection(issuers[0], resource, challenge.scopes or tuple(usual[:_MOST_SCOPES]))
+
+
+async def find_authority(issuer: str, reach: AllowedAddresses) -> Metadata:
+    """The authorization server. A root issuer is the same with a slash at its end and without one.
+
+    AccountError unless it says that it has PKCE: without it a client must not go on.
+    """
+    try:
+        found = await find_issuer(issuer, reach)
+    except AnotherIssuer:
+        if urlsplit(issuer).path not in ("", "/"):
+            raise
+        found = await find_issuer(issuer.rstrip("/") + ("" if issuer.endswith("/") else "/"), reach)
+    if not found.publishes_pkce:
+        raise AccountError(f"{issuer} does not say that it has PKCE with S256, so that nobody is sent there")
+    return found
+
+
+OURSELVES: Final = Person("handraise:gateway", "", "system")
+"""In whose name the vault keeps what belongs to no single person."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredAt:
+    """Where the gateway is registered: at one authorization server, for one address to come back to."""
+
+    server: Metadata
+    redirect_uri: str
+    scopes: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """What the vault knows the registration by."""
+        place = hashlib.sha256(f"{self.server.issuer}\n{self.redirect_uri}".encode()).hexdigest()
+        return f"client-{place[:24]}"
+
+    def require_open(self, known: OwnClient | None) -> None:
+        """AccountError when the gateway is not registered there, and cannot be."""
+        if known is None and self.server.registration_endpoint is None:
+            raise AccountError(
+                f"{self.server.issuer} does not let clients register: register the gateway there by hand, with the "
+                f"redirect address {self.redirect_uri}, and give its client id in the configuration (`oauth`: "
+                "`clientId`)"
+            )
+
+
+async def find_registered(place: RegisteredAt, vault: Vault) -> OwnClient | None:
+    """The registration that the vault has, if it may ask for these scopes; nobody else is asked."""
+    kept = await vault.find(OURSELVES, place.name)
+    if kept is None or not set(place.scopes) <= set(kept["scopes"]):
+        return None
+    return OwnClient(kept["client_id"], kept["client_secret"])
+
+
+async def register(place: RegisteredAt, vault: Vault, reach: AllowedAddresses) -> OwnClient:
+    """Register the gateway, and keep the registration. It is a POST to an address that a server named.
+
+    A server may hold a client to the scopes with which it registered, so these are all there are: registering asks
+    nobody for anything.
+    """
+    scopes = tuple(dict.fromkeys([*place.scopes, *place.server.scopes]))
+    kept = await _register(place.server, place.redirect_uri, scopes, reach)
+    await vault.keep(OURSELVES, place.name, kept)
+    return OwnClient(kept["client_id"], kept["client_secret"])
+
+
+async def _register(
+    server: Metadata, redirect_uri: str, scopes: tuple[str, ...], reach: AllowedAddresses
+) -> dict[str, Any]:
+    assert server.registration_endpoint is not None
+    wanted = {
+        "client_name": "Handraise gateway",
+        "redirect_uris": [redirect_uri],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+        **({"scope": " ".join(scopes)} if scopes else {}),
+    }
+    headers = {"content-type": "application/json", "accept": "application/json"}
+    status, answer = await post(server.registration_endpoint, headers, json.dumps(wanted), reach)
+    if status not in (200, 201) or not isinstance(answer.get("client_id"), str) or not answer["client_id"]:
+        reason = str(answer.get("error", "no reason"))[:60]
+        raise AccountError(f"{server.issuer} did not register the gateway: {reason!r}, status {status}")
+    secret = answer.get("client_secret")
+    return {
+        "client_id": answer["client_id"],
+        "client_secret": secret if isinstance(secret, str) and secret else None,
+        "scopes": list(scopes),
+    }

@@ -1,0 +1,292 @@
+"""The client's own dialog as a desk. A client is believed by what it does, not by what it declares.
+
+Many clients declare that they ask and do not: they decline at once, accept with nothing filled in, or never answer.
+
+| the client                                     | then                                                        |
+|------------------------------------------------|-------------------------------------------------------------|
+| declines or cancels within `too_fast` seconds  | nobody read it: the question goes to our desk, too          |
+| declines or cancels later                      | that is the answer                                          |
+| accepts, and what it sends does not fit        | the question goes to our desk, too                          |
+| accepts a link within `too_fast` seconds       | nobody saw it: the question goes to our desk, too           |
+| accepts a form within `too_fast` seconds       | that is the answer, recorded as decided by the client       |
+| answers with an error                          | the question goes to our desk, too                          |
+| does not answer within `hold` seconds          | the question goes to our desk, too; the first answer counts |
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from handraise.client.gate import Desks
+from handraise.desks import Decision, Waiting
+from handraise.desks.waiting import desk_answer
+from handraise.disk import make_directory, replace_file
+from handraise.errors import HandraiseError, WireError
+from handraise.forms import check_answer
+from handraise.gateway.json_text import plain
+from handraise.gateway.messages import Message
+from handraise.gateway.peers import Peer
+from handraise.questions import Accepted, Cancelled, FormQuestion, Question
+from handraise.wire import parse_answer
+
+if TYPE_CHECKING:
+    from handraise.gateway.call import RelayedCall
+    from handraise.gateway.holding import Holding
+    from handraise.gateway.state import GatewayState
+
+logger = logging.getLogger(__name__)
+
+CLIENT: Final = "client"
+"""What the client's own dialog is called in decisions."""
+NO_DESK: Final = "it needs a passkey, and the gateway runs without a desk"
+
+Habit = Literal["answered", "too_fast", "incomplete", "failed", "unanswered"]
+
+_WHY: Final[Mapping[Habit, str]] = {
+    "too_fast": "the client said {action} within {seconds:.1f} seconds, faster than a person reads",
+    "incomplete": "the client accepted without what the question asks for",
+    "failed": "the client could not ask",
+    "unanswered": "the client left it unanswered for {seconds:.0f} seconds",
+}
+
+
+@dataclass(slots=True)
+class Seen:
+    """What one version of a client was seen doing with questions: how often each."""
+
+    answered: int = 0
+    too_fast: int = 0
+    incomplete: int = 0
+    failed: int = 0
+    unanswered: int = 0
+    last: str = ""
+    """The habit that was seen last."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether its last question was put to a person, as far as can be told."""
+        return self.last in ("", "answered")
+
+
+class ClientHabits:
+    """What was seen of each client and version, kept in a file for `handraise gateway doctor`."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Without a path it is kept in memory."""
+        self._path = path
+        self._seen = load_habits(path)
+        self._unsaved: list[tuple[str, Habit]] = []
+
+    def does_not_ask(self, peer: Peer | None) -> bool:
+        """Whether this client was seen not to put questions to its person."""
+        return peer is not None and not self._seen.get(_name(peer), Seen()).asks
+
+    def leaves_unanswered(self, peer: Peer | None) -> bool:
+        """Whether this client did not answer its last question."""
+        return peer is not None and self._seen.get(_name(peer), Seen()).last == "unanswered"
+
+    def note(self, peer: Peer | None, habit: Habit) -> None:
+        """Remember what a client did. A change is written at once, and the rest by `save`."""
+        if peer is None or not peer.info:
+            return
+        changed = self._seen.get(_name(peer), Seen()).last != habit
+        _count(self._seen, _name(peer), habit)
+        self._unsaved.append((_name(peer), habit))
+        if changed:
+            self.save()
+
+    def save(self) -> None:
+        """Add what was seen to the file, to which other gateways add, too."""
+        unsaved, self._unsaved = self._unsaved, []
+        if self._path is None or not unsaved:
+            return
+        self._seen = load_habits(self._path)
+        for name, habit in unsaved:
+            _count(self._seen, name, habit)
+        try:
+            make_directory(self._path.parent)
+            replace_file(
+                self._path, json.dumps({name: asdict(each) for name, each in self._seen.items()}, indent=2)
+            )
+        except (OSError, HandraiseError) as error:
+            logger.warning("what a client did cannot be kept: %s", error)
+
+
+def _count(seen: dict[str, Seen], name: str, habit: Habit) -> None:
+    one = seen.setdefault(name, Seen())
+    setattr(one, habit, getattr(one, habit) + 1)
+    one.last = habit
+
+
+def load_habits(path: Path | None) -> dict[str, Seen]:
+    """What was seen, by the client's name and version; nothing where the file is missing or damaged."""
+    try:
+        kept = {} if path is None else json.loads(path.read_bytes())
+        return {str(name): Seen(**each) for name, each in kept.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def _name(peer: Peer) -> str:
+    return f"{peer.info.get('name', '?')} {peer.info.get('version', '')}".strip()[:200]
+
+
+class ClientDesk:
+    """One question in the client's dialog, and at our desk where the client does not ask."""
+
+    def __init__(
+        self,
+        state: GatewayState,
+        peer: Peer | None,
+        ours: Desks,
+        holding: Holding,
+        calls: Sequence[RelayedCall],
+    ) -> None:
+        """`ours` is our desk. The `calls` are held while it is asked."""
+        self.shown = asyncio.Event()
+        """Set when the policy let the question through, so that it may be sent."""
+        self.reply: Message | None = None
+        """What the client sent, as it wrote it."""
+        self._options = state.options
+        self._habits = state.habits
+        self._peer = peer
+        self._ours = ours
+        self._holding = holding
+        self._calls = calls
+        self._answered: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+
+    def answer(self, raw: object) -> None:
+        """Take the result that the client sent; None for an error, or nothing."""
+        if not self._answered.done():
+            self._answered.set_result(plain(raw))
+
+    async def is_shown(self, deciding: asyncio.Future[Decision]) -> bool:
+        """Wait until the policy let the question through, or decided it: then False."""
+        await _first(asyncio.ensure_future(self.shown.wait()), deciding)
+        return self.shown.is_set()
+
+    def is_as_sent(self, decision: Decision) -> bool:
+        """Whether the client's own reply is the decision, so that it can go on as the client wrote it."""
+        if self.reply is None or decision.desk != CLIENT:
+            return False
+        return self.reply.result is None or self.reply.result.get("action") == decision.answer.action
+
+    async def put(self, waiting: Waiting) -> Decision:
+        if waiting.passkey:  # the client could not accept it
+            return Decision(Cancelled(), by="policy", reason=NO_DESK)
+        began = time.monotonic()
+        self.shown.set()
+        if waiting.on_shown is not None:
+            waiting.on_shown()
+        if self._options.desk == "none":
+            return await self._believed(waiting, began)
+        unanswered = self._habits.leaves_unanswered(self._peer)
+        await asyncio.wait({self._answered}, timeout=0 if unanswered else self._options.hold)
+        here = replace(waiting, on_shown=None)  # the ledger has it already that it was shown
+        if not self._answered.done():
+            return await self._both(here, began, park=unanswered)
+        decision, habit = self._judged(waiting, time.monotonic() - began)
+        self._habits.note(self._peer, habit)
+        if habit == "answered" or _is_quick_yes(waiting.question, decision, habit):
+            return decision
+        return await self._ask_here(here, habit, time.monotonic() - began, decision)
+
+    async def join(self, question_id: str) -> Decision | None:
+        return await self._ours.join(question_id)
+
+    def tell(self, waiting: Waiting, decision: Decision) -> None:
+        """A client has no place for it; the model is told with the result."""
+
+    async def _believed(self, waiting: Waiting, began: float) -> Decision:
+        """Without a desk of ours there is nobody else to ask."""
+        left = None if waiting.deadline is None else waiting.deadline - time.time()
+        try:
+            async with asyncio.timeout(left):
+                raw = await asyncio.shield(self._answered)
+        except TimeoutError:
+            return Decision(
+                Cancelled(), by="timeout", desk=CLIENT, reason="nobody answered in time", refusal="expired"
+            )
+        decision = _decision(waiting.question, raw)
+        if decision.by == "human" and time.monotonic() - began < self._options.too_fast:
+            return replace(decision, by="client")
+        return decision
+
+    async def _both(self, waiting: Waiting, began: float, *, park: bool) -> Decision:
+        """The question waits in the client and at our desk: the first answer counts."""
+        seconds = time.monotonic() - began
+        at_desk = asyncio.ensure_future(
+            self._ask_here(waiting, "unanswered", seconds, Decision(Cancelled()), park=park)
+        )
+        try:
+            await _first(at_desk, self._answered)
+            if at_desk.done():
+                self._habits.note(self._peer, "unanswered")
+                return at_desk.result()
+            decision, habit = self._judged(waiting, time.monotonic() - began)
+            self._habits.note(self._peer, habit)
+            if habit != "answered" and not _is_quick_yes(waiting.question, decision, habit):
+                return await at_desk
+        finally:
+            at_desk.cancel()
+        await asyncio.gather(at_desk, return_exceptions=True)
+        self._ours.tell(waiting, decision)
+        return decision
+
+    def _judged(self, waiting: Waiting, seconds: float) -> tuple[Decision, Habit]:
+        """What the client answered, and what that says about it."""
+        raw = self._answered.result()
+        if not isinstance(raw, Mapping):
+            return _decision(waiting.question, raw), "failed"
+        decision = _decision(waiting.question, raw)
+        if decision.by == "agent" or not _fits(waiting.question, decision):
+            return decision, "incomplete"
+        if seconds >= self._options.too_fast:
+            return decision, "answered"
+        return replace(decision, by="client") if _accepts(decision) else decision, "too_fast"
+
+    async def _ask_here(
+        self, waiting: Waiting, habit: Habit, seconds: float, instead_of: Decision, *, park: bool = True
+    ) -> Decision:
+        """Have the question answered at our desk, and write down why."""
+        why = _WHY[habit].format(action=instead_of.answer.action, seconds=seconds)
+        with self._holding.hold(self._calls, park=park):
+            decision = await self._ours.put(waiting)
+        return replace(decision, reason=f"{decision.reason}; {why}" if decision.reason else why)
+
+
+def _accepts(decision: Decision) -> bool:
+    return isinstance(decision.answer, Accepted)
+
+
+def _fits(question: Question, decision: Decision) -> bool:
+    """Whether an accepted form has what it asks for."""
+    if not isinstance(question, FormQuestion) or not isinstance(decision.answer, Accepted):
+        return True
+    return not check_answer(question.form, decision.answer.data or {})
+
+
+def _is_quick_yes(question: Question, decision: Decision, habit: Habit) -> bool:
+    """A form may be filled in by a hook of the user's. Consent to open a link that nobody saw is no consent."""
+    return habit == "too_fast" and _accepts(decision) and isinstance(question, FormQuestion)
+
+
+def _decision(question: Question, raw: object) -> Decision:
+    form = question.form if isinstance(question, FormQuestion) else None
+    try:
+        answer = parse_answer(raw, question.mode, form)
+    except WireError as error:
+        why = f"the client sent no answer ({error.rule})"
+        return Decision(Cancelled(), by="agent", desk=CLIENT, reason=why, refusal="answer")
+    return Decision(desk_answer(answer.action, answer.content), desk=CLIENT)
+
+
+async def _first(*futures: asyncio.Future[Any]) -> None:
+    await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)

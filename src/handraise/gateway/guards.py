@@ -1,0 +1,260 @@
+"""The user's own guards: a question at our desk in front of the tools of a server that never asks.
+
+A guard speaks in its own name. It is asked at our desk only: whatever a client answers for its person is no yes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Final
+
+from handraise.desks import Decision, Waiting
+from handraise.errors import CATEGORY, GuardRefused
+from handraise.gateway.call import RelayedCall
+from handraise.gateway.messages import Message, response
+from handraise.gateway.sentences import stamp
+from handraise.guards.decide import MISTYPED, DeclinePause, Guard, count_in
+from handraise.policy.tables import GuardSettings
+from handraise.questions import Accepted, Cancelled, Declined, FormQuestion, with_reasons
+from handraise.revisions import Revision
+
+if TYPE_CHECKING:
+    from handraise.gateway.asking import Asker, OurDesk, QuestionHandler
+
+_REASKS: Final = 3
+"""How often somebody is asked again who mistyped what had to be typed; servers of ours do the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class GuardRule:
+    """A guard for the tools of some servers; of all, if none is named.
+
+    `count` is the argument that says how much a call is about, and `quiet` the pause after a decline.
+    """
+
+    name: str
+    guard: Guard
+    servers: tuple[str, ...]
+    count: str
+    quiet: DeclinePause
+
+    def is_for(self, server: str) -> bool:
+        """Whether the tools of this server are guarded; servers are named, or chosen by pattern."""
+        return not self.servers or any(server == each or fnmatchcase(server, each) for each in self.servers)
+
+    def is_about(self, tool: str, annotations: Mapping[str, Any] | None) -> bool:
+        """Whether calls of this tool are guarded, with some arguments at least."""
+        return replace(self.guard, arguments={}, above=None).concerns(tool, annotations, {})
+
+    def counting(self, arguments: Mapping[str, Any]) -> tuple[Guard, int | None]:
+        """The guard for a call with these arguments, and the count. What cannot be counted is asked about, too."""
+        if (count := count_in(arguments, self.count)) is not None:
+            return self.guard, count
+        typed = None if self.guard.typed == "count" else self.guard.typed
+        message = self.guard.message.replace("{count}", "an unknown number of")
+        return replace(self.guard, message=message, above=None, typed=typed), None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question that a rule puts in front of a call."""
+
+    rule: GuardRule
+    guard: Guard
+    tool: str
+    arguments: Mapping[str, Any]
+    count: int | None
+    question: FormQuestion[Any]
+
+    def agreed(self, content: Mapping[str, Any] | None) -> bool:
+        """Whether an accepted answer says yes."""
+        return content is not None and self.guard.agreed(content, self.arguments, self.count)
+
+    def read(self, decision: Decision) -> Decision:
+        """The decision as it counts and is recorded: an answer that is no yes is a no."""
+        if not isinstance(decision.answer, Accepted) or self.agreed(decision.answer.data):
+            return decision
+        typing = self.guard.to_type(self.arguments, self.count) is not None
+        return replace(decision, answer=Declined(by="answer"), reason=MISTYPED if typing else decision.reason)
+
+    def again(self) -> FormQuestion[Any]:
+        """The question for somebody who mistyped."""
+        return replace(self.question, message=with_reasons(self.question.message, (MISTYPED,)))
+
+
+def rules_of(settings: Mapping[str, GuardSettings]) -> tuple[GuardRule, ...]:
+    """The rules of the configuration file."""
+    return tuple(
+        GuardRule(
+            name,
+            Guard(
+                message=_template(each.message),
+                tools=each.tools,
+                hint=each.hint,
+                arguments=dict(pair.split("=", 1) for pair in each.arguments),
+                above=each.above,
+                typed=each.typed or None,
+            ),
+            each.servers,
+            each.count,
+            DeclinePause(each.cooldown, time.monotonic),
+        )
+        for name, each in settings.items()
+    )
+
+
+def _template(message: str) -> str:
+    """A sentence of the user's, in which nothing is filled in but the count."""
+    return message.replace("{", "{{").replace("}", "}}").replace("{{count}}", "{count}")
+
+
+def question_for(
+    rules: tuple[GuardRule, ...],
+    server: str,
+    names: Iterable[str],
+    arguments: Mapping[str, Any],
+    annotations: Mapping[str, Any] | None,
+) -> Asked | None:
+    """What has to be answered before a call goes to its server; the first rule that applies asks.
+
+    `names` are those of the tool: the server's own, and the one under which the client knows it.
+    """
+    names = tuple(names)
+    for rule in rules:
+        if not rule.is_for(server):
+            continue
+        guard, count = rule.counting(arguments)
+        for name in names:
+            if rule.is_about(name, annotations):
+                _require_one_meaning(rule, arguments)
+            if (question := guard.applies(name, annotations, arguments, count)) is not None:
+                named = replace(
+                    question, message=f"{_headline(rule, server, name, arguments)}\n\n{question.message}"
+                )
+                return Asked(rule, guard, name, arguments, count, named)
+    return None
+
+
+def _headline(rule: GuardRule, server: str, tool: str, arguments: Mapping[str, Any]) -> str:
+    """Who asks: the user's own rule, and not the server."""
+    return f"Your rule {rule.name!r} asks before {server} calls {tool}({'...' if arguments else ''})."
+
+
+def _require_one_meaning(rule: GuardRule, arguments: Mapping[str, Any]) -> None:
+    """Refuse arguments that a server may read in another way than the person: some read names in any case.
+
+    So an argument that a rule looks at must not come in another case either: the rule would not see it.
+    """
+    looked_at = {
+        name.casefold(): name for name in (*rule.guard.arguments, rule.count, rule.guard.typed or "")
+    }
+    for name in arguments:
+        if looked_at.get(name.casefold(), name) != name:
+            raise _ambiguous(f"has the argument {name!a} instead of {looked_at[name.casefold()]!r}")
+    if _has_twins(arguments):
+        raise _ambiguous("names a member of an object twice, in different case")
+
+
+def _has_twins(value: object) -> bool:
+    if isinstance(value, Mapping):
+        alike = len({name.casefold() for name in value}) < len(value)
+        return alike or any(map(_has_twins, value.values()))
+    return isinstance(value, list) and any(map(_has_twins, value))
+
+
+def _ambiguous(how: str) -> GuardRefused:
+    return GuardRefused(
+        f"this call {how}, which servers read in different ways. Write it anew.", category="ambiguous"
+    )
+
+
+def mistyped(decision: Decision) -> bool:
+    """Whether the person meant a yes, perhaps, and typed something else than what had to be typed."""
+    return isinstance(decision.answer, Declined) and decision.reason == MISTYPED
+
+
+def refusal(asked: Asked | None, decision: Decision | None, call: RelayedCall) -> Message | None:
+    """What the client gets instead of a result; None when the person said yes. No decision: nobody could be asked."""
+    match None if decision is None else decision.answer:
+        case Accepted(content) if asked is not None and asked.agreed(content):
+            return None
+        case Declined() if decision is not None and mistyped(decision):
+            return _told(call, "not_confirmed", "the user did not type what had to be typed for a yes")
+        case Declined():
+            return _told(call, "user_declined", f"the user declined this call of {call.name}")
+        case Cancelled() if decision is not None and decision.desk and not decision.reason:
+            return _told(call, "user_cancelled", "the user dismissed the question without deciding")
+        case _:
+            reason = "nobody could be asked" if decision is None else decision.reason or "nobody answered"
+            return _told(
+                call, "no_answer", f"a guard of the user's asks first, and there is no answer ({reason})"
+            )
+
+
+def unasked(call: RelayedCall, error: GuardRefused) -> Message:
+    """What a call is told about which nobody is asked: it comes too soon after a decline, or could mean two things."""
+    return _told(call, error.category, str(error).partition(". ")[0])
+
+
+def unguarded(call: RelayedCall) -> Message:
+    """What a call is told whose guard is gone, while the person never said yes."""
+    why = "the guard that asked the user about this call is not there any more, and they had not answered"
+    return _told(call, "no_answer", why)
+
+
+def _told(call: RelayedCall, category: str, why: str) -> Message:
+    text = f"{category}: {why}. The call did not reach the server; nothing was done."
+    content = [{"type": "text", "text": text}]
+    return response(
+        call.message.id, {**stamp(call), "content": content, "isError": True, "_meta": {CATEGORY: category}}
+    )
+
+
+class Hints:
+    """What tools say about themselves; one that was never listed said nothing."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, dict[str, Any]] = {}
+
+    def note(self, message: Message) -> None:
+        """Remember what a list of tools says."""
+        tools = (message.result or {}).get("tools")
+        for tool in tools if isinstance(tools, list) else []:
+            if isinstance(tool, dict) and isinstance(name := tool.get("name"), str):
+                said = tool.get("annotations")
+                self._said[name] = said if isinstance(said, dict) else {}
+
+    def of(self, tool: str) -> Mapping[str, Any] | None:
+        """What a tool said."""
+        return self._said.get(tool)
+
+
+class GuardDesk:
+    """Our desk for the question of a guard: an answer that is no yes counts and is recorded as a no."""
+
+    def __init__(self, desk: OurDesk, asked: Asked) -> None:
+        self._desk = desk
+        self._asked = asked
+
+    async def put(self, waiting: Waiting) -> Decision:
+        return self._asked.read(await self._desk.put(waiting))
+
+    async def join(self, question_id: str) -> Decision | None:
+        return await self._desk.join(question_id)
+
+    def tell(self, waiting: Waiting, decision: Decision) -> None:
+        self._desk.tell(waiting, decision)
+
+
+async def ask_first(asking: QuestionHandler, asker: Asker, call: RelayedCall, asked: Asked) -> Decision:
+    """Have the person decide about a call; who mistypes is asked again."""
+    desk, july = GuardDesk(asking.our_desk(asker), asked), Revision.JULY_2026
+    decision = await asking.decide(asked.question, july, asker, [call], desk, guard=True)
+    for _ in range(_REASKS):
+        if not mistyped(decision):
+            break
+        decision = await asking.decide(asked.again(), july, asker, [call], desk, guard=True)
+    return decision

@@ -1,0 +1,291 @@
+"""A server that is reached over streamable HTTP, on any revision.
+
+`httpx2` makes the connections. So the usual variables count: HTTPS_PROXY and NO_PROXY for a forward proxy,
+SSL_CERT_FILE and SSL_CERT_DIR for an authority of your own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import httpx2
+
+from handraise.gateway.accounts.connecting import AccountConnector
+from handraise.gateway.accounts.own_account import Challenge, OwnAccount, parse_challenge
+from handraise.gateway.http.events import Event, Events
+from handraise.gateway.http.headers import headers_for, mirrored_headers
+from handraise.gateway.json_text import LONGEST
+from handraise.gateway.links import DirectLink
+from handraise.gateway.messages import (
+    CANCELLED,
+    SERVER_FAULT,
+    Id,
+    Message,
+    Unreadable,
+    fault,
+    known,
+    parse_aside,
+)
+from handraise.gateway.tasks import TaskSet
+from handraise.gateway.upstreams import Source
+
+logger = logging.getLogger(__name__)
+
+TIMEOUT: Final = httpx2.Timeout(30.0, read=None, pool=None)
+"""A connection must be there within 30 seconds. An answer may take as long as the call takes."""
+LIMITS: Final = httpx2.Limits(max_connections=None, max_keepalive_connections=50, keepalive_expiry=60.0)
+_WAYS_IN: Final = 3
+"""How often a request that was refused is tried again: with a token of the vault's, a renewed one, a new one."""
+_ABOUT_US: Final = (401, 403, 407)
+"""What a server says of the gateway's own right to call it. A client must not take it for the gateway's word."""
+_RETRY: Final = 1.0
+_RETRIES: Final = 30
+_FAILURES: Final = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError)
+
+
+class TooLong(httpx2.HTTPError):
+    """A server answers without end."""
+
+
+@dataclass(slots=True)
+class _Stream:
+    """Where a stream of events can be taken up again, and whether it answered its request."""
+
+    last_id: str | None = None
+    retry: float | None = None
+    answered: bool = False
+
+
+class HttpLink(DirectLink):
+    """The link to a URL. Every message is a request of its own; what comes back says what it belongs to."""
+
+    def __init__(self, source: Source, own: OwnAccount | None = None) -> None:
+        """`own` is the account of the client's person, for a server that wants one."""
+        super().__init__(source)
+        self._url = source.upstream.url or ""
+        self._http = httpx2.AsyncClient(
+            timeout=TIMEOUT, limits=LIMITS, headers={"accept-encoding": "identity"}
+        )
+        self._entry = None if own is None else AccountConnector(own, self)
+        self._session: str | None = None
+        self._version: str | None = None
+        self._hello: Id | None = None
+        self._mirrored: dict[str, Any] = {}
+        self._posting: dict[Id, asyncio.Task[None]] = {}
+        self._outside: set[Id] = set()
+        self._tasks = TaskSet()
+        self._closed = False
+
+    def send(self, message: Message) -> None:
+        if self._closed:
+            return  # a client may still leave, and nobody would close the connection that tells of it
+        if message.method == CANCELLED and not self._cancel(message):
+            return
+        if self._entry is not None and self._entry.takes(message):
+            return
+        if message.method == "initialize":
+            self._hello = message.id
+        going_on = self._entry is not None and self._entry.is_round(message)
+        task = self._tasks.run(self._answered(message, self._go_in if going_on else self._post))
+        if message.is_request and message.id is not None:
+            self._posting[message.id] = task
+        if message.method == "notifications/initialized":
+            self._tasks.run(self._follow())
+
+    def _cancel(self, message: Message) -> bool:
+        """End a request; whether the server has to be told."""
+        id = message.params.get("requestId", "")
+        outside = id in self._outside
+        if (task := self._posting.get(id)) is not None and (outside or self._version is None):
+            task.cancel()  # on 2026-07-28 closing the stream is how a request is cancelled
+        return self._version is not None and not outside
+
+    async def aclose(self) -> None:
+        self._closed = True
+        await self._tasks.aclose()
+        if self._session is not None:
+            headers = await self._headers(None)
+            self._session = None
+            try:
+                await self._http.request("DELETE", self._url, headers=headers, timeout=2)
+            except _FAILURES:
+                logger.debug("the session could not be ended")
+        await self._http.aclose()
+
+    async def _headers(self, message: Message | None) -> list[tuple[bytes, bytes]]:
+        headers = headers_for(
+            message, self.source.upstream.headers, self._session, self._version, self._mirrored
+        )
+        if self._entry is not None and (token := await self._entry.token()) is not None:
+            headers.append((b"authorization", b"Bearer " + token.encode("latin-1", "replace")))
+        return headers
+
+    async def _answered(self, message: Message, way: Callable[[Message], Awaitable[bool]]) -> None:
+        """Have a message go its way; a request is answered, whatever happens on it."""
+        answered = not message.is_request
+        try:
+            answered = await way(message) or answered
+        except _FAILURES as error:
+            logger.warning("%s cannot be reached: %r", self.source.upstream.name, error)
+        except Exception:
+            logger.exception("a request to %s failed", self.source.upstream.name)
+        finally:
+            if self._posting.get(known(message.id)) is asyncio.current_task():
+                del self._posting[known(message.id)]
+        if not answered:
+            text = "The server could not be reached, or did not answer."
+            self._deliver(fault(message.id, SERVER_FAULT, text), None)
+
+    async def _post(self, message: Message) -> bool:
+        """Post a message until it is let in; whether the request was answered."""
+        for again in range(_WAYS_IN, -1, -1):
+            headers = await self._headers(message)
+            async with self._http.stream("POST", self._url, headers=headers, content=message.raw) as reply:
+                wants = parse_challenge(reply.status_code, reply.headers.raw)
+                if wants is None or self._entry is None or not again:
+                    return await self._take(reply, message)
+            if not await self._meet(message, wants, headers):
+                return True
+        return False
+
+    async def _meet(self, message: Message, challenge: Challenge, headers: list[tuple[bytes, bytes]]) -> bool:
+        """Have the person get in; whether the message may be posted again."""
+        assert self._entry is not None
+        sent = dict(headers).get(b"authorization", b"").decode("latin-1").removeprefix("Bearer ") or None
+        with self._waiting_outside(message):
+            return await self._entry.meet(message, challenge, sent)
+
+    async def _go_in(self, message: Message) -> bool:
+        """The client answers a question of the gateway's own: then its call may be made."""
+        assert self._entry is not None
+        with self._waiting_outside(message):
+            await self._entry.go_on(message)
+        return True
+
+    @contextmanager
+    def _waiting_outside(self, message: Message) -> Iterator[None]:
+        """While a person is on their way in: the server knows nothing of the request, and hears of no cancelling."""
+        id = known(message.id)
+        self._outside.add(id)
+        try:
+            yield
+        finally:
+            self._outside.discard(id)
+
+    async def _take(self, reply: httpx2.Response, message: Message) -> bool:
+        """Hand on what a response holds; whether the request was answered."""
+        if message.id is not None and message.id == self._hello and "mcp-session-id" in reply.headers:
+            self._session = reply.headers["mcp-session-id"]
+        if reply.headers.get("content-type", "").startswith("text/event-stream"):
+            return await self._take_events(reply, message)
+        answer = await self._answer(await _whole(reply), message, reply.status_code)
+        if answer is not None:
+            answer.status = None if reply.status_code in _ABOUT_US else reply.status_code
+            self._deliver(answer, message)
+        return True
+
+    async def _answer(self, body: bytes, message: Message, status: int) -> Message | None:
+        """What a response without a stream holds for the client. A request gets its own answer, and nothing else."""
+        told = f"The server answered with HTTP status {status}."
+        try:
+            answer = await parse_aside(body) if body.strip() else None
+        except Unreadable as error:
+            logger.warning("%s: %s", self.source.upstream.name, error)
+            answer, told = None, f"{told} Its answer could not be read and was not passed on: {error}."
+        if not message.is_request:
+            return None
+        if answer is not None and answer.method is None and answer.id == message.id:
+            return answer
+        return fault(message.id, SERVER_FAULT, told)
+
+    async def _take_events(self, reply: httpx2.Response, message: Message) -> bool:
+        """Hand on the events of a stream, and go on where it ended; whether the request was answered."""
+        stream = _Stream()
+        await self._read(reply, stream, message)
+        for _ in range(_RETRIES):
+            if stream.answered or stream.last_id is None or not message.is_request:
+                break
+            await asyncio.sleep(stream.retry or _RETRY)
+            if not await self._take_up(stream, message):
+                break
+        return stream.answered
+
+    async def _follow(self) -> None:
+        """Hear what the server says by itself, where it offers that."""
+        stream = _Stream()
+        for _ in range(_RETRIES):
+            try:
+                if not await self._take_up(stream, None):
+                    return
+            except _FAILURES:
+                logger.debug("the stream of %s broke off", self.source.upstream.name)
+            await asyncio.sleep(stream.retry or _RETRY)
+
+    async def _take_up(self, stream: _Stream, message: Message | None) -> bool:
+        """Take a stream up again behind its last event; False when the server offers none."""
+        headers = [*await self._headers(None), (b"accept", b"text/event-stream")]
+        if stream.last_id is not None:
+            headers.append((b"last-event-id", stream.last_id.encode()))
+        async with self._http.stream("GET", self._url, headers=headers) as reply:
+            if reply.status_code != 200:
+                return False
+            await self._read(reply, stream, message)
+        return True
+
+    async def _read(self, reply: httpx2.Response, stream: _Stream, message: Message | None) -> None:
+        """Hand on every event of a response."""
+        events = Events()
+        async for chunk in reply.aiter_raw():
+            for event in events.feed(chunk):
+                stream.last_id, stream.retry = event.id or stream.last_id, event.retry or stream.retry
+                stream.answered = await self._take_event(event, message) or stream.answered
+            if events.size > LONGEST:
+                raise TooLong(f"an event is longer than {LONGEST // 2**20} MiB")
+
+    async def _take_event(self, event: Event, message: Message | None) -> bool:
+        """Hand on what an event holds; whether it answers the request, readably or not."""
+        if not event.data.strip():
+            return False
+        try:
+            taken = await parse_aside(event.data)
+        except Unreadable as error:
+            self._refuse(error)
+            return error.is_response and message is not None and error.id == message.id
+        self._deliver(taken, message)
+        return message is not None and taken.method is None and taken.id == message.id
+
+    def _refuse(self, error: Unreadable) -> None:
+        """What a stream holds and nobody can read ends its request, or is refused to the server."""
+        logger.warning("%s: %s", self.source.upstream.name, error)
+        if error.is_response:
+            self.take_unread(error)
+        elif error.is_request:
+            self.send(error.refusal())
+
+    def _deliver(self, message: Message, about: Message | None) -> None:
+        if about is not None and about.is_request:
+            message.about = about.id
+            self._learn(message, about)
+        self.deliver(message)
+
+    def _learn(self, message: Message, about: Message) -> None:
+        if about.method == "initialize" and message.id == about.id and message.result is not None:
+            self._version = str(message.result.get("protocolVersion", ""))
+        elif about.method == "tools/list" and b"x-mcp-header" in message.raw:
+            self._mirrored.update(mirrored_headers(message.result or {}))
+
+
+async def _whole(reply: httpx2.Response) -> bytes:
+    """The body of a response. One that is too long counts as a server that does not keep to the protocol."""
+    parts, size = [], 0
+    async for chunk in reply.aiter_raw():
+        parts.append(chunk)
+        size += len(chunk)
+        if size > LONGEST:
+            raise TooLong(f"the response is longer than {LONGEST // 2**20} MiB")
+    return b"".join(parts)

@@ -1,0 +1,159 @@
+"""Byte streams in lines: a reader that hands out whole lines, a writer that says when it is full."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import stat
+import threading
+from collections.abc import Callable
+from typing import IO, TypeAlias
+
+from handraise.gateway.json_text import LONGEST
+
+logger = logging.getLogger(__name__)
+
+Stream: TypeAlias = IO[bytes]
+
+
+class LineReader(asyncio.Protocol):
+    """Hands every line on, without its line feed, in the moment in which it is complete."""
+
+    def __init__(
+        self, took: Callable[[bytes], None], ended: Callable[[], None], too_long: Callable[[bytes], None]
+    ) -> None:
+        """`too_long` gets the first bytes of a line that is longer than any message; the rest is not kept."""
+        self._took = took
+        self._ended = ended
+        self._too_long = too_long
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._skips = False
+        self._transport: asyncio.ReadTransport | None = None
+
+    async def open(self, stream: Stream) -> None:
+        """Start to read; what no event loop can wait for, as a plain file or /dev/null, by a thread."""
+        loop = asyncio.get_running_loop()
+        if not _is_device(stream):
+            with contextlib.suppress(ValueError, NotImplementedError):
+                await loop.connect_read_pipe(lambda: self, stream)
+                return
+        threading.Thread(target=self._read_all, args=(stream, loop), daemon=True).start()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.ReadTransport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        *whole, rest = data.split(b"\n")
+        for end in whole:
+            self._gather(end)
+            self._hand_on()
+        self._gather(rest)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self._parts:  # a last line without its end is a line all the same
+            self._hand_on()
+        self._ended()
+
+    def _gather(self, part: bytes) -> None:
+        self._size += len(part)
+        if self._skips or not part:
+            return
+        self._parts.append(part)
+        if self._size > LONGEST:
+            start, self._parts, self._skips = self._parts[0], [], True
+            self._too_long(start)
+
+    def _hand_on(self) -> None:
+        line, skipped = b"".join(self._parts), self._skips
+        self._parts, self._size, self._skips = [], 0, False
+        if skipped:
+            return
+        try:
+            self._took(line)
+        except Exception:  # otherwise the lines behind it are lost
+            logger.exception("a line could not be handled")
+
+    def pause(self) -> None:
+        """Read nothing for a while: whoever gets the lines is slower than we are."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.pause_reading()
+
+    def resume(self) -> None:
+        """Read on."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def close(self) -> None:
+        """Read no more."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def _read_all(self, stream: Stream, loop: asyncio.AbstractEventLoop) -> None:
+        with stream, contextlib.suppress(RuntimeError):  # of a loop that is over: nobody reads any more
+            while data := os.read(stream.fileno(), 65536):
+                loop.call_soon_threadsafe(self.data_received, data)
+            loop.call_soon_threadsafe(self.connection_lost, None)
+
+
+class LineWriter(asyncio.BaseProtocol):
+    """Writes lines, and tells when too much waits to be written."""
+
+    def __init__(self) -> None:
+        self.on_full: Callable[[], None] = _nothing
+        self.on_ready: Callable[[], None] = _nothing
+        self._transport: asyncio.WriteTransport | None = None
+        self._file: Stream | None = None
+        self._early: list[bytes] = []
+        self._gone = asyncio.Event()
+
+    async def open(self, stream: Stream) -> None:
+        """Start to write; a plain file at once and in place."""
+        loop = asyncio.get_running_loop()
+        try:
+            self._transport, _ = await loop.connect_write_pipe(lambda: self, stream)
+        except (ValueError, NotImplementedError):
+            self._file = stream
+        early, self._early = self._early, []
+        for line in early:
+            self.write(line)
+
+    def write(self, line: bytes) -> None:
+        """Write a line, now or when there is room."""
+        if self._transport is not None:
+            if not self._transport.is_closing():
+                self._transport.write(line + b"\n")
+        elif self._file is not None:
+            self._file.write(line + b"\n")
+            self._file.flush()
+        else:
+            self._early.append(line)
+
+    def pause_writing(self) -> None:
+        self.on_full()
+
+    def resume_writing(self) -> None:
+        self.on_ready()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._gone.set()
+
+    async def close(self) -> None:
+        """Write what waits, then let go."""
+        if self._transport is not None:
+            self._transport.close()
+            await self._gone.wait()
+        if self._file is not None:
+            self._file.close()
+
+
+def _is_device(stream: Stream) -> bool:
+    """Whether it is a device without a person at it. asyncio takes one for a terminal, and fails later."""
+    return stat.S_ISCHR(os.fstat(stream.fileno()).st_mode) and not stream.isatty()
+
+
+def _nothing() -> None:
+    pass

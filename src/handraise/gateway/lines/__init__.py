@@ -1,1 +1,0 @@
-"""Processes and standard streams: one line for each message."""

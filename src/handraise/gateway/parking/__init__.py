@@ -1,1 +1,0 @@
-"""Calls that wait for a person longer than their client does: held, parked, kept, and gone on with."""

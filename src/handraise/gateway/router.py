@@ -1,0 +1,311 @@
+"""Several servers behind one link: each message goes to the server it belongs to, and what comes back is told apart."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
+from itertools import count
+from typing import Any, Final
+
+from handraise.gateway.catalog import (
+    BY_URI,
+    KINDS,
+    LISTS,
+    MessageOwner,
+    combine_discovery,
+    combine_hello,
+    kind_of_reference,
+    named,
+)
+from handraise.gateway.links import Destination, Link
+from handraise.gateway.messages import (
+    CANCELLED,
+    INVALID_REQUEST,
+    SERVER_FAULT,
+    Id,
+    Message,
+    fault,
+    known,
+    nowhere,
+    readdressed,
+    request,
+    response,
+)
+from handraise.gateway.peers import claimed_in, envelope_of
+from handraise.gateway.tasks import TaskSet
+from handraise.gateway.upstreams import Source
+
+logger = logging.getLogger(__name__)
+
+_PAGES: Final = 100
+_MOST_TASKS: Final = 4096
+_TASKS: Final = "tasks/list"
+
+
+class ServerRouter:
+    """One link to all of them."""
+
+    def __init__(self, links: Mapping[str, Link]) -> None:
+        self.on_message: Callable[[Message], None] = lambda message: None
+        self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
+        self._links = dict(links)
+        self._sources = {name: link.source_of(_NOTHING) for name, link in links.items()}
+        self._whose = MessageOwner()
+        self._envelope: dict[str, Any] = {}
+        self._capabilities: dict[str, Mapping[str, Any]] = {}
+        self._ours: dict[Id, asyncio.Future[Message]] = {}
+        self._sent_to: dict[Id, set[str]] = {}
+        """The servers that may answer a request. An answer of another one is not passed on."""
+        self._asked_by: dict[Id, tuple[str, Id]] = {}
+        """The requests of servers that are not answered, by the id under which the client knows them."""
+        self._made_task: dict[str, str] = {}
+        """The server that made a task, by the id of the task."""
+        self._fresh = count(1)
+        self._tasks = TaskSet()
+        for name, link in links.items():
+            link.on_message = self._receiving(name)
+            link.on_closed = self._closing(name)
+
+    def source_of(self, message: Message) -> Source:
+        return self._sources[self._server_of(message) or next(iter(self._sources))]
+
+    def reissue(self, message: Message, round: dict[str, Any]) -> bool:
+        name = self._server_of(message)
+        if name is None or name not in self._links:
+            return False
+        self._sent_to.setdefault(known(message.id), set()).add(name)
+        return self._links[name].reissue(self._whose.with_own_name(message), round)
+
+    async def aclose(self) -> None:
+        await self._tasks.aclose()
+        await asyncio.gather(*(link.aclose() for link in self._links.values()))
+
+    def send(self, message: Message) -> None:
+        if message.is_request:
+            self._note_envelope(message)
+        match message.method:
+            case None:
+                self._reply(message)
+            case "initialize" | "server/discover":
+                self._run(message, self._greet(message))
+            case method if method in LISTS or method == _TASKS:
+                self._run(message, self._list(message))
+            case "ping":
+                self.on_message(response(message.id, {}))
+            case "logging/setLevel":
+                self._run(message, self._tell_all(message))
+            case "subscriptions/listen":
+                self._send_to(message, *self._links)
+            case "notifications/cancelled":
+                self._send_to(message, *self._sent_to.pop(message.params.get("requestId", ""), ()))
+            case _ if message.is_notice:
+                self._send_to(message, *self._links)
+            case _:
+                self._run(message, self._route(message))
+
+    def _run(self, message: Message, work: Coroutine[Any, Any, None]) -> None:
+        """Have a message go its way; a request is answered, whatever happens on it."""
+        self._tasks.run(work).add_done_callback(partial(self._tell_failure, message))
+
+    def _tell_failure(self, message: Message, done: asyncio.Task[None]) -> None:
+        if done.cancelled() or (error := done.exception()) is None:
+            return
+        logger.error("%s could not be routed", message.method, exc_info=error)
+        if message.is_request:
+            self.on_message(fault(message.id, SERVER_FAULT, "The request could not be routed to a server."))
+
+    def _note_envelope(self, message: Message) -> None:
+        """Remember how the client speaks, for requests of our own."""
+        if envelope := envelope_of(message.params):
+            self._envelope = {"_meta": envelope}
+
+    async def _greet(self, message: Message) -> None:
+        """Begin with every server; those that cannot be reached are left out, unless all are."""
+        answers = await self._ask_all(message.method or "", message.params)
+        good = {name: answer.result for name, answer in answers.items() if answer.result is not None}
+        if not good:
+            self.on_message(next(iter(answers.values())).with_(id=message.id))
+            return
+        for name, result in good.items():
+            self._capabilities[name] = result.get("capabilities") or {}
+            self._sources[name].claimed = claimed_in(result)
+            self._sources[name].revision = str(result.get("protocolVersion", "2026-07-28"))
+        combine = combine_hello if message.method == "initialize" else combine_discovery
+        answer = response(message.id, combine(good))
+        answer.source = Source(next(iter(self._sources.values())).upstream)
+        self.on_message(answer)
+
+    async def _list(self, message: Message) -> None:
+        method = message.method or ""
+        key = "tasks" if method == _TASKS else LISTS[method][0]
+        result: dict[str, Any] = {key: await self._listed(method)}
+        if self._envelope:
+            result |= {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+        self.on_message(response(message.id, result))
+
+    async def _listed(self, method: str) -> list[dict[str, Any]]:
+        """What all servers list, every page of it."""
+        kind = method.partition("/")[0]
+        key = kind if method == _TASKS else LISTS[method][0]
+        able = [name for name in self._links if kind in self._capabilities.get(name, {kind: {}})]
+        pages = await asyncio.gather(*(self._pages(name, method, key) for name in able))
+        listed = dict(zip(able, pages, strict=True))
+        if method != _TASKS:
+            return self._whose.fill(method, listed)
+        for name, tasks in listed.items():
+            for task in tasks:
+                self._note_task(name, task)
+        return [task for tasks in pages for task in tasks]
+
+    async def _pages(self, name: str, method: str, key: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        cursor: dict[str, Any] = {}
+        for _ in range(_PAGES):
+            answer = await self._ask(name, method, {**self._envelope, **cursor})
+            result = answer.result or {}
+            listed = result.get(key)
+            found += [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+            if not isinstance(result.get("nextCursor"), str):
+                break
+            cursor = {"cursor": result["nextCursor"]}
+        return found
+
+    async def locate(self, message: Message) -> Destination | None:
+        self._note_envelope(message)
+        name = await self._found(message)
+        return None if name is None else Destination(self._sources[name], self._whose.with_own_name(message))
+
+    async def _found(self, message: Message) -> str | None:
+        """The server that has what a message is about; all are asked what they have if that is not known yet."""
+        if self._server_of(message) is None:
+            kind = KINDS.get(message.method or "") or kind_of_reference(message)
+            kinds = ["resources/list", "resources/templates/list"] if message.method in BY_URI else [kind]
+            await asyncio.gather(*(self._listed(each) for each in kinds if each is not None))
+        return self._server_of(message)
+
+    async def _route(self, message: Message) -> None:
+        """Send a request to the server that has what it is about."""
+        name = await self._found(message)
+        if name in self._links:
+            self._send_to(self._whose.with_own_name(message), name)
+        elif named(message) or "taskId" in message.params:
+            self.on_message(nowhere(message.id))
+        else:
+            text = f"Several servers are behind this gateway, and nothing tells for which of them {message.method} is."
+            self.on_message(fault(message.id, -32601, text))
+
+    def _server_of(self, message: Message) -> str | None:
+        """Whose a message is, as far as we know."""
+        task = message.params.get("taskId")
+        if isinstance(task, str) and (message.method or "").startswith("tasks/"):
+            return self._made_task.get(task)
+        return self._whose.server_of(message) or next(iter(self._sent_to.get(known(message.id), ())), None)
+
+    def _note_task(self, name: str, task: object) -> None:
+        """Remember who made a task. The first one counts, or a server could take another's task over."""
+        id = task.get("taskId") if isinstance(task, dict) else None
+        if isinstance(id, str) and self._made_task.setdefault(id, name) != name:
+            logger.warning("%s names a task of %s as its own", name, self._made_task[id])
+        while len(self._made_task) > _MOST_TASKS:
+            del self._made_task[next(iter(self._made_task))]
+
+    async def _tell_all(self, message: Message) -> None:
+        answers = await self._ask_all(message.method or "", message.params)
+        first = next(
+            (each for each in answers.values() if each.result is not None), next(iter(answers.values()))
+        )
+        self.on_message(first.with_(id=message.id))
+
+    async def _ask_all(self, method: str, params: Mapping[str, Any]) -> dict[str, Message]:
+        answers = await asyncio.gather(*(self._ask(name, method, params) for name in self._links))
+        return dict(zip(self._links, answers, strict=True))
+
+    async def _ask(self, name: str, method: str, params: Mapping[str, Any]) -> Message:
+        """A request of our own to one server."""
+        id = f"handraise-s{next(self._fresh)}"
+        self._ours[id] = asyncio.get_running_loop().create_future()
+        self._send_to(request(id, method, params), name)
+        return await self._ours[id]
+
+    def _send_to(self, message: Message, *names: str) -> None:
+        if message.is_request and message.id is not None:
+            self._sent_to[message.id] = set(names)
+        for name in names:
+            self._links[name].send(message)
+
+    def _reply(self, message: Message) -> None:
+        """The client answers a request of one of the servers."""
+        name, id = self._asked_by.pop(known(message.id), ("", ""))
+        if name in self._links:
+            self._links[name].send(message if message.id == id else message.with_(id=id))
+
+    def _receiving(self, name: str) -> Callable[[Message], None]:
+        return lambda message: self._received(name, message)
+
+    def _received(self, name: str, message: Message) -> None:
+        if message.method is None:
+            self._take_response(name, message)
+        elif message.is_request and message.id is not None:
+            self._take_request(name, message, message.id)
+        elif message.method == CANCELLED:
+            self._take_cancel(name, message)
+        else:
+            self.on_message(self._whose.as_known(name, message))
+
+    def _take_response(self, name: str, message: Message) -> None:
+        id = known(message.id)
+        waited = self._sent_to.get(id, set())
+        if name not in waited:
+            # Otherwise one server answers a call to another one.
+            logger.warning("%s answered a request that it was not sent; nothing was passed on", name)
+            return
+        waited.discard(name)
+        if waited:  # what was sent to all is answered when all answered
+            return
+        del self._sent_to[id]
+        result = message.result or {}
+        self._note_task(name, result.get("task", result))
+        if (ours := self._ours.pop(id, None)) is not None:
+            ours.set_result(message)
+        else:
+            self.on_message(message)
+
+    def _take_request(self, name: str, message: Message, id: Id) -> None:
+        if (name, id) in self._asked_by.values():
+            self._links[name].send(fault(id, INVALID_REQUEST, "A request of this id is not answered yet."))
+            return
+        told_as = id if id not in self._asked_by else f"handraise-a{next(self._fresh)}"
+        self._asked_by[told_as] = (name, id)
+        self.on_message(message if told_as == id else message.with_(id=told_as))
+
+    def _take_cancel(self, name: str, message: Message) -> None:
+        """A server takes a request of its own back: never one of another server that has the same id."""
+        cancelled = (name, message.params.get("requestId"))
+        told_as = next((id for id, asked in self._asked_by.items() if asked == cancelled), None)
+        if told_as is None:
+            logger.info("%s cancelled a request that it did not make; nothing was passed on", name)
+            return
+        del self._asked_by[told_as]
+        self.on_message(readdressed(message, told_as))
+
+    def _closing(self, name: str) -> Callable[[Source, bool], None]:
+        return lambda source, last: self._closed(name, source)
+
+    def _closed(self, name: str, source: Source) -> None:
+        """One server is gone; the others go on."""
+        gone = [id for id, names in self._sent_to.items() if name in names]
+        self.on_closed(source, len(self._links) == 1)
+        del self._links[name]
+        self._asked_by = {id: asked for id, asked in self._asked_by.items() if asked[0] != name}
+        for id in gone:
+            self._sent_to[id].discard(name)
+            if self._sent_to[id]:
+                continue
+            del self._sent_to[id]
+            if (ours := self._ours.pop(id, None)) is not None:
+                ours.set_result(fault(id, SERVER_FAULT, f"The server {name!r} is gone."))
+
+
+_NOTHING: Final = Message({})

@@ -1,1 +1,0 @@
-"""Several servers behind one gateway."""

@@ -1,0 +1,217 @@
+"""Standard streams: the client at our own, and a server that is a process of ours."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import IO, Final
+
+from handraise.errors import SetupError
+from handraise.gateway.lines import LineReader, LineWriter
+from handraise.gateway.links import DirectLink
+from handraise.gateway.messages import SERVER_FAULT, Message, Unreadable, fault, parse_message, too_long
+from handraise.gateway.upstreams import Source, Upstream
+
+logger = logging.getLogger(__name__)
+
+_NOT_REMOTE: Final = {"SHLVL": "1"}
+"""Where it is missing, `bash -c` takes a socket as its input for a remote login, and runs ~/.bashrc first."""
+_OWN_SECRETS: Final = frozenset(
+    {"HANDRAISE_CLIENT_SECRET", "HANDRAISE_DESK_SECRET", "HANDRAISE_STORE_KEYS", "HANDRAISE_VAULT_KEY"}
+)
+"""Keys of this gateway. With them a server could open the accounts that people connected to other servers."""
+
+
+def start(
+    upstream: Upstream, errors: IO[bytes] | None = None, *, own_group: bool = False
+) -> subprocess.Popen[bytes]:
+    """Start the server's process. Its standard error goes where ours goes, or to a file.
+
+    `own_group`: a Ctrl+C at our terminal does not reach it. It ends when we close its input.
+
+    Its standard input and output are socket pairs. Any process of the same user can open a pipe of another one as
+    /proc/PID/fd/0 and write an answer into it, past desk, policy and ledger. A socket cannot be opened so.
+    """
+    if os.name != "posix":  # there is no /proc, and a socket is no standard stream
+        return _started(upstream, subprocess.PIPE, subprocess.PIPE, errors, None)
+    with ExitStack() as pairs:
+        (our_input, stdin), (our_output, stdout) = socket.socketpair(), socket.socketpair()
+        for each in (our_input, stdin, our_output, stdout):
+            pairs.enter_context(each)
+        process = _started(upstream, stdin.fileno(), stdout.fileno(), errors, 0 if own_group else None)
+        process.stdin = os.fdopen(our_input.detach(), "wb", 0)
+        process.stdout = os.fdopen(our_output.detach(), "rb", 0)
+    return process
+
+
+def _started(
+    upstream: Upstream, stdin: int, stdout: int, errors: IO[bytes] | None, group: int | None
+) -> subprocess.Popen[bytes]:
+    inherited = {name: value for name, value in os.environ.items() if name not in _OWN_SECRETS}
+    try:
+        return subprocess.Popen(  # noqa: S603 - the command is the user's own, an argument list
+            upstream.command,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=errors,
+            env={**_NOT_REMOTE, **inherited, **upstream.environment},
+            cwd=upstream.directory,
+            process_group=group,
+        )
+    except OSError as error:
+        raise SetupError(
+            f"{upstream.name}: {upstream.command[0]} cannot be started: {error.strerror}"
+        ) from None
+
+
+GRACE: Final = 5.0
+"""Seconds that a server has to end after its input was closed, and again after it was told to."""
+
+
+_MOST_NOISE: Final = 300
+"""Bytes of a line that is no message, as far as they are shown."""
+
+
+def inert(noise: bytes) -> str:
+    """Bytes that nobody could read, for a terminal: no escape sequence of the server's works in it."""
+    more = " …" if len(noise) > _MOST_NOISE else ""
+    return ascii(noise[:_MOST_NOISE].decode("utf-8", "replace"))[1:-1] + more
+
+
+class ProcessLink(DirectLink):
+    """The link to a process."""
+
+    def __init__(self, source: Source, process: subprocess.Popen[bytes]) -> None:
+        super().__init__(source)
+        self.process = process
+        self.reader = LineReader(self._took, self._ended, lambda start: self._refuse(too_long(start), start))
+        self.writer = LineWriter()
+        self._over = asyncio.Event()
+
+    async def open(self) -> None:
+        """Start to listen."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        await self.writer.open(self.process.stdin)
+        await self.reader.open(self.process.stdout)
+
+    def send(self, message: Message) -> None:
+        self.writer.write(message.raw)
+
+    def _took(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        try:
+            message = parse_message(line)
+        except Unreadable as error:
+            self._refuse(error, line)
+        else:
+            self.deliver(message)
+
+    def _refuse(self, error: Unreadable, line: bytes) -> None:
+        """Show on standard error what the server wrote. Nobody waits in vain for an answer that cannot be read."""
+        name = inert(self.source.upstream.name.encode())
+        print(f"handraise: {name} wrote no message ({error}): {inert(line)}", file=sys.stderr, flush=True)
+        if error.is_response:
+            self.take_unread(error)
+        elif error.is_request:
+            self.send(error.refusal())
+
+    def _ended(self) -> None:
+        self._over.set()
+        self.on_closed(self.source, True)
+
+    async def aclose(self) -> None:
+        """Close its input, wait, then tell it to end, then end it."""
+        await self.writer.close()
+        for last_resort in (self.process.terminate, self.process.kill):
+            if await self._exited():
+                break
+            with contextlib.suppress(ProcessLookupError):
+                last_resort()
+        await asyncio.to_thread(self.process.wait)
+        with contextlib.suppress(TimeoutError):  # a child of its own may keep the pipe open
+            await asyncio.wait_for(self._over.wait(), 1.0)  # for its last words
+        self.reader.close()
+
+    def send_signal(self, number: int) -> None:
+        """Hand a signal on to the process."""
+        with contextlib.suppress(ProcessLookupError):
+            self.process.send_signal(number)
+
+    async def status(self) -> int:
+        """The exit status of a process that ended; of one that a signal ended, as shells tell it."""
+        code = await asyncio.to_thread(self.process.wait)
+        return code if code >= 0 else 128 - code
+
+    async def _exited(self) -> bool:
+        try:
+            await asyncio.to_thread(self.process.wait, GRACE)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+
+class StdioPort:
+    """Messages to and from the client that started us."""
+
+    def __init__(self) -> None:
+        self.on_message: Callable[[Message], None] = _drop
+        self.reader = LineReader(self._took, self._ended, lambda start: self._refuse(too_long(start)))
+        self.writer = LineWriter()
+        self.ended = asyncio.Event()
+
+    async def open(self) -> None:
+        """Start to listen, on copies: the streams themselves are not ours to close."""
+        await self.writer.open(os.fdopen(os.dup(1), "wb", 0))
+        await self.reader.open(os.fdopen(os.dup(0), "rb", 0))
+
+    def send(self, message: Message) -> None:
+        self.writer.write(message.raw)
+
+    def _took(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        try:
+            message = parse_message(line)
+        except Unreadable as error:
+            self._refuse(error)
+        else:
+            self._deliver(message)
+
+    def _deliver(self, message: Message) -> None:
+        """Hand a message of the client's on. A failure of ours ends this message only, and no other one."""
+        try:
+            self.on_message(message)
+        except Exception:
+            logger.exception("a message of the client could not be handled")
+            if message.is_request:
+                self.send(fault(message.id, SERVER_FAULT, "The gateway could not handle this request."))
+
+    def _refuse(self, error: Unreadable) -> None:
+        """Tell the client. A server that waits for the client's answer hears that there is none."""
+        logger.warning("a message of the client was not passed on: %s", error)
+        self.send(error.refusal())
+        if error.is_response:
+            self._deliver(error.stand_in())
+
+    def _ended(self) -> None:
+        self.ended.set()
+
+    async def aclose(self) -> None:
+        """Write what waits. A terminal is shared with whoever started us, so that it is left as it was."""
+        await self.writer.close()
+        self.reader.close()
+        for number in (0, 1):
+            os.set_blocking(number, True)
+
+
+def _drop(message: Message) -> None:
+    """Until somebody listens."""

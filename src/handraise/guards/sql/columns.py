@@ -1,0 +1,265 @@
+"""Which columns of which tables a statement reaches: every one that it names, or that a star or a whole row brings.
+
+Where that cannot be told exactly, more is taken, never less: a name that means nothing brings everything. Through a
+view only what is used of it counts, and what the view itself looks at to find its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import Final
+
+from sqlglot import exp
+
+from handraise.guards.sql.schema import Relation, Schema, exact, fold
+from handraise.guards.sql.scopes import SOURCES, QueryScopes, TableInQuery, UnknownTable
+
+Reached = set[tuple[Relation, str]]
+"""Tables, each with a column in one spelling."""
+ColumnsOf = Callable[[Relation], Iterable[str]]
+"""The columns of a table that have to be found, in one spelling."""
+Define = Callable[[Relation], exp.Expr]
+
+_BRINGS_ALL: Final = (exp.Columns, exp.Pivot, exp.PositionalColumn, exp.Summarize)
+_REACHES: Final = (
+    exp.Identifier, exp.Column, exp.Var, exp.Star, exp.Join, exp.Insert, exp.Copy, *_BRINGS_ALL,
+)  # fmt: skip
+_NO_COLUMN: Final = ""
+"""A view is reached even when no column of it is used: it looks for its rows."""
+_OF_THE_SYSTEM: Final = frozenset({"rowid", "ctid", "tableoid", "xmin", "xmax", "cmin", "cmax"})
+_WHOLE_NAMES: Final = (exp.Column, exp.Table)
+"""Their identifiers are looked at together."""
+_NEW_NAMES: Final[dict[type, tuple[str, ...]]] = {
+    exp.Alias: ("alias",),
+    exp.ColumnDef: ("this",),
+    exp.Lambda: ("expressions",),
+    exp.PropertyEQ: ("this",),
+    exp.TableAlias: ("this", "columns"),
+    exp.Window: ("this", "alias"),
+}
+"""Where an identifier names something new."""
+
+
+class ViewColumns:
+    """The columns that each column of each view reaches; computed once."""
+
+    def __init__(self, schema: Schema, wanted: ColumnsOf, define: Define) -> None:
+        self.schema = schema
+        self.wanted = wanted
+        self._define = define
+        self._known: dict[Relation, tuple[dict[str | None, Reached], set[Relation]] | None] = {}
+
+    def through(self, view: Relation, name: str) -> tuple[Reached, set[Relation]]:
+        """The columns that one column of a view reaches, and the relations behind it."""
+        if view not in self._known:
+            self._known[view] = None
+            try:
+                inner = ColumnReach(self)
+                inner.of([*self._define(view).walk()], is_view=True)
+                self._known[view] = inner.by_column(view), inner.relations
+            finally:
+                if self._known[view] is None:
+                    del self._known[view]
+        if (known := self._known[view]) is None:
+            raise UnknownTable(f"{view.name}, a view of itself")
+        by_column, relations = known
+        return by_column[None] | by_column.get(name, set()), relations
+
+
+class ColumnReach:
+    """The tables and columns that one statement reaches."""
+
+    def __init__(self, views: ViewColumns) -> None:
+        self._views = views
+        self.relations: set[Relation] = set()
+        """The tables and views, those behind views included."""
+        self._by_place: dict[int | None, Reached] = {}
+        self._whole: set[tuple[int | None, Relation, frozenset[str]]] = set()
+        """Relations that have been added as a whole; a statement may name one thousands of times."""
+        self._labels: set[str] | None = None
+        self._has_places = False
+
+    def of(self, nodes: Sequence[exp.Expr], *, new_tables: bool = False, is_view: bool = False) -> Reached:
+        """The columns that matter and are reached. `new_tables`: the statement may name what it makes."""
+        self._nodes = nodes
+        self._statement = nodes[0]
+        self._has_places = is_view
+        self._scopes = QueryScopes(nodes, self._views.schema)
+        for node in nodes:
+            if isinstance(node, SOURCES):
+                for relation in self._scopes.take(node, new_tables=new_tables):
+                    self.relations.add(relation)
+                    self._add(node, relation, _NO_COLUMN)
+        for node in nodes:
+            if isinstance(node, _REACHES):
+                self._take(node)
+        if self._scopes.has_named_joins:
+            self._take_everything(self._statement)
+        return set().union(*self._by_place.values())
+
+    def by_column(self, view: Relation) -> dict[str | None, Reached]:
+        """The columns that each column of a view reaches; the columns that all of them reach are under None."""
+        root = self._statement
+        plain = isinstance(root, exp.Select) and len(root.expressions) == len(view.columns)
+        if not plain or any(each.is_star for each in root.expressions):
+            return {None: set().union(*self._by_place.values())}
+        found: dict[str | None, Reached] = {None: self._by_place.get(None, set())}
+        for place, name in enumerate(view.columns):
+            found[fold(name)] = self._by_place.get(place, set())
+        return found
+
+    def _take(self, node: exp.Expr) -> None:
+        match node:
+            case exp.Identifier():
+                if not isinstance(node.parent, _WHOLE_NAMES) and not _is_new(node):
+                    self._take_name(node, fold(node.name))
+            case exp.Column(this=exp.Star()):
+                self._take_row(node, fold(node.table), _excepted(node.this))
+            case exp.Column():
+                self._take_column(node)
+            case exp.Var():
+                self._take_if_column(node, fold(node.name))
+            case exp.Star() if not isinstance(node.parent, exp.Column | exp.Count):
+                self._take_all(node, except_=_excepted(node))
+            case exp.Join() if node.args.get("method") == "NATURAL":
+                self._take_all(node)
+            case exp.Insert() if not isinstance(node.this, exp.Schema):
+                self._take_all(node)
+            case exp.Copy(this=exp.Table()):
+                self._take_all(node.this)
+            case _ if isinstance(node, _BRINGS_ALL):
+                self._take_everything(node)
+
+    def _take_column(self, node: exp.Column) -> None:
+        """A name with or without a table, a schema and so on before it, and fields of it behind."""
+        if isinstance(node.parent, exp.Star):
+            return  # named to be left out
+        parts = [fold(part.name) for part in node.parts]
+        if len(parts) == 1:
+            self._take_name(node, parts[0])
+            return
+        known = self._take_if_column(node, parts[0])
+        for qualifier, name in pairwise(parts):
+            for scope in self._scopes.of(node).chain():
+                if qualifier in scope.tables:
+                    known = True
+                    for bound in scope.tables[qualifier]:
+                        self._take_of(node, bound, name)
+                    break
+        if not known:
+            for part in parts:
+                self._take_name(node, part)
+
+    def _take_of(self, node: exp.Expr, bound: TableInQuery, name: str) -> None:
+        """A column of one table. A name that is no column may be a function of the whole row (`p.to_json`)."""
+        if names := self._meant(bound, name):
+            for each in names:
+                self._add(node, bound.relation, each)
+        elif name not in _OF_THE_SYSTEM:
+            self._add_all(node, bound.relation)
+
+    def _take_name(self, node: exp.Expr, name: str) -> None:
+        """A name alone: of the innermost query that has such a column; or of any, or a whole row."""
+        chain = [*self._scopes.of(node).chain()]
+        at = self._take_if_column(node, name)
+        if any(self._meant(bound, name) for bound in chain[0].bounds):
+            return
+        rows = [bound for scope in chain for bound in scope.tables.get(name, ())]
+        for bound in rows:
+            self._add_all(node, bound.relation)
+        if at or rows or self._is_known(name):
+            return
+        for bound in self._scopes.bounds:
+            for each in self._meant(bound, name):
+                self._add(node, bound.relation, each)
+                at = True
+        if not at and isinstance(node, exp.Column):
+            self._take_everything(node)
+
+    def _take_if_column(self, node: exp.Expr, name: str) -> bool:
+        """Take it if the innermost query that has tables with such a column is around here."""
+        for scope in self._scopes.of(node).chain():
+            found = False
+            for bound in scope.bounds:
+                for each in self._meant(bound, name):
+                    self._add(node, bound.relation, each)
+                    found = True
+            if found:
+                return True
+        return False
+
+    def _take_row(self, node: exp.Expr, qualifier: str, except_: frozenset[str]) -> None:
+        """All columns of what has this name."""
+        for scope in self._scopes.of(node).chain():
+            if qualifier in scope.tables:
+                for bound in scope.tables[qualifier]:
+                    self._add_all(node, bound.relation, bound.left_out(except_))
+                return
+        if not self._take_if_column(node, qualifier):
+            self._take_everything(node)
+
+    def _take_all(self, node: exp.Expr, except_: frozenset[str] = frozenset()) -> None:
+        """All columns of all tables of the query around here."""
+        for bound in self._scopes.of(node).bounds:
+            self._add_all(node, bound.relation, bound.left_out(except_))
+
+    def _take_everything(self, node: exp.Expr) -> None:
+        for bound in self._scopes.bounds:
+            self._add_all(node, bound.relation)
+
+    def _is_known(self, name: str) -> bool:
+        """Whether the statement gives this name to something: by itself, or as functions do."""
+        if self._labels is None:
+            self._labels = {fold(each.name) for each in self._nodes if _is_new(each)} | _OF_THE_SYSTEM
+            for node in self._nodes:
+                if isinstance(node, exp.Anonymous):
+                    self._labels.add(fold(node.name))
+                elif isinstance(node, exp.Func):
+                    self._labels |= {fold(each) for each in node.sql_names()}
+        return name in self._labels
+
+    def _meant(self, bound: TableInQuery, name: str) -> list[str]:
+        found = bound.meant(name)
+        if not found and name in self._views.wanted(bound.relation):
+            return [name]  # listed as personal, though the engine did not tell of it
+        return found
+
+    def _add_all(self, node: exp.Expr, relation: Relation, except_: frozenset[str] = frozenset()) -> None:
+        added = self._place(node), relation, except_
+        if added in self._whole:
+            return
+        self._whole.add(added)
+        wanted = frozenset(self._views.wanted(relation))
+        for name in (wanted if relation.definition is None else relation.folded | wanted) - except_:
+            self._add(node, relation, name)
+
+    def _add(self, node: exp.Expr, relation: Relation, name: str) -> None:
+        found = self._by_place.setdefault(self._place(node), set())
+        if name in self._views.wanted(relation):
+            found.add((relation, name))
+        if relation.definition is not None:
+            reached, behind = self._views.through(relation, name)
+            found |= reached
+            self.relations |= behind
+
+    def _place(self, node: exp.Expr) -> int | None:
+        """Which output of the whole view a node belongs to; None where that makes no difference."""
+        if not self._has_places:
+            return None
+        below = node
+        while below.parent is not None and below.parent is not self._statement:
+            below = below.parent
+        return below.index if below.arg_key == "expressions" else None
+
+
+def _excepted(star: exp.Star) -> frozenset[str]:
+    """The columns that a star leaves out of every table. A column that is left out of only one table may come from
+    another."""
+    left_out = (each for each in star.args.get("except_") or () if not getattr(each, "table", ""))
+    return frozenset(exact(each.name) for each in left_out)
+
+
+def _is_new(node: exp.Expr) -> bool:
+    """Whether this is an identifier that gives a name to something."""
+    return isinstance(node, exp.Identifier) and node.arg_key in _NEW_NAMES.get(type(node.parent), ())

@@ -1,0 +1,193 @@
+"""Requests to authorization servers: JSON from the asked address only, trusted signatures, and a token's audience."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import ssl
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final
+from urllib.parse import SplitResult, urlsplit
+
+import httpx2 as httpx
+
+from handraise.errors import AccountError, SetupError
+from handraise.issuers.addresses import ANYWHERE, AllowedAddresses, require_secure_url
+
+_WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
+
+
+def resource_of(url: str) -> str:
+    """The resource that a token for a server has to name: its URL without a fragment, scheme and host in lower case."""
+    parts = urlsplit(url)
+    return parts._replace(scheme=parts.scheme.lower(), netloc=parts.netloc.lower(), fragment="").geturl()
+
+
+def metadata_urls(url: str, told: str | None) -> list[str]:
+    """Where a server may publish about itself, in order: where it told, then for its path, then for its host."""
+    parts = urlsplit(url)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    for_path = [f"{origin}{_WELL_KNOWN}{parts.path}"] if parts.path.strip("/") else []
+    return [*([told] if told else []), *for_path, f"{origin}{_WELL_KNOWN}"]
+
+
+def covers(resource: str, url: str) -> bool:
+    """Whether a token for `resource` is one for `url` too: the same origin, and a path at or below it."""
+    wide, narrow = urlsplit(resource), urlsplit(url)
+    return _origin(wide) == _origin(narrow) and _folder(narrow.path).startswith(_folder(wide.path))
+
+
+def _origin(parts: SplitResult) -> tuple[str, str]:
+    return parts.scheme.lower(), parts.netloc.lower()
+
+
+def _folder(path: str) -> str:
+    """With a slash at its end, so that /api does not cover /api2."""
+    return path if path.endswith("/") else f"{path}/"
+
+
+ALGORITHMS: Final = (
+    "RS256",
+    "RS384",
+    "RS512",
+    "PS256",
+    "PS384",
+    "PS512",
+    "ES256",
+    "ES384",
+    "ES512",
+    "Ed25519",
+    "EdDSA",
+)
+"""Signatures that only the issuer can make: no `none`, and none with a secret that two parties have."""
+_TYPES: Final = ("RSA", "EC", "OKP")
+
+
+def verifying_keys(published: Mapping[str, Any], algorithm: object) -> list[dict[str, Any]]:
+    """The keys of a JSON Web Key Set that may verify a signature made by this algorithm (RFC 7517, section 4).
+
+    A key that is marked for encryption, or for another algorithm, is none of them. Others than the issuer may have its
+    secret half, or get it to be used on data that they choose.
+    """
+    keys = published.get("keys")
+    if algorithm not in ALGORITHMS or not isinstance(keys, list):
+        return []
+    return [key for key in keys if isinstance(key, dict) and _may_verify(key, algorithm)]
+
+
+def _may_verify(key: Mapping[str, Any], algorithm: object) -> bool:
+    operations = key.get("key_ops")
+    return (
+        key.get("kty") in _TYPES
+        and key.get("use") in (None, "sig")
+        and (operations is None or (isinstance(operations, list) and "verify" in operations))
+        and key.get("alg") in (None, algorithm)
+    )
+
+
+_PATIENCE: Final = 10.0
+_MOST_BYTES: Final = 1024 * 1024
+_MOST_ADDRESSES: Final = 4
+
+
+class NotThere(AccountError):
+    """There is no such document."""
+
+
+async def fetch(named: object, reach: AllowedAddresses = ANYWHERE) -> dict[str, Any]:
+    """The JSON object at an address. AccountError also when that is none, as a document may name anything."""
+    try:
+        url = require_secure_url(named)
+    except SetupError as error:
+        raise AccountError(str(error)) from None
+    status, body = await _request("GET", url, {"accept": "application/json"}, None, reach)
+    if status in (404, 405, 410):
+        raise NotThere(f"{url} has no document")
+    if status != 200:
+        raise AccountError(f"{url} answered with status {status}")
+    return _object(url, body)
+
+
+async def post(
+    url: str, headers: Mapping[str, str], body: str, reach: AllowedAddresses = ANYWHERE
+) -> tuple[int, dict[str, Any]]:
+    """The status and the JSON object that come of a form, or of JSON."""
+    status, answer = await _request("POST", url, headers, body.encode("ascii"), reach)
+    return status, _object(url, answer) if answer.strip() else {}
+
+
+async def _request(
+    method: str, url: str, headers: Mapping[str, str], content: bytes | None, reach: AllowedAddresses
+) -> tuple[int, bytes]:
+    try:
+        addresses = await reach.addresses(url)
+        async with _client(reach) as client:
+            response = await _send(client, method, url, headers, content, addresses)
+            body = bytearray()
+            async for chunk in response.aiter_bytes():
+                body += chunk
+                if len(body) > _MOST_BYTES:
+                    raise AccountError(f"{url} answers without end")
+    except SetupError as error:
+        raise AccountError(str(error)) from None
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise AccountError(f"{url} cannot be reached: {type(error).__name__}") from None
+    return response.status_code, bytes(body)
+
+
+async def _send(
+    client: httpx.AsyncClient,
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    content: bytes | None,
+    addresses: tuple[str, ...] | None,
+) -> httpx.Response:
+    """Send to the first address that accepts a connection. A computer may have no IPv6, for instance."""
+    *others, last = addresses[:_MOST_ADDRESSES] if addresses else (None,)
+    for address in others:
+        with contextlib.suppress(httpx.ConnectError, httpx.ConnectTimeout):
+            return await client.send(_addressed(method, url, headers, content, address), stream=True)
+    return await client.send(_addressed(method, url, headers, content, last), stream=True)
+
+
+def _client(reach: AllowedAddresses) -> httpx.AsyncClient:
+    """No proxy of the environment's where addresses are checked: it would look the name up anew."""
+    trusted = _trusted(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+    return httpx.AsyncClient(
+        timeout=_PATIENCE, follow_redirects=False, verify=trusted, trust_env=not reach.public_only
+    )
+
+
+@lru_cache(maxsize=4)
+def _trusted(file: str | None, folder: str | None) -> ssl.SSLContext:
+    """The trusted certificates, read once: the system's list is long."""
+    return httpx.create_ssl_context()
+
+
+def _addressed(
+    method: str, url: str, headers: Mapping[str, str], content: bytes | None, address: str | None
+) -> httpx.Request:
+    """A request to an address. The server and its certificate are still checked by the name."""
+    named = httpx.URL(url)
+    if address is None:
+        return httpx.Request(method, named, headers=dict(headers), content=content)
+    return httpx.Request(
+        method,
+        named.copy_with(host=address),
+        headers={**headers, "host": named.netloc.decode("ascii")},
+        content=content,
+        extensions={"sni_hostname": named.raw_host.decode("ascii")},
+    )
+
+
+def _object(url: str, body: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(body)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise AccountError(f"{url} answered with something that is no JSON object")
+    return found

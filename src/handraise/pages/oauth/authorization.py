@@ -1,0 +1,137 @@
+"""Send a browser to an authorization server, check its return, and find out the person who signed in."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
+from authlib.oauth2.rfc7636 import create_s256_code_challenge
+from authlib.oidc.core import CodeIDToken
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
+from joserfc.jws import extract_compact
+from starlette.datastructures import URL, QueryParams
+
+from handraise.errors import AccountError
+from handraise.issuers.addresses import ANYWHERE, AllowedAddresses
+from handraise.issuers.requests import ALGORITHMS, fetch, verifying_keys
+from handraise.pages.oauth.discovery import Metadata
+from handraise.questions import Person
+
+if TYPE_CHECKING:
+    from handraise.pages.oauth.grants import Grant
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationRequest:
+    """One way to an authorization server and back."""
+
+    browser: str
+    """The browser that left."""
+    server: Metadata
+    redirect_uri: str
+    state: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    verifier: str = field(default_factory=lambda: secrets.token_urlsafe(64), repr=False)
+    nonce: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+
+    def url(self, client_id: str, scopes: Sequence[str], more: Mapping[str, str] | None = None) -> str:
+        """Where the browser goes."""
+        if "openid" in scopes:
+            more = {**(more or {}), "nonce": self.nonce}
+        return str(
+            prepare_grant_uri(
+                self.server.authorization_endpoint,
+                client_id,
+                "code",
+                self.redirect_uri,
+                " ".join(scopes),
+                self.state,
+                code_challenge=create_s256_code_challenge(self.verifier),
+                code_challenge_method="S256",
+                **(more or {}),
+            )
+        )
+
+    def is_of(self, browser: str) -> bool:
+        """Whether it was this browser that left."""
+        return hmac.compare_digest(self.browser, browser)
+
+
+class ConsentDenied(AccountError):
+    """The person said no at the service."""
+
+
+def read_code(departure: AuthorizationRequest, url: URL) -> str:
+    """The code with which a browser came back. `Denied`, or AccountError unless it comes from where it was sent."""
+    came = QueryParams(url.query)
+    if any(len(came.getlist(name)) > 1 for name in ("state", "code", "iss", "error")):
+        raise AccountError("a browser came back with a parameter twice")
+    if not hmac.compare_digest(came.get("state", "").encode(), departure.state.encode()):
+        raise AccountError("a browser came back with another state")
+    if _last(url) != _last(URL(departure.redirect_uri)):
+        raise AccountError("a browser came back to another server's address")
+    _require_issuer(departure.server, came.get("iss"))
+    if (error := came.get("error")) is not None:
+        raise (ConsentDenied if error == "access_denied" else AccountError)(
+            f"the service answered {error[:60]!r}"
+        )
+    if not (code := came.get("code")):
+        raise AccountError("a browser came back without a code")
+    return code
+
+
+def _last(url: URL) -> str:
+    """Which server an address is for. A proxy may have cut off the path before it."""
+    return url.path.rpartition("/")[2]
+
+
+def _require_issuer(server: Metadata, named: str | None) -> None:
+    """RFC 9207, section 2.4: the answer must come from the issuer that was asked."""
+    if named is None and not server.names_itself:
+        return
+    if (
+        named is None
+        or server.issuer is None
+        or not hmac.compare_digest(named.encode(), server.issuer.encode())
+    ):
+        raise AccountError(f"asked {server.issuer!r}, and {named!r} answered; an account needs its issuer=")
+
+
+_SKEW: Final = 60
+
+
+async def read_person(
+    grant: Grant, departure: AuthorizationRequest, client_id: str, reach: AllowedAddresses = ANYWHERE
+) -> Person:
+    """The person whom the issuer names to this client, in answer to this departure (OpenID Connect Core, 3.1.3.7)."""
+    server = departure.server
+    if grant.id_token is None or server.jwks_uri is None:
+        raise AccountError("the authorization server does not say who signed in: it needs OpenID Connect")
+    published = await fetch(server.jwks_uri, reach)
+    try:
+        written = grant.id_token.reveal()
+        keys = verifying_keys(published, extract_compact(written.encode()).headers().get("alg"))
+        token = jwt.decode(written, KeySet.import_key_set({"keys": keys}), algorithms=list(ALGORITHMS))
+        claims = CodeIDToken(
+            token.claims,
+            token.header,
+            {
+                "iss": {"essential": True, "value": server.issuer},
+                "aud": {"essential": True, "value": client_id},
+                "sub": {"essential": True},
+            },
+            {
+                "nonce": departure.nonce,
+                "client_id": client_id,
+                "access_token": grant.access_token.reveal(),
+            },
+        )
+        claims.validate(leeway=_SKEW)
+    except (JoseError, ValueError, KeyError) as error:
+        raise AccountError(f"an ID token is not to be believed: {type(error).__name__}") from None
+    return Person(str(claims["iss"]), str(claims["sub"]), "token")

@@ -1,0 +1,234 @@
+"""What the client kit needs of an SDK, in terms that every generation of it can serve.
+
+Nothing of an SDK is imported before it is used. `client1.py` is about mcp 1.x and `client2.py` about mcp 2.x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from importlib import import_module
+from typing import Any, Final, NamedTuple, TypeAlias
+from weakref import WeakKeyDictionary
+
+from handraise.errors import SetupError
+from handraise.revisions import Revision
+from handraise.sdk.releases import problem_with, release_of, require_release
+
+Declare: TypeAlias = Callable[[dict[str, Any], Revision], None]
+"""Puts right what a client declares: it changes the capabilities, as they are on the wire."""
+
+Send: TypeAlias = Callable[[Callable[[], Coroutine[Any, Any, Any]]], Awaitable[Any]]
+"""Sends one request of a call, the first one or a retry."""
+
+ASKING_METHODS = frozenset({"tools/call", "prompts/get", "resources/read"})
+"""The requests of a host in which a server may ask."""
+
+
+CONNECTION_CLOSED: Final = -32000
+INTERNAL_ERROR: Final = -32603
+_SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
+
+
+class Fault(NamedTuple):
+    """The JSON-RPC error that a server answered with."""
+
+    code: int
+    message: str
+    data: Any = None
+
+
+class Callbacks(NamedTuple):
+    """What a client calls when its server asks or tells something."""
+
+    elicit: Any
+    """The SDK's `elicitation_callback`; None for a client that cannot be asked."""
+    list_roots: Any
+    """Its `list_roots_callback`."""
+    hear: Any
+    """Its `message_handler`, which hears every notice."""
+
+
+def generation() -> int:
+    """1 for mcp 1.x and 2 for mcp 2.x. SetupError with one sentence for any other."""
+    return require_release("mcp")
+
+
+def wire_types() -> Any:
+    """The module with the SDK's types."""
+    return import_module("mcp_types" if generation() == 2 else "mcp.types")
+
+
+def protocol_error() -> type[Exception]:
+    """The exception that the SDK raises for a JSON-RPC error."""
+    errors = import_module("mcp.shared.exceptions")
+    found: type[Exception] = errors.MCPError if generation() == 2 else errors.McpError
+    return found
+
+
+def as_protocol_error(answer: Any) -> Exception:
+    """An `ErrorData` as the exception that the SDK raises for it."""
+    kind: Any = protocol_error()
+    made: Exception = kind.from_error_data(answer) if generation() == 2 else kind(answer)
+    return made
+
+
+def fault_of(error: BaseException) -> Fault:
+    """The JSON-RPC error in a `protocol_error`."""
+    told: Any = getattr(error, "error", None)
+    return Fault(told.code, told.message, told.data)
+
+
+def fault_in(error: BaseException) -> Fault | None:
+    """The JSON-RPC error in an exception; None when the SDK did not raise it for one, or there is no SDK."""
+    if problem_with("mcp") is not None or not isinstance(error, protocol_error()):
+        return None
+    return fault_of(error)
+
+
+def rounds_exceeded(error: BaseException) -> int | None:
+    """After how many rounds the SDK's client gave up; None for any other exception."""
+    most = getattr(error, "max_rounds", None)
+    return most if isinstance(most, int) else None
+
+
+def hung_up(fault: Fault) -> bool:
+    """Whether the SDK says that the connection ended. A server may use the same code for something else."""
+    return (fault.code, fault.message) == (CONNECTION_CLOSED, "Connection closed")
+
+
+def elicit_result(answer: Mapping[str, Any]) -> Any:
+    """An answer as the SDK's elicitation callback returns it."""
+    return wire_types().ElicitResult.model_validate(dict(answer))
+
+
+def error_data(code: int, message: str) -> Any:
+    """A JSON-RPC error as a callback of the SDK's returns it."""
+    return wire_types().ErrorData(code=code, message=message)
+
+
+def is_error_data(answer: Any) -> bool:
+    """Whether a callback's answer is a JSON-RPC error."""
+    return isinstance(answer, wire_types().ErrorData)
+
+
+def roots_result(roots: Iterable[tuple[str, str]]) -> Any:
+    """The URI and name of each root, as the SDK's callback returns them."""
+    listed = [{"uri": uri, "name": name} for uri, name in roots]
+    return wire_types().ListRootsResult.model_validate({"roots": listed})
+
+
+def implementation(name: str, version: str) -> Any:
+    """What a client calls itself, as the SDK takes it."""
+    return wire_types().Implementation(name=name, version=version)
+
+
+def dumped(model: Any) -> dict[str, Any]:
+    """A model of the SDK's as the wire has it, without what was not said."""
+    raw: dict[str, Any] = model.model_dump(by_alias=True, mode="json", exclude_none=True, exclude_unset=True)
+    return raw
+
+
+def has_failed(result: Any) -> bool:
+    """Whether a tool's result says that the tool failed."""
+    return bool(getattr(result, "is_error" if generation() == 2 else "isError", False))
+
+
+def completed_elicitation(message: Any) -> str | None:
+    """The id of the link that a notice reports as finished; None for any other message."""
+    notice = getattr(message, "root", message)
+    if getattr(notice, "method", None) != "notifications/elicitation/complete":
+        return None
+    found = dumped(notice).get("params", {}).get("elicitationId")
+    return found if isinstance(found, str) else None
+
+
+def watch_rounds(session: Any, send: Send) -> None:
+    """Have every request of a session in which a server may ask pass through `send`. mcp 1.x has no rounds."""
+    if generation() == 2:
+        from handraise.sdk import client2
+
+        client2.watch_rounds(session, send)
+
+
+def questions_in(result: Any) -> int | None:
+    """How many questions the result of a round asks; None for a result that ends the call."""
+    if generation() == 1:
+        return None
+    from handraise.sdk import client2
+
+    return client2.questions_in(result)
+
+
+def claimed_name(result: Any) -> tuple[str, str] | None:
+    """The name and version that a result of 2026-07-28 gives its server; None where it gives none."""
+    claimed = (getattr(result, "meta", None) or {}).get(_SERVER_INFO)
+    if not isinstance(claimed, Mapping) or not isinstance(claimed.get("name"), str):
+        return None
+    return claimed["name"], str(claimed.get("version", ""))
+
+
+async def tell_roots_changed(session: Any) -> None:
+    """Tell a server that there are other roots now."""
+    types = wire_types()
+    notice = types.RootsListChangedNotification()
+    await session.send_notification(notice if generation() == 2 else types.ClientNotification(notice))
+
+
+_SPOKEN: WeakKeyDictionary[Any, Revision] = WeakKeyDictionary()
+"""The revision of each session of mcp 1.x whose handshake we saw."""
+
+
+def note_revision(session: Any, spoken: str) -> None:
+    """A session of mcp 1.x does not tell which revision it speaks. Remember it."""
+    for revision in Revision:
+        if revision.value == spoken:
+            _SPOKEN[session] = revision
+
+
+def revision_of(session: Any) -> Revision:
+    """The revision that a session speaks; the newest that mcp 1.x knows where nothing tells."""
+    if (spoken := getattr(session, "protocol_version", None)) is not None:
+        return Revision(str(spoken))
+    return _SPOKEN.get(session, Revision.NOVEMBER_2025)
+
+
+def open_client(
+    target: Any,
+    callbacks: Callbacks,
+    declare: Declare,
+    *,
+    mode: str = "auto",
+    offer: Revision | None = None,
+    **options: Any,
+) -> Any:
+    """A client of the SDK's, to be entered. `offer` is the revision that its handshake offers."""
+    found = generation()
+    if any(base.__module__.partition(".")[0] == "fastmcp" for base in type(target).__mro__):
+        from handraise.sdk.fastmcp_client import FastClient
+
+        return FastClient(target, callbacks, declare, mode=mode, offer=offer, **options)
+    if found == 2:
+        from handraise.sdk import client2
+
+        return client2.open_client(target, callbacks, declare, mode=mode, offer=offer, **options)
+    require_legacy(mode)
+    from handraise.sdk.client1 import Client1
+
+    return Client1(target, callbacks, declare, offer=offer, **options)
+
+
+def plain_client(target: Any, *, mode: str) -> Any:
+    """A client of the SDK's that cannot be asked."""
+    return open_client(target, Callbacks(None, None, None), lambda _capabilities, _revision: None, mode=mode)
+
+
+def require_legacy(mode: str) -> None:
+    """Refuse a revision that mcp 1.x does not speak."""
+    if mode not in ("auto", "legacy"):
+        require_newest(f"revision {mode}")
+
+
+def require_newest(what: str) -> None:
+    """Refuse something by its name on mcp 1.x."""
+    if generation() == 1:
+        raise SetupError(f"{what} needs mcp 2.0 or newer; found {release_of('mcp')}")

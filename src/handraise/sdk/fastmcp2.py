@@ -1,0 +1,135 @@
+"""The adapter for FastMCP 2 and 3, on top of mcp 1.x.
+
+A server that is mounted in another one gets its calls from FastMCP and not from its lowlevel server. Where the other
+server has no Handraise, `MountedMiddleware` serves these calls.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fastmcp import FastMCP
+from fastmcp.exceptions import ToolError
+from fastmcp.server.middleware import Middleware
+from fastmcp.tools.tool import ToolResult
+from mcp.server.lowlevel.server import request_ctx
+from mcp.shared.exceptions import McpError, UrlElicitationRequiredError
+from mcp.types import URL_ELICITATION_REQUIRED, CallToolResult
+from pydantic_core import to_jsonable_python
+
+from handraise.sdk import private
+from handraise.sdk.adapter import Service
+from handraise.sdk.mcp1 import Mcp1Adapter, Mcp1Request, ReportingSession
+
+_MADE_UP = re.compile(r"[A-Za-z]+-[0-9a-f]{4}")
+"""FastMCP makes up the end of a name for a server that was given none."""
+
+
+class FastMcp2Adapter(Mcp1Adapter):
+    """One FastMCP server."""
+
+    def __init__(self, server: FastMCP[Any]) -> None:
+        super().__init__(server, ToolError)
+        self._fast: Any = server  # FastMCP 2 and 3 have different methods
+        self._mounted = False
+        kind = type(server).__name__
+        if self.name.startswith(f"{kind}-") and _MADE_UP.fullmatch(self.name):
+            self.lasting_name = kind
+
+    def install(self, service: Service) -> None:
+        super().install(service)
+        self._fast.add_middleware(MountedMiddleware2(self, service))
+
+    async def start_mounted(self) -> None:
+        """A call comes from the server that mounts this one. The lowlevel server of this one never starts then."""
+        if not self._mounted:
+            await self._put_guards_in_place()
+            self._mounted = True
+
+    async def annotations(self, tool: str) -> Mapping[str, Any] | None:
+        found = await self._fast.get_tool(tool)
+        if found is None or found.annotations is None:
+            return None
+        plain: dict[str, Any] = to_jsonable_python(found.annotations, by_alias=True, exclude_none=True)
+        return plain
+
+    async def _tools(self) -> list[Any]:
+        if hasattr(self._fast, "local_provider"):
+            found = list(await self._fast.local_provider.list_tools())
+            servers = [private.mounted_server(provider) for provider in self._fast.providers]
+        else:  # FastMCP 2 has no providers. Its tools come by name, those of mounted servers as copies
+            found = list((await self._fast.get_tools()).values())
+            servers = private.mounted_servers(self._fast)
+        for server in servers:
+            if server is not None:
+                found += await type(self)(server)._tools()
+        return found
+
+
+class MountedMiddleware2(Middleware):
+    """Serves the calls that come from a server without Handraise, which mounts the server that has it."""
+
+    def __init__(self, adapter: FastMcp2Adapter, service: Service) -> None:
+        self._adapter, self._service = adapter, service
+
+    async def on_call_tool(self, context: Any, call_next: Any) -> Any:
+        """Serve a call of a tool."""
+        return await self._serve("tools/call", context, call_next)
+
+    async def on_get_prompt(self, context: Any, call_next: Any) -> Any:
+        """Serve a prompt."""
+        return await self._serve("prompts/get", context, call_next)
+
+    async def on_read_resource(self, context: Any, call_next: Any) -> Any:
+        """Serve a resource."""
+        return await self._serve("resources/read", context, call_next)
+
+    async def _serve(self, method: str, context: Any, call_next: Any) -> Any:
+        ctx = request_ctx.get(None)
+        if ctx is None or isinstance(ctx.session, ReportingSession):  # no client, or served already
+            return await call_next(context)
+        request = _MountedRequest(ctx, method, context, call_next)
+        self._service.meet(request)
+        await self._adapter.start_mounted()
+        async with self._service.running():
+            try:
+                return request.as_result(await self._service.serve(request))
+            except McpError as error:
+                if error.error.code == URL_ELICITATION_REQUIRED:
+                    raise _LinksRequired.from_error(error.error) from error
+                raise ToolError(error.error.message) from error
+
+
+class _LinksRequired(UrlElicitationRequiredError, ToolError):
+    """Error -32042, which the SDK knows by its class, as one that FastMCP passes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """A message of FastMCP's in the form of the SDK's requests."""
+
+    params: Any
+
+
+class _MountedRequest(Mcp1Request):
+    """A request to a mounted server, under the names that it has there."""
+
+    def __init__(self, ctx: Any, method: str, context: Any, call_next: Any) -> None:
+        async def handle(_request: Any) -> Any:
+            return await call_next(context)
+
+        super().__init__(ctx, method, _Message(context.message), handle)
+
+    def dump(self, result: Any) -> dict[str, Any]:
+        return {}  # nothing looks into it: an error of the handler leaves as an exception
+
+    def load(self, plain: Mapping[str, Any]) -> Any:
+        read = CallToolResult.model_validate(plain)
+        make: Any = ToolResult
+        if "is_error" not in inspect.signature(make).parameters:  # FastMCP 2
+            raise ToolError(plain["content"][0]["text"])
+        return make(content=read.content, meta=read.meta, is_error=True)

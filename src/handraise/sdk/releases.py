@@ -1,0 +1,53 @@
+"""Which releases of mcp and FastMCP are installed, and which ones work."""
+
+from __future__ import annotations
+
+import re
+from importlib import metadata
+from typing import Final, NamedTuple
+
+from handraise.errors import SetupError
+
+
+class Supported(NamedTuple):
+    """The releases of a package that work: from `oldest` on, below the major version `below`."""
+
+    oldest: tuple[int, int]
+    below: int
+
+    def requirement(self, package: str) -> str:
+        """As pip takes it."""
+        return f"{package}>={self.oldest[0]}.{self.oldest[1]},<{self.below}"
+
+
+SUPPORTED: Final = {"mcp": Supported((1, 23), 3), "fastmcp": Supported((2, 14), 5)}
+
+
+def release_of(package: str) -> str | None:
+    """The installed release of a package; None when it is not installed."""
+    for name in (package, f"{package}-slim"):  # FastMCP's parts may be installed without the whole
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return None
+
+
+def problem_with(package: str) -> str | None:
+    """One sentence that says what was found and what is needed; None when the installed release works."""
+    supported, found = SUPPORTED[package], release_of(package)
+    install = f'pip install "{supported.requirement(package)}"'
+    if found is None:
+        return f"{package} is not installed, and this needs it: {install}"
+    numbers = tuple(int(part) for part in re.findall(r"\d+", found)[:2])
+    if supported.oldest <= numbers < (supported.below,):
+        return None
+    oldest = ".".join(map(str, supported.oldest))
+    return f"found {package} {found}; Handraise needs {oldest} or newer, below {supported.below}: {install}"
+
+
+def require_release(package: str) -> int:
+    """The major version of an installed package that works. SetupError with one sentence otherwise."""
+    if (problem := problem_with(package)) is not None:
+        raise SetupError(problem)
+    return int(str(release_of(package)).partition(".")[0])

@@ -1,0 +1,534 @@
+"""Does this form ask for a secret? Names, titles, descriptions, options, shapes and the message are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Set
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from handraise.errors import SecretInForm
+from handraise.forms import Choice, Choices, Field, Flag, Form, Text
+from handraise.forms.formats import FORMATS
+from handraise.secrets.finding import CALLED, NUMERIC, SecretFinding, tier_of
+from handraise.secrets.lexicon import lexicon
+from handraise.secrets.reading import Mention, Reading, as_written, read
+from handraise.secrets.shape import (
+    Carrier,
+    Hint,
+    digits_of,
+    enumerates_signs,
+    enumerates_values,
+    month_and_year,
+    shown_kind,
+)
+
+_KINDS: Final = tuple(CALLED)
+_ENTERING: Final = frozenset({"signing in", "verifying", "unlocking"})
+_CREDENTIAL: Final = _ENTERING | {
+    "service",
+    "provider",
+    "platform",
+    "delivered",
+    "card",
+    "paying",
+    "bank",
+    "wallet",
+}
+"""Roles of words that speak of credentials. Beside one of them, "PAT" is a token."""
+_OPENING: Final = frozenset({"access", "locked", "your"})
+"""Something opens, what it opens, and that it is the person's."""
+_NAMING: Final = frozenset({"ordinary", "head"})
+_IN_TURN: Final = frozenset({"part", "last four"})
+"""Roles of words that say which of several parts is meant."""
+_OTHER_MATTER: Final = "other matter"
+"""Stands for a message that names something."""
+_SENTENCE_END: Final = re.compile(r"[.:!?…]*[.:!?…]\s+")
+_MANY: Final = 64
+_MANY_OPTIONS: Final = 20
+
+
+class _Label(NamedTuple):
+    """A field and what its own texts say."""
+
+    field: Carrier
+    name: Reading
+    title: Reading
+    description: Reading
+
+    @property
+    def shown(self) -> Reading:
+        """What the person sees as the field's name."""
+        return self.title if self.field.title else self.name
+
+    @property
+    def ordinary(self) -> bool:
+        """The label names something harmless: a region, a reason."""
+        roles = self.shown.roles
+        return not self.shown.generic and "contents" not in roles and not _NAMING.isdisjoint(roles)
+
+    @property
+    def roles(self) -> frozenset[str]:
+        """The roles of all its words."""
+        return self.name.roles | self.title.roles | self.description.roles
+
+    def fits(self, mention: Mention) -> bool:
+        """Whether the field can carry it. A number is a PIN or a card, hardly ever a password."""
+        if isinstance(self.field, Text):
+            return self.field.format is None or FORMATS[self.field.format].may_hold_secret
+        return mention.kind in NUMERIC and (mention.firm or mention.kind != "password")
+
+
+def judge_form(message: str, form: Form[Any], *, strict: bool = False) -> tuple[SecretFinding, ...]:
+    """The fields that ask for a secret, each with its kind; empty when the form is fine.
+
+    `strict` reports contact data too: email, telephone, address, date of birth, a person's full name.
+    """
+    request = read(message)
+    labels = [
+        _Label(field, read(field.name), read(field.title or ""), read(field.description or ""))
+        for field in form.fields
+        if not isinstance(field, Flag | Choice | Choices)
+    ]
+    context = _context(request, labels, form)
+    found: dict[str | None, Mention] = {
+        label.field.name: mention for label in labels if (mention := _asked_for(label, context, strict))
+    }
+    for name, mention in _word_by_word(labels, context):
+        found.setdefault(name, mention)
+    rest = [label for label in labels if label.field.name not in found]
+    found.update(_asked_by_message(request, rest, context, strict))
+    if not lexicon().groups.isdisjoint(request.roles):
+        rest = [label for label in rest if label.field.name not in found]
+        found.update(_asked_in_two_texts(message, request, rest, context, strict))
+    found.update(_asked_by_shape([label for label in rest if label.field.name not in found], context))
+    found.update(_chosen(request, form, context))
+    return tuple(finding_of(name, mention, texts_of(message, form)) for name, mention in found.items())
+
+
+def require_no_secrets(message: str, form: Form[Any]) -> None:
+    """Raise `SecretInForm` when the form asks for a credential, payment data or a national id (S1, S2).
+
+    A doubtful form is no reason to refuse an author's own question.
+    Most questions are asked many times in the same words: what the form was found harmless with is not judged again.
+    """
+    if form.harmless is None:
+        form.harmless = set()
+    elif message in form.harmless:
+        return
+    require_none(judge_form(message, form))
+    if len(form.harmless) == _MANY:
+        form.harmless.clear()
+    form.harmless.add(message)
+
+
+def require_none(findings: tuple[SecretFinding, ...]) -> None:
+    """Raise `SecretInForm` for the first finding that leaves no doubt."""
+    for finding in findings:
+        if not finding.doubtful:
+            raise SecretInForm(
+                f"{finding.reason} Forms travel through the client and the model's context; "
+                "ask for it on a page, with ask.secret.",
+                field=finding.field or "message",
+                kind=finding.kind,
+            )
+
+
+def _context(request: Reading, labels: list[_Label], form: Form[Any]) -> frozenset[str]:
+    """The roles of everything that is written anywhere in the question."""
+    options = (
+        read(option.label).roles
+        for field in form.fields
+        if isinstance(field, Choice | Choices)
+        for option in field.options[:_MANY_OPTIONS]
+    )
+    own = (reading.roles for label in labels for reading in label[1:])
+    names_secret = any(mention.asked for mention in request.mentions)
+    matter = () if request.generic or names_secret else (_OTHER_MATTER,)
+    return request.roles.union(matter, *options, *own)
+
+
+def _asked_for(label: _Label, context: frozenset[str], strict: bool) -> Mention | None:
+    """What the field's own texts ask for, the gravest and firmest first."""
+    mentions = {
+        *(mention for mention in _standing(label) if not mention.example or label.shown.generic),
+        *_completed(label, context),
+        *_shown(label, context),
+    }
+    for mention in sorted(mentions, key=_gravity):
+        if label.fits(mention) and _counts(mention, context, strict):
+            return mention
+    wants_email = isinstance(label.field, Text) and label.field.format == "email"
+    return Mention("personal_data", True, True, True) if strict and wants_email else None
+
+
+def _gravity(mention: Mention) -> tuple[bool, int, bool, int]:
+    return mention.doubtful, tier_of(mention.kind), not mention.firm, _KINDS.index(mention.kind)
+
+
+def _counts(mention: Mention, context: frozenset[str], strict: bool) -> bool:
+    if mention.kind == "personal_data" and not strict:
+        return False
+    if mention.homonym and _OTHER_MATTER in context and context.isdisjoint(_CREDENTIAL):
+        return False
+    return mention.firm or f"unless {mention.kind}" not in context
+
+
+def _standing(label: _Label) -> Iterator[Mention]:
+    """The mentions that no other text of the field takes back: a "token" titled "Token symbol" is none."""
+    name, title, description = label[1:]
+    for mention in name.mentions:
+        excused = title.harmless | (frozenset() if mention.firm else description.harmless)
+        if mention.kind not in excused or mention.kind in _kinds(title):
+            yield mention
+    for mention in title.mentions:
+        if mention.firm or mention.kind not in name.harmless | description.harmless:
+            yield mention
+    if "elsewhere" in description.roles and label.ordinary:
+        return
+    yield from description.mentions
+    if "elsewhere" not in description.roles and not description.denies:
+        yield from (mention._replace(doubtful=True) for mention in description.own if mention.firm)
+
+
+def _shown(label: _Label, context: frozenset[str]) -> Iterator[Mention]:
+    """Kinds that the texts, the pattern or an example show the look of."""
+    for reading in (label.title, label.description):
+        if reading.quotes:
+            yield _shown_by(reading.quotes)
+    if not (label.title.denies or label.description.denies) and (
+        hint := shown_kind(label.field, context, label.shown.generic)
+    ):
+        yield _shown_by(hint)
+
+
+def _kinds(reading: Reading) -> set[str]:
+    return {mention.kind for mention in reading.mentions}
+
+
+def _completed(label: _Label, context: frozenset[str]) -> Iterator[Mention]:
+    """Kinds that a plain label and the words around it name together: "Code", after "We sent you an SMS"."""
+    texts = [reading for reading in (label.name, label.title) if not reading.generic]
+    roles = texts[0].plain.intersection(*(reading.plain for reading in texts)) if texts else ()
+    for rule in (rule for role in roles for rule in lexicon().rules.get(role, ())):
+        if context.issuperset(rule.others):
+            shown = label.field.title or label.field.name
+            yield Mention(rule.kind, False, True, True, rule.doubtful, words=(shown, *rule.others))
+
+
+def _asked_by_message(
+    request: Reading, labels: list[_Label], context: frozenset[str], strict: bool
+) -> Iterator[tuple[str | None, Mention]]:
+    """The message asks, and fields that name nothing take the answer."""
+    taking = [label for label in labels if isinstance(label.field, Text) and _may_take_a_part(label)]
+    if request.quotes and any(label.shown.generic for label in taking):
+        yield from ((label.field.name, _shown_by(request.quotes)) for label in taking if label.shown.generic)
+        return
+    found = dict(_requested(request, labels, context, strict))
+    yield from found.items()
+    if not found and {"ordinary", "elsewhere"}.isdisjoint(request.roles) and not request.denies:
+        about = [each for each in request.own if each.firm and each.closing and each.kind != "personal_data"]
+        for each in sorted(about, key=_gravity)[:1]:
+            yield from ((label.field.name, each._replace(doubtful=True)) for label in taking)
+
+
+def _asked_in_two_texts(
+    message: str, request: Reading, labels: list[_Label], context: frozenset[str], strict: bool
+) -> Iterator[tuple[str, Mention]]:
+    """The message and a label that names nothing are one sentence: "We texted you six digits", "Type them here"."""
+    for label in labels:
+        if label.field.title and not label.ordinary:
+            whole = read(_SENTENCE_END.sub(", ", f"{message}. {label.field.title}"))
+            known = request.harmless | label.title.harmless
+            for mention in sorted(whole.mentions, key=_gravity):
+                if (
+                    mention.kind not in known
+                    and mention.closing
+                    and label.fits(mention)
+                    and _counts(mention, context, strict)
+                ):
+                    yield label.field.name, mention
+                    break
+
+
+def _may_take_a_part(label: _Label) -> bool:
+    return not label.ordinary or not label.shown.roles.isdisjoint({"part", "digit", "number", "signs"})
+
+
+def _shown_by(hint: Hint) -> Mention:
+    return Mention(hint.kind, True, True, True, hint.doubtful, words=(hint.because,))
+
+
+def _requested(
+    request: Reading, labels: list[_Label], context: frozenset[str], strict: bool
+) -> Iterator[tuple[str | None, Mention]]:
+    """What the message asks for."""
+    for mention in sorted(request.mentions, key=_gravity):
+        if not mention.closing or not _counts(mention, context, strict):
+            continue
+        fitting = [label for label in labels if label.fits(mention)]
+        open_fields = [
+            label for label in fitting if not label.ordinary and mention.kind not in label.title.harmless
+        ]
+        generic = [label for label in open_fields if label.shown.generic]
+        yield from ((label.field.name, mention) for label in generic)
+        if not generic and fitting and mention.asked:
+            if mention.part or (open_fields and (mention.firm or mention.doubtful)):
+                yield None, mention
+            elif not open_fields and mention.firm and "elsewhere" not in context and _own(mention, request):
+                yield None, mention._replace(doubtful=True)
+                return
+        if open_fields or mention.part:
+            return
+
+
+def _own(mention: Mention, reading: Reading) -> bool:
+    return any(own.kind == mention.kind for own in reading.own)
+
+
+def _asked_by_shape(labels: list[_Label], context: frozenset[str]) -> Iterator[tuple[str, Mention]]:
+    """Fields that name nothing, and take just so many digits, where the words around speak of cards or sign-ins."""
+    sizes = {label.field.name: digits_of(label.field, label.roles) for label in labels}
+    paying = not context.isdisjoint({"card", "paying"})
+    card: list[tuple[_Label, str]] = []
+    for label in labels:
+        size = sizes[label.field.name]
+        if month_and_year(label.field) or "month and year" in label.shown.roles:
+            card.append((label, "a month and a year"))
+        if size is None or not _only_digits(label):
+            continue
+        name = label.field.name
+        if 13 <= size[0] <= 19:
+            card.append((label, f"{size[0]} digits"))
+        elif size[0] == 3 and size[1] <= 4:
+            card.append((label, "three digits"))
+        elif size == (4, 4) and not paying and "unlocking" in context:
+            yield name, Mention("pin", True, True, True, True, words=("four", "unlocking"))
+        elif 4 <= size[0] <= 8 and "delivered" in context:
+            yield name, Mention("otp", True, True, True, words=(f"{size[0]} digits", "delivered"))
+        elif size == (6, 6) and not _ENTERING.isdisjoint(context):
+            yield name, Mention("otp", True, True, True, True, words=("six", *sorted(_ENTERING & context)))
+    fours = [label for label in labels if sizes[label.field.name] == (4, 4)]
+    if len(fours) >= (4 if context.isdisjoint(_IN_TURN) else 3):
+        card += [(label, "groups of four digits") for label in fours]
+    if len(card) >= 2 or (card and paying and card[0][1] != "a month and a year"):
+        words = tuple(because for _, because in card)
+        for label, because in card:
+            kind = "cvv" if because == "three digits" else "card_number"
+            yield label.field.name, Mention(kind, True, True, True, not paying, words=words)
+
+
+def _word_by_word(labels: list[_Label], context: frozenset[str]) -> Iterator[tuple[str, Mention]]:
+    """ "Word 1", "Word 2" and so on, beside a wallet, or of twelve."""
+    words = [label for label in labels if "word" in label.shown.plain]
+    wallet = not context.isdisjoint({"wallet", "wallet app"})
+    if len(words) >= (2 if wallet else 3) and (wallet or "dozen" in context):
+        for label in words:
+            shown = label.field.title or label.field.name
+            yield label.field.name, Mention("seed_phrase", True, True, True, not wallet, words=(shown,))
+
+
+def _only_digits(label: _Label) -> bool:
+    """Whether the label names nothing, or says no more than how many digits, or where they stand."""
+    if not _NAMING.isdisjoint(label.shown.roles):
+        return False
+    digits = {"sixteen", "six", "three", "four", "back", "digit", "number", "code"}
+    return label.shown.generic or not digits.isdisjoint(label.shown.roles)
+
+
+def _chosen(
+    request: Reading, form: Form[Any], context: frozenset[str]
+) -> Iterator[tuple[str | None, Mention]]:
+    """Yes or no, and choices, that narrow a secret down: "Which of these is your password?"."""
+    signs = [each for each in form.fields if isinstance(each, Choice | Choices) and enumerates_signs(each)]
+    for field in form.fields:
+        if isinstance(field, Flag):
+            readings = [request, read(field.title or ""), read(field.description or "")]
+            narrowed = any({"narrow", "part"} & reading.roles for reading in readings)
+        elif isinstance(field, Choice | Choices):
+            readings = [request, read(field.title or ""), read(field.description or ""), read(field.name)]
+            values = enumerates_values(field)
+            narrowed = (
+                field in signs or values or _narrowing(field) or "narrow" in readings[1].roles | request.roles
+            )
+            if values and any(reading.roles >= _OPENING for reading in readings):
+                opens = Mention("password", True, True, True, True, words=tuple(sorted(_OPENING)))
+                yield field.name, opens
+        else:
+            continue
+        owned = {mention for reading in readings for mention in reading.own}
+        if isinstance(field, Choice | Choices):
+            owned |= {
+                each
+                for reading in readings
+                for each in reading.mentions
+                if each.doubtful or each.asked or field in signs
+            }
+            owned |= {each for reading in readings for each in reading.passing if each.kind == "otp"}
+        answers = {each for each in owned if each.kind == "security_answer" and not isinstance(field, Flag)}
+        for mention in sorted(owned if narrowed else answers, key=_gravity):
+            if mention.kind != "personal_data" and _counts(mention, context, strict=False):
+                yield field.name, mention._replace(words=(*mention.words, "options that narrow it down"))
+                break
+    digits = [each for each in signs if "digit" in read(each.title or each.name).roles]
+    if len(digits) >= 3 or (len(signs) >= 3 and not context.isdisjoint(_ENTERING | {"card", "bank"})):
+        for field in digits or signs:
+            yield field.name, Mention("pin", True, True, True, True, words=("digit by digit",))
+
+
+def _narrowing(field: Choice | Choices) -> bool:
+    """Whether most options say where something lies: "above 5000", "odd"."""
+    labels = [option.label for option in field.options[:_MANY_OPTIONS]]
+    return 2 * sum("narrow" in read(label).roles for label in labels) > len(labels)
+
+
+def texts_of(message: str, form: Form[Any]) -> list[str]:
+    """Everything that the question says."""
+    texts = [message]
+    for field in form.fields:
+        texts += [field.title or "", field.description or "", field.name]
+        if isinstance(field, Choice | Choices):
+            texts += [option.label for option in field.options[:_MANY_OPTIONS]]
+    return texts
+
+
+def finding_of(field: str | None, mention: Mention, texts: list[str]) -> SecretFinding:
+    """What a person is told about a mention in these texts."""
+    called = CALLED[mention.kind]
+    mention = mention._replace(words=as_written(mention.words, texts))
+    if mention.doubtful:
+        reason = f"This may be asking for {called}. Servers must not ask for one here."
+        return SecretFinding(field, 2, mention.kind, reason, doubtful=True, words=mention.words)
+    place = "The message" if field is None else f"The field {field!r}"
+    return SecretFinding(
+        field, tier_of(mention.kind), mention.kind, f"{place} asks for {called}.", words=mention.words
+    )
+
+
+_REMEMBERED: Final = 8
+"""How many questions before this one count."""
+_BY_SHAPE: Final = frozenset({"card_number", "cvv"})
+"""The digits of several fields give these away without a doubt. All else that questions ask together is one."""
+_LONGEST: Final = 500
+"""So much of an earlier message."""
+
+
+class CallReading:
+    """The questions of one call, as they are asked; each is judged with what was asked before it."""
+
+    def __init__(self) -> None:
+        self._earlier: list[tuple[str, Form[Any]]] = []
+
+    def judge(self, message: str, form: Form[Any], *, strict: bool = False) -> tuple[SecretFinding, ...]:
+        """What `judge_form` finds, and what only the questions together ask for."""
+        findings = judge_form(message, form, strict=strict)
+        if all(finding.doubtful for finding in findings):
+            findings += self.judge_together(message, form, {finding.field for finding in findings})
+        return findings
+
+    def judge_together(
+        self, message: str, form: Form[Any], known: Set[str | None] = frozenset()
+    ) -> tuple[SecretFinding, ...]:
+        """What only the questions together ask for, but for the fields that are `known` already.
+
+        The same question may be judged again: it counts once.
+        """
+        now = (message[:_LONGEST], form.fields)
+        self._earlier = [each for each in self._earlier if (each[0], each[1].fields) != now]
+        findings = self._together(message, form, known) if self._earlier else ()
+        self._earlier = [*self._earlier, (message[:_LONGEST], form)][-_REMEMBERED:]
+        return findings
+
+    def _together(self, message: str, form: Form[Any], known: Set[str | None]) -> tuple[SecretFinding, ...]:
+        fields = [
+            field
+            for field in form.fields
+            if isinstance(field, Text) and field.name not in known and _says_little(field)
+        ]
+        if not fields:
+            return ()
+        if (named := self._named_before(message)) is not None:
+            doubtful = named.doubtful or not (named.firm and read(message).generic)
+            named = named._replace(doubtful=doubtful)
+            return tuple(finding_of(each.name, named, self._texts(message, form)) for each in fields)
+        if (completed := self._completed(message, fields)) is not None:
+            return tuple(_doubt(field.name, *completed, self._texts(message, form)) for field in fields)
+        return self._as_one_form(message, form)
+
+    def _named_before(self, message: str) -> Mention | None:
+        """A secret of the person's that the questions before are about, if this one has no matter of its own."""
+        now = read(message)
+        if now.denies or not (now.generic or {"ordinary", "head"}.isdisjoint(now.roles)):
+            return None
+        for reading in self._readings():
+            for mention in sorted(reading.own | reading.mentions | reading.passing):
+                named = now.generic or not mention.doubtful
+                if mention.kind != "personal_data" and not reading.denies and named:
+                    return mention
+        return None
+
+    def _completed(self, message: str, fields: list[Text]) -> tuple[str, tuple[str, ...]] | None:
+        """Words that ask for a secret only together, in different questions: "id_rsa", then "Paste its content"."""
+        before = frozenset().union(*(reading.roles for reading in self._readings()))
+        asked = read(message)
+        repeats = asked.generic or not asked.roles.isdisjoint({"again", "seen"})
+        if repeats and before >= {"delivered", "on phone"}:
+            return "otp", ("delivered", "on phone")
+        now = asked.roles.union(*(read(field.title or field.name).roles for field in fields))
+        for rule in (rule for role in before | now for rule in lexicon().rules.get(role, ())):
+            groups = {rule.first, *rule.others}
+            if (
+                rule.others
+                and groups <= before | now
+                and groups & now
+                and groups & before
+                and not groups <= now
+            ):
+                return rule.kind, tuple(sorted(groups))
+        return None
+
+    def _texts(self, message: str, form: Form[Any]) -> list[str]:
+        return [text for question in (*self._earlier, (message, form)) for text in texts_of(*question)]
+
+    def _readings(self) -> list[Reading]:
+        texts = [message for message, _ in self._earlier]
+        for _, form in self._earlier:
+            for field in form.fields:
+                texts.append(field.title or "")
+                if isinstance(field, Choice | Choices):
+                    texts += [option.label for option in field.options[:5]]
+        return [read(text) for text in texts if text]
+
+    def _as_one_form(self, message: str, form: Form[Any]) -> tuple[SecretFinding, ...]:
+        """What a form with the fields of all questions would ask for."""
+        earlier = [
+            field for _, before in self._earlier for field in before.fields if not isinstance(field, Flag)
+        ]
+        fields = {f"{number} {field.name}": field for number, field in enumerate([*earlier, *form.fields])}
+        if len(fields) < 2:
+            return ()
+        messages = " ".join(each for each, _ in self._earlier)
+        whole = Form.by_hand(*(_renamed(field, name) for name, field in fields.items()))
+        mine = {
+            f"{number} {field.name}": field.name for number, field in enumerate(form.fields, len(earlier))
+        }
+        return tuple(
+            replace(found, field=mine[found.field])
+            if found.kind in _BY_SHAPE
+            else _doubt(mine[found.field], found.kind, found.words, [])
+            for found in judge_form(f"{messages} {message}", whole)
+            if found.field in mine
+        )
+
+
+def _renamed(field: Field, name: str) -> Field:
+    return replace(field, name=name, title=field.title or field.name)
+
+
+def _says_little(field: Text) -> bool:
+    label = read(field.title or field.name)
+    return label.generic or {"ordinary", "head"}.isdisjoint(label.roles)
+
+
+def _doubt(field: str, kind: str, words: tuple[str, ...], texts: list[str]) -> SecretFinding:
+    return finding_of(field, Mention(kind, True, True, True, True, words=words), texts)

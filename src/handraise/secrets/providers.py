@@ -1,0 +1,209 @@
+"""What the keys and tokens of common services look like.
+
+Each pattern starts with letters that are fixed and goes on with bounded or possessive-like classes, so that
+a search costs linear time on any input.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+
+class Provider(NamedTuple):
+    """A service, the kind of its secret, how such a secret begins, and what follows."""
+
+    name: str
+    kind: str
+    begins: str
+    """A regular expression for the fixed beginning, as documentation and descriptions quote it."""
+    follows: str
+
+
+_WORD: Final = r"[A-Za-z0-9_-]"
+_WITH_DIGIT: Final = r"(?=[A-Za-z_-]{0,60}\d)"
+
+# Where the providers document their keys. Beginnings without a page of their own are those that the providers
+# registered with GitHub's secret scanning:
+#   https://docs.github.com/en/code-security/secret-scanning/introduction/supported-secret-scanning-patterns
+#   GitHub
+#     https://docs.github.com/en/authentication/keeping-your-account-and-data-secure/about-authentication-to-github
+#   GitLab       https://docs.gitlab.com/security/tokens/
+#   Atlassian    https://support.atlassian.com/atlassian-account/docs/manage-api-tokens-for-your-atlassian-account/
+#   AWS          https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html
+#   Google       https://cloud.google.com/docs/authentication/api-keys
+#                https://developers.google.com/identity/protocols/oauth2
+#   Slack        https://docs.slack.dev/authentication/tokens
+#   Anthropic    https://docs.anthropic.com/en/api/overview
+#   Stripe       https://docs.stripe.com/keys, https://docs.stripe.com/webhooks
+#   OpenAI       https://platform.openai.com/docs/api-reference/authentication
+#   npm          https://docs.npmjs.com/about-access-tokens
+#   PyPI         its help page, "API tokens"
+#   Hugging Face https://huggingface.co/docs/hub/security-tokens
+#   RubyGems     https://guides.rubygems.org/api-key-scopes/
+#   Docker       https://docs.docker.com/security/access-tokens/
+#   Twilio       https://www.twilio.com/docs/iam/api-keys
+#   SendGrid     https://www.twilio.com/docs/sendgrid/ui/account-and-settings/api-keys
+#   Mailgun      https://documentation.mailgun.com/docs/mailgun/api-reference/mg-auth
+#   DigitalOcean https://docs.digitalocean.com/reference/api/create-personal-access-token/
+#   Azure        https://learn.microsoft.com/en-us/azure/storage/common/storage-configure-connection-string
+#   Discord      https://discord.com/developers/docs/reference#authentication
+#   Telegram     https://core.telegram.org/bots/api#authorizing-your-bot
+#   Shopify      https://shopify.dev/docs/apps/build/authentication-authorization/access-tokens
+#   Linear       https://linear.app/developers/graphql
+#   Notion       https://developers.notion.com/reference/authentication
+#   Databricks   https://docs.databricks.com/aws/en/dev-tools/auth/pat
+#   Vault        https://developer.hashicorp.com/vault/docs/concepts/tokens
+#   Square       https://developer.squareup.com/docs/build-basics/access-tokens
+#   Grafana      https://grafana.com/docs/grafana/latest/administration/service-accounts/
+#   New Relic    https://docs.newrelic.com/docs/apis/intro-apis/new-relic-api-keys/
+#   Sentry       https://docs.sentry.io/account/auth-tokens/
+#   Figma        https://developers.figma.com/docs/rest-api/authentication/
+#   Postman      https://learning.postman.com/docs/developer/postman-api/authentication/
+#   Doppler      https://docs.doppler.com/reference/auth-token-formats
+#   Terraform    https://developer.hashicorp.com/terraform/cloud-docs/users-teams-organizations/api-tokens
+#   Supabase     https://supabase.com/docs/guides/api/api-keys
+#   PlanetScale  https://planetscale.com/docs/concepts/service-tokens
+#   Tailscale    https://tailscale.com/kb/1215/oauth-clients, https://tailscale.com/kb/1085/auth-keys
+#   1Password    https://developer.1password.com/docs/service-accounts/
+#   LangSmith    https://docs.langchain.com/langsmith/create-account-api-key
+#   Mailchimp    https://mailchimp.com/developer/marketing/guides/quick-start/
+#   Facebook     https://developers.facebook.com/docs/facebook-login/guides/access-tokens
+#   Airtable     https://airtable.com/developers/web/guides/personal-access-tokens
+#   Asana        https://developers.asana.com/docs/personal-access-token
+#   Buildkite    https://buildkite.com/docs/apis/managing-api-tokens
+#   Sourcegraph  https://sourcegraph.com/docs/cli/how-tos/creating-an-access-token
+#   SonarQube    https://docs.sonarsource.com/sonarqube-server/latest/user-guide/managing-tokens/
+#   Dynatrace    https://docs.dynatrace.com/docs/dynatrace-api/basics/dynatrace-api-authentication
+#   age          https://github.com/C2SP/C2SP/blob/main/age.md
+#   Nostr        https://github.com/nostr-protocol/nips/blob/master/19.md
+#   Bitcoin      https://github.com/bitcoin/bips/blob/master/bip-0032.mediawiki
+
+PROVIDERS: Final = (
+    Provider("GitHub", "token", r"gh[pousr]_", r"[A-Za-z0-9]{30,255}"),
+    Provider("GitHub", "token", r"github_pat_", r"[A-Za-z0-9_]{22,255}"),
+    Provider("GitLab", "token", r"gl(?:pat|dt|rt|cbt|ptt|ft|soat|imt|agent|oas)-", _WORD + r"{20,255}"),
+    Provider("Bitbucket or Atlassian", "token", r"AT(?:ATT|CTT|BB)[A-Za-z0-9]?", r"[A-Za-z0-9_=-]{24,255}"),
+    Provider("AWS", "api_key", r"A(?:KIA|SIA|BIA|CCA)", r"[A-Z2-7]{16}(?![A-Za-z0-9])"),
+    Provider("Google", "api_key", r"AIza", _WORD + r"{35}(?![A-Za-z0-9_-])"),
+    Provider("Google", "client_secret", r"GOCSPX-", _WORD + r"{20,64}"),
+    Provider("Google", "token", r"ya29\.", _WORD + r"{20,2000}"),
+    Provider("Slack", "token", r"xox[abeoprs]-", r"[A-Za-z0-9-]{10,255}"),
+    Provider("Slack", "token", r"xapp-", r"\d-[A-Z0-9]{6,20}-\d{6,20}-[a-z0-9]{20,128}"),
+    Provider("Slack", "token", r"hooks\.slack\.com/services/", r"T[A-Z0-9]{6,16}/B[A-Z0-9]{6,16}/[A-Za-z0-9]{16,48}"),
+    Provider("Anthropic", "api_key", r"sk-ant-", _WORD + r"{20,255}"),
+    Provider("Stripe", "api_key", r"[sr]k_(?:live|test)_", r"[A-Za-z0-9]{16,255}"),
+    Provider("Stripe", "client_secret", r"whsec_", r"[A-Za-z0-9+/=]{24,128}"),
+    Provider("OpenAI", "api_key", r"sk-(?:proj-|svcacct-|admin-|or-v1-)?", _WITH_DIGIT + _WORD + r"{20,255}"),
+    Provider("npm", "token", r"npm_", r"[A-Za-z0-9]{36}"),
+    Provider("PyPI", "token", r"pypi-", r"AgE" + _WORD + r"{40,255}"),
+    Provider("Hugging Face", "token", r"hf_", r"[A-Za-z0-9]{30,64}"),
+    Provider("RubyGems", "api_key", r"rubygems_", r"[0-9a-f]{48}"),
+    Provider("Docker", "token", r"dckr_(?:pat|oat)_", _WORD + r"{20,64}"),
+    Provider("Twilio", "api_key", r"SK", r"[0-9a-f]{32}(?![A-Za-z0-9])"),
+    Provider("SendGrid", "api_key", r"SG\.", _WORD + r"{16,32}\." + _WORD + r"{30,64}"),
+    Provider("Mailgun", "api_key", r"key-", r"[0-9a-f]{32}(?![A-Za-z0-9])"),
+    Provider("DigitalOcean", "token", r"do[opr]_v1_", r"[a-f0-9]{64}"),
+    Provider("Azure", "api_key", r"AccountKey=", r"[A-Za-z0-9+/]{80,90}={0,2}"),
+    Provider("Azure", "api_key", r"SharedAccessKey=", r"[A-Za-z0-9+/]{40,90}={0,2}"),
+    Provider("Discord", "token", r"[MNO][A-Za-z0-9_-]{23,27}\.", _WORD + r"{6}\." + _WORD + r"{27,48}"),
+    Provider("Discord", "token", r"discord(?:app)?\.com/api/webhooks/", r"\d{16,20}/" + _WORD + r"{60,80}"),
+    Provider("Telegram", "token", r"\d{8,10}:AA", _WORD + r"{33}(?![A-Za-z0-9_-])"),
+    Provider("Shopify", "token", r"shp(?:at|ca|pa|ss)_", r"[a-fA-F0-9]{32}"),
+    Provider("Linear", "api_key", r"lin_(?:api|oauth)_", r"[A-Za-z0-9]{32,128}"),
+    Provider("Notion", "token", r"secret_", r"[A-Za-z0-9]{43}"),
+    Provider("Notion", "token", r"ntn_", r"[A-Za-z0-9]{40,64}"),
+    Provider("Databricks", "token", r"dapi", r"[a-f0-9]{32}(?![A-Za-z0-9])"),
+    Provider("Vault", "token", r"hv[sbr]\.", _WORD + r"{24,255}"),
+    Provider("Square", "token", r"sq0(?:atp|csp)-", _WORD + r"{22,64}"),
+    Provider("Grafana", "token", r"glsa_", r"[A-Za-z0-9]{32}_[a-f0-9]{8}"),
+    Provider("New Relic", "api_key", r"NRAK-", r"[A-Z0-9]{27}"),
+    Provider("Sentry", "token", r"sntry[su]_", r"[A-Za-z0-9_=+/-]{40,500}"),
+    Provider("Figma", "token", r"figd_", _WORD + r"{36,64}"),
+    Provider("Postman", "api_key", r"PMAK-", r"[0-9a-f]{24}-[0-9a-f]{34}"),
+    Provider("Doppler", "token", r"dp\.(?:pt|st|ct|sa|scim|audit)\.", r"[A-Za-z0-9_.-]{40,128}"),
+    Provider("Terraform", "token", r"[A-Za-z0-9]{14}\.atlasv1\.", _WORD + r"{60,80}"),
+    Provider("Pulumi", "token", r"pul-", r"[a-f0-9]{40}"),
+    Provider("Netlify", "token", r"nfp_", r"[A-Za-z0-9]{36}"),
+    Provider("Supabase", "token", r"sbp_", r"[a-f0-9]{40}"),
+    Provider("Supabase", "api_key", r"sb_secret_", _WORD + r"{20,64}"),
+    Provider("PlanetScale", "token", r"pscale_(?:tkn|pw|oauth)_", r"[A-Za-z0-9_.=-]{32,128}"),
+    Provider("Groq", "api_key", r"gsk_", r"[A-Za-z0-9]{40,64}"),
+    Provider("xAI", "api_key", r"xai-", r"[A-Za-z0-9]{40,128}"),
+    Provider("Perplexity", "api_key", r"pplx-", r"[A-Za-z0-9]{40,64}"),
+    Provider("Replicate", "token", r"r8_", r"[A-Za-z0-9]{37}"),
+    Provider("Tavily", "api_key", r"tvly-", _WORD + r"{20,64}"),
+    Provider("LangSmith", "api_key", r"lsv2_(?:pt|sk)_", r"[0-9a-f]{32}_[0-9a-f]{10}"),
+    Provider("Tailscale", "api_key", r"tskey-(?:auth|api|client|scim)-", r"[A-Za-z0-9-]{16,128}"),
+    Provider("1Password", "token", r"ops_eyJ", r"[A-Za-z0-9_=-]{40,2000}"),
+    Provider("Twilio", "api_key", r"AC", r"[0-9a-f]{32}:[0-9a-f]{32}"),
+    Provider("Mailchimp", "api_key", r"[0-9a-f]{32}-us", r"\d{1,2}(?![A-Za-z0-9])"),
+    Provider("Facebook", "token", r"EAA[A-Z]", r"[A-Za-z0-9]{60,255}"),
+    Provider("Google", "token", r"1//0", _WORD + r"{40,120}"),
+    Provider("Contentful", "token", r"CFPAT-", _WORD + r"{43}"),
+    Provider("PostHog", "api_key", r"phx_", r"[A-Za-z0-9]{40,60}"),
+    Provider("NVIDIA", "api_key", r"nvapi-", _WORD + r"{60,80}"),
+    Provider("Fly.io", "token", r"fo1_", _WORD + r"{40,60}"),
+    Provider("Fly.io", "token", r"fm[12][ar]?_", r"[A-Za-z0-9_+/=-]{60,2000}"),
+    Provider("Render", "api_key", r"rnd_", r"[A-Za-z0-9]{24,40}"),
+    Provider("Twitch", "token", r"oauth:", r"[a-z0-9]{30}(?![A-Za-z0-9])"),
+    Provider("EasyPost", "api_key", r"EZ[AT]K", r"[A-Za-z0-9]{54}"),
+    Provider("Heroku", "api_key", r"HRKU-", _WORD + r"{36,64}"),
+    Provider("Cloudflare", "token", r"cf(?:ut|at|k)_", _WORD + r"{30,80}"),
+    Provider("Vercel", "token", r"vc[pkaois]_", r"[A-Za-z0-9]{24,80}"),
+    Provider("Airtable", "token", r"pat[A-Za-z0-9]{14}\.", r"[a-f0-9]{64}"),
+    Provider("Asana", "token", r"[12]/\d{10,20}:", r"[0-9a-f]{32}"),
+    Provider("Dropbox", "token", r"sl\.", _WORD + r"{120,200}"),
+    Provider("Discord", "token", r"mfa\.", _WORD + r"{84}"),
+    Provider("CircleCI", "token", r"CCIPAT_", r"[A-Za-z0-9_]{40,80}"),
+    Provider("Buildkite", "token", r"bkua_", r"[a-f0-9]{40}"),
+    Provider("Sourcegraph", "token", r"sgp_", r"[a-fA-F0-9_]{40,80}"),
+    Provider("SonarQube", "token", r"sq[upa]_", r"[a-f0-9]{40}"),
+    Provider("Dynatrace", "token", r"dt0c01\.", r"[A-Z0-9]{24}\.[A-Z0-9]{64}"),
+    Provider("Prefect", "api_key", r"pnu_", r"[A-Za-z0-9]{36}"),
+    Provider("ReadMe", "api_key", r"rdme_", r"[a-z0-9]{70}"),
+    Provider("OpenAI", "token", r"sess-", r"[A-Za-z0-9]{40}"),
+    Provider("Brevo", "api_key", r"xkeysib-", r"[a-f0-9]{64}-[A-Za-z0-9]{16}"),
+    Provider("Adyen", "api_key", r"AQE", r"[A-Za-z0-9+/]{60,200}={0,2}"),
+    Provider("age", "private_key", r"AGE-SECRET-KEY-1", r"[0-9A-Z]{58}"),
+    Provider("Nostr", "private_key", r"nsec1", r"[ac-hj-np-z02-9]{58}"),
+    Provider("Bitcoin", "private_key", r"[xyz]prv", r"[1-9A-HJ-NP-Za-km-z]{100,112}"),
+)  # fmt: skip
+
+_STARTS_WORD: Final = r"(?<![A-Za-z0-9_-])"
+_TOO_COMMON: Final = (
+    "SK", "key-", "secret_", "EZ[AT]K", "AC", "EAA[A-Z]", "oauth:",
+    r"[MNO][A-Za-z0-9_-]{23,27}\.", r"\d{8,10}:AA", r"[A-Za-z0-9]{14}\.atlasv1\.", r"[0-9a-f]{32}-us", r"1//0",
+)  # fmt: skip
+"""Beginnings that are words themselves, or that nobody quotes."""
+QUOTED_BEGINNINGS: Final = tuple(
+    (each.kind, each.begins) for each in PROVIDERS if each.begins not in _TOO_COMMON
+)
+"""The kinds and beginnings that documentation and descriptions quote."""
+
+
+# Compiled at first use: nobody who only imports the detector pays for a hundred expressions.
+
+
+@lru_cache(maxsize=1)
+def beginnings() -> re.Pattern[str]:
+    """Where a token may begin."""
+    return re.compile(rf"{_STARTS_WORD}(?:{'|'.join(begins for _, begins in QUOTED_BEGINNINGS)}|gh[pousr]-)")
+
+
+@lru_cache(maxsize=1)
+def _any_beginning() -> re.Pattern[str]:
+    return re.compile(_STARTS_WORD + f"(?:{'|'.join(each.begins for each in PROVIDERS)})")
+
+
+@lru_cache(maxsize=len(PROVIDERS))
+def _whole(provider: Provider) -> re.Pattern[str]:
+    return re.compile(_STARTS_WORD + provider.begins + provider.follows)
+
+
+def provider_of(text: str) -> Provider | None:
+    """The service whose key is in the text."""
+    if _any_beginning().search(text) is None:
+        return None
+    return next((provider for provider in PROVIDERS if _whole(provider).search(text)), None)

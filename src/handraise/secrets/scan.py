@@ -1,0 +1,528 @@
+"""Does what the person typed hold a secret? Read before it leaves (S4).
+
+Three things are reported: what can be told from the value itself (a key with a known beginning, a private key, a
+signed token, an address with its password, a number or phrase with its checksum); a value that only looks random,
+beside a word that says what it is; and a sentence such as "my password is …" in every language of the lexicons.
+A password that stands alone looks like any other word; that is what judging the form is for.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from handraise.forms import Form
+from handraise.secrets.characters import INVISIBLE, UNSPACED
+from handraise.secrets.checksums import holds_bitcoin_key, holds_card_number, holds_iban, holds_seed_phrase
+from handraise.secrets.clause import Clause, has_another_head
+from handraise.secrets.finding import CALLED, SecretFinding, tier_of
+from handraise.secrets.lexicon import Sense, lexicon
+from handraise.secrets.providers import beginnings, provider_of
+from handraise.secrets.words import clauses, languages_of, marks_of
+
+# Expressions are texts: `re` compiles and keeps each one when it is first used, so that importing costs little.
+
+_PRIVATE_KEY: Final = (
+    r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+    r"|(?:- ?){5}BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY"
+    r"|PuTTY-User-Key-File-\d"
+    r"|LS0tLS1CRUdJTiB(?:SU0EgUFJJVkFUR|QUklWQVRF|FQyBQUklWQVRF|PUEVOU1NIIFBSSVZBVEU|FTkNSWVBURUQgUFJJVkFURS)"
+    r"|\"kty\"\s{0,3}:[^{}]{1,3000}\"[dk]\"\s{0,3}:\s{0,3}\"[A-Za-z0-9_-]{30,}"
+)
+_JWT: Final = r"(?<![\w.-])(eyJ[A-Za-z0-9_-]{8,2000})\.[A-Za-z0-9_-]{4,20000}\.[A-Za-z0-9_-]{0,2000}"
+_PLACEHOLDER: Final = (
+    r"(?i)<[^>]{1,40}>|\$\{?\w+\}?|\{\{?.{1,40}\}|\*{3,}|x{4,}|\.{3}|…|your[-_ ]|change_?me|placeholder|example"
+    r"|^(?:user(?:name)?|pass(?:word|wd)?|token|secret|key|true|false|none|null|required|optional|todo|redacted)$"
+)
+_HEADER: Final = (
+    r"(?i)(?:\bauthorization\s{0,3}:\s{0,3}(?:bearer|basic|token|bot|apikey)\s{1,3}|\b(?:bearer|basic)\s{1,3}(?=\D{0,60}\d)"
+    r"|\b(?:x-[a-z-]{0,20}(?:api-?key|auth-?token|access-?token)|private-token|api-key)\s{0,3}[:=]\s{0,3})"
+    r"([A-Za-z0-9._~+/=-]{16,4000})"
+)
+_URL_LOGIN: Final = r"[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@?#]{0,100}:([^\s/@?#]{1,200})@[^\s/@]"
+_LOGIN_PAIR: Final = r"(?i)(?<![a-z])(?:password|passwd|pwd|accesskey)\s{0,3}=\s{0,3}([^;&\s]{3,200})"
+_HOST_PAIR: Final = (
+    r"(?i)(?<![a-z])(?:host|server|data source|user id|uid|user|username|database|dbname|initial catalog"
+    r"|jdbc:\w{2,20}:)\s{0,3}[=/]"
+)
+_COMMAND: Final = (
+    r"\bcurl\b.{0,200}\s(?:-u|--user)[ =]['\"]?[^\s:'\"]{1,60}:([^\s'\"]{1,100})"
+    r"|\bmysql\b.{0,100}\s-p([^\s-]\S{2,60})|\bsshpass\s{1,3}-p\s{0,3}(\S{3,60})"
+    r"|_authToken\s{0,3}=\s{0,3}([\w.-]{16,})|\bdocker login\b.{0,100}\s-p[ =]['\"]?([^\s'\"]{3,100})"
+    r"|\s--password[ =]['\"]?([^\s'\"]{3,100})|\bmachine \S{3,100} login \S{1,100} password (\S{3,200})"
+)
+_SETTING: Final = (
+    r"(?i)(?:API_?KEY|SECRET|SECRET_KEY|ACCESS_KEY|TOKEN|PASSWORD|PASSWD|PASSPHRASE|PRIVATE_KEY)"
+    r"[\"']?\s{0,3}[=:]\s{0,3}[\"']?([^\s\"']{6,500})"
+)
+_NAMED_SETTING: Final = r"(?<![A-Za-z])[A-Z][A-Z0-9_]{2,60}\s{0,3}=\s{0,3}[\"']?([^\s\"']{6,500})"
+_OTPAUTH: Final = r"(?i)otpauth://[a-z]{4}/\S{0,200}[?&]secret=[A-Z2-7]{8,}"
+_COOKIE: Final = (
+    r"(?i)(?:sess(?:ion)?(?:_?id)?|sid|auth(?:_?token)?|(?:session|access|id)[-_.]token|jwt|remember_token)"
+    r"\s{0,2}=\s{0,2}([A-Za-z0-9%._~+/-]{16,4000})"
+)
+_BASE64_KEY: Final = r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{43}=(?![A-Za-z0-9+/=])"
+_FORTY: Final = r"(?<![A-Za-z0-9+/=_.-])[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/=_.-])"
+_HEX64: Final = r"(?<![A-Za-z0-9])(?:0x)?[0-9a-fA-F]{64}(?![A-Za-z0-9])"
+_BASE58_KEY: Final = r"(?<![A-Za-z0-9])[1-9A-HJ-NP-Za-km-z]{86,88}(?![A-Za-z0-9])"
+_BASE32: Final = r"(?<![A-Za-z0-9])(?:[A-Z2-7]{4}[ -]?){4,13}(?![A-Za-z0-9])"
+_PRIVATE_HINT: Final = (
+    r"(?i)private[ _-]?key|privkey|secret[ _-]?key|spend[ _-]?key|signing[ _-]?key|preshared[ _-]?key"
+    r"|\b(?:my|eth|ethereum|wallet|metamask)\b.{0,20}\bkey\b"
+)
+_TOTP_HINT: Final = r"(?i)\b(?:totp|2fa|otp|mfa|authenticator|two-factor)\b"
+_ACCOUNT_HINT: Final = r"(?i)\b(?:iban|konto\w*|account|compte|cuenta|conto|conta|rekening\w*|счёт|счет)\b"
+_KEY_HINT: Final = (
+    r"(?i)(?<![a-z])(?:private|secret|signing|wallet|eth|ethereum|wireguard|wg|spend|validator"
+    r"|account)(?![a-z])"
+)
+_SEED_HINT: Final = r"(?i)(?<![a-z])(?:totp|2fa|otp|mfa|authenticator|two-factor|secret|setup key)(?![a-z])"
+_DIGEST_HINT: Final = (
+    r"(?i)hash|digest|checksum|sha-?\d|fingerprint|commit|public|licen[sc]e|serial|transaction|txid"
+    r"|\btx\b|block"
+)
+"""Words for values that look like keys and are none."""
+_HEX64_PREFIXED: Final = r"0x[0-9a-fA-F]{64}"
+_BASE32_GROUPS: Final = r"(?:[A-Z2-7]{4} ){3,15}[A-Z2-7]{4}"
+_BARE_KEYS: Final = (
+    ("private_key", r"(?:0x)?[0-9a-fA-F]{64}", _KEY_HINT),
+    ("private_key", r"[A-Za-z0-9+/]{43}=", _KEY_HINT),
+    ("otp", r"(?:[A-Z2-7]{4}[ -]?){4,13}", _SEED_HINT),
+)
+"""Keys without a beginning of their own, and the words that tell them."""
+_LONGEST_HINT: Final = 500
+_PROVIDER_HINT: Final = (
+    r"(?i)\b(?:vercel|netlify|heroku|linkedin|square|twitter|facebook|mailchimp|okta|auth0|algolia|datadog|circleci"
+    r"|travis|jenkins|asana|zendesk|dropbox|twitch)\b.{0,40}\b(?:token|key|secret)\b"
+)
+_QUERY_KEY: Final = r"(?:^|[?&\s])(?:key|apikey)=([A-Za-z0-9_-]{24,200})"
+_USER_AND_ANOTHER: Final = (
+    r"(?i)\b(?:log ?in|sign ?in|user(?:name)?|account|credentials?|anmeldung|benutzer|utilisateur|usuario|utente)\b"
+    r"[^\n]{0,30}?\s\S{2,60}\s{0,2}[/|]\s{0,2}((?=\S*\d)(?=\S*[A-Za-z])(?=\S*[!$%&?*#^~+=])\S{6,40})"
+)
+_SENT_CODE: Final = (
+    r"(?<![\w-])G-\d{6}(?![\w-])|(?i:\b(?:sms|text(?:ed)?|txt|смс)\b)[^\d\n]{0,20}\b\d{3}[ -]?\d{3}[.!]?\s*$"
+)
+"""Google's, and six digits that end a sentence about a text message."""
+_RANDOM: Final = r"[A-Za-z0-9_-]{20,200}"
+
+
+def scan_answer(
+    content: Mapping[str, object], form: Form[Any] | None = None, message: str = ""
+) -> tuple[SecretFinding, ...]:
+    """The fields of an answer that hold a secret. The findings never carry the value.
+
+    A key without a beginning of its own is told by the words around it: give the form and the message if you have them.
+    """
+    titles = {} if form is None else {field.name: field.title or "" for field in form.fields}
+    return tuple(
+        SecretFinding(
+            name,
+            2 if found.doubtful else tier_of(found.kind),
+            found.kind,
+            f"What was typed into {name!r} {'may be' if found.doubtful else 'holds'} {found.called}.",
+            doubtful=found.doubtful,
+            words=(found.because,),
+        )
+        for name, value in content.items()
+        for found in _found(value, f"{message[:_LONGEST_HINT]} {name} {titles.get(name, '')}")
+    )
+
+
+class Found(NamedTuple):
+    """A secret in a text: its kind, the words for it, and what gives it away."""
+
+    kind: str
+    called: str
+    because: str
+    doubtful: bool = False
+
+
+def value_kind(text: str) -> str | None:
+    """The kind of secret that a text shows by itself, whatever the words around it say."""
+    found = _by_value(clean(text))
+    return None if found is None else found.kind
+
+
+def clean(text: str) -> str:
+    """The text without invisible characters, in plain letters and digits."""
+    text = INVISIBLE.sub("", text)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+        text = "".join(str(unicodedata.digit(sign)) if sign.isdigit() else sign for sign in text)
+    return text
+
+
+def _found(value: object, hint: str) -> Iterator[Found]:
+    """At most one kind."""
+    for text in _texts(value):
+        cleaned = clean(text)
+        found = _by_value(cleaned) or _by_value(_squeezed(cleaned)) or _told(cleaned)
+        if found := found or _hinted(cleaned.strip(), hint):
+            yield found
+            return
+
+
+def _hinted(text: str, hint: str) -> Found | None:
+    """A value that is nothing but a key, beside a field or message that says so, or built so that it is likely one."""
+    if re.search(_DIGEST_HINT, hint):
+        return None
+    for kind, pattern, named in _BARE_KEYS:
+        if re.fullmatch(pattern, text) and re.search(named, hint):
+            return Found(kind, CALLED[kind], "it looks like one, and the question names one")
+    if re.fullmatch(_BASE64_KEY, text) and _is_clamped(text):
+        return Found(
+            "private_key", CALLED["private_key"], "it is built as keys of WireGuard are", doubtful=True
+        )
+    if re.fullmatch(_HEX64_PREFIXED, text):
+        return Found(
+            "private_key", CALLED["private_key"], "it is as long as keys of wallets are", doubtful=True
+        )
+    if re.fullmatch(_BASE32_GROUPS, text) and re.search(r"[2-7]", text):
+        return Found("otp", CALLED["otp"], "it is written as secrets of authenticators are", doubtful=True)
+    return None
+
+
+def _is_clamped(text: str) -> bool:
+    """Whether the bits are set that every key of Curve25519 has set (RFC 7748, section 5)."""
+    raw = base64.b64decode(text)
+    return raw[0] & 0b111 == 0 and raw[31] & 0b11000000 == 0b01000000
+
+
+def _texts(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, int) and not isinstance(value, bool):
+        return [str(value)] if abs(value) < 10**30 else []
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def _by_value(text: str) -> Found | None:
+    if not text:
+        return None
+    if provider := provider_of(text):
+        return Found(
+            provider.kind,
+            f"{CALLED[provider.kind]} of {provider.name}",
+            f"it begins as those of {provider.name} do",
+        )
+    for kind, holds, because in _CHECKS:
+        if holds(text):
+            return Found(kind, CALLED[kind], because)
+    return None
+
+
+def holds_private_key(text: str) -> bool:
+    """Whether the text holds the beginning of a private key in PEM, OpenSSH, PGP, PuTTY or JWK form."""
+    return re.search(_PRIVATE_KEY, text) is not None
+
+
+def holds_url_password(text: str) -> bool:
+    """Whether the text holds a URL with a password in it."""
+    return re.search(_URL_LOGIN, text) is not None
+
+
+def _is_real(value: str) -> bool:
+    """Not what documentation writes in the place of a secret."""
+    return re.search(_PLACEHOLDER, value) is None
+
+
+def _any_real(pattern: str, text: str) -> bool:
+    return any(
+        _is_real(next((group for group in found.groups() if group), found[0]))
+        for found in re.finditer(pattern, text)
+    )
+
+
+def _holds_signed_token(text: str) -> bool:
+    return _any_real(_HEADER, text) or any(_is_header(found[1]) for found in re.finditer(_JWT, text))
+
+
+def _is_header(part: str) -> bool:
+    """The first part of a JWT says how it is signed; three dotted words do not."""
+    try:
+        header = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+    except ValueError:
+        return False
+    return isinstance(header, dict) and "alg" in header
+
+
+def _holds_connection_string(text: str) -> bool:
+    if any(_any_real(pattern, text) for pattern in (_URL_LOGIN, _COMMAND, _USER_AND_ANOTHER)):
+        return True
+    return _any_real(_LOGIN_PAIR, text) and re.search(_HOST_PAIR, text) is not None
+
+
+def _holds_setting(text: str) -> bool:
+    """DB_PASSWORD=…, and any other assignment to a name that ends with a secret's."""
+    for found in re.finditer(_SETTING, text):
+        value = found[1]
+        spelled = "_" in found[0] or found[0].isupper() or _looks_random(value)
+        if (
+            spelled
+            and _is_real(value)
+            and not value.isdigit()
+            and (found[0][0].isupper() or _looks_random(value))
+        ):
+            return True
+    return any(
+        "PASS" in found[0].partition("=")[0] and _ends_with_secret(found[0]) and _is_real(found[1])
+        for found in re.finditer(_NAMED_SETTING, text)
+    )
+
+
+def _ends_with_secret(setting: str) -> bool:
+    return setting.partition("=")[0].rstrip().endswith(("PASSWORD", "PASS", "PWD", "PASSPHRASE"))
+
+
+def _looks_random(value: str) -> bool:
+    return len(value) >= 16 and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+
+
+def _holds_cookie(text: str) -> bool:
+    return any(_looks_random(found[1]) and _is_real(found[1]) for found in re.finditer(_COOKIE, text))
+
+
+def _holds_totp_secret(text: str) -> bool:
+    if re.search(_OTPAUTH, text) or re.search(_SENT_CODE, text):
+        return True
+    return re.search(_TOTP_HINT, text) is not None and any(
+        re.search("[2-7]", found[0]) for found in re.finditer(_BASE32, text)
+    )
+
+
+def _holds_raw_key(text: str) -> bool:
+    """A key without a beginning of its own, beside the words that say what it is."""
+    if (
+        re.search(_PRIVATE_HINT, text) is None
+        and "wireguard" not in text.lower()
+        and "wg " not in text.lower()
+    ):
+        return False
+    if re.search(r"(?i)public[ _-]?key", text):
+        return False
+    return any(re.search(pattern, text) for pattern in (_BASE64_KEY, _HEX64, _BASE58_KEY))
+
+
+def _holds_aws_secret(text: str) -> bool:
+    """Forty letters, digits and signs in which all kinds are mixed. A digest has only one case."""
+    return any(
+        re.search(r"[a-z].*[A-Z]|[A-Z].*[a-z]", found[0])
+        and re.search(r"\d", found[0])
+        and ("/" in found[0] or "+" in found[0] or re.search(r"(?i)\baws|secret", text))
+        and found[0].count("/") <= 4
+        for found in re.finditer(_FORTY, text)
+    )
+
+
+def _holds_named_token(text: str) -> bool:
+    if any(_looks_random(found[1]) and _is_real(found[1]) for found in re.finditer(_QUERY_KEY, text)):
+        return True
+    hint = re.search(_PROVIDER_HINT, text)
+    return hint is not None and any(_looks_random(found[0]) for found in re.finditer(_RANDOM, text))
+
+
+def _holds_account(text: str) -> bool:
+    return re.search(_ACCOUNT_HINT, text) is not None and holds_iban(text)
+
+
+_CHECKS: Final[tuple[tuple[str, Callable[[str], bool], str], ...]] = (
+    ("private_key", holds_private_key, "it begins as private keys do"),
+    ("token", _holds_signed_token, "it is built as tokens are"),
+    ("connection_string", _holds_connection_string, "a password stands in an address or a command"),
+    ("otp", _holds_totp_secret, "it is a one-time code, or sets one up"),
+    ("token", _holds_cookie, "a session's cookie is assigned"),
+    ("client_secret", _holds_setting, "a setting that is named for a secret is assigned"),
+    ("card_number", holds_card_number, "its check digit is that of a card"),
+    ("private_key", holds_bitcoin_key, "its checksum is that of a Bitcoin key"),
+    ("seed_phrase", holds_seed_phrase, "its checksum is that of a seed phrase"),
+    ("private_key", _holds_raw_key, "a key beside the words for it"),
+    ("api_key", _holds_aws_secret, "it looks as secret keys of AWS do"),
+    ("api_key", _holds_named_token, "a random text beside the words for it"),
+    ("bank_account", _holds_account, "its check digits are those of an IBAN"),
+)
+
+_SINGLES: Final = r"(?<!\S)\S(?:\s\S){3,}(?!\S)"
+_CHUNK: Final = r"[A-Za-z0-9_+/=.-]{1,300}"
+
+
+def _squeezed(text: str) -> str:
+    """A token that was written with blanks inside, in one piece; empty if there is none."""
+    if not re.search(r"\s|…", text):
+        return ""
+    text = re.sub(_SINGLES, lambda run: re.sub(r"\s", "", run[0]), text)
+    begins = beginnings().search(text)
+    if begins is None:
+        return text if re.search(_SINGLES, text) else ""
+    pieces = [begins[0]]
+    for chunk in re.split(r"[\s…]+", text[begins.end() :].lstrip(" …\n\t")):
+        is_word = chunk.isalpha() and chunk.islower() and len(chunk) > 3
+        in_groups = len(pieces) > 2 and len(chunk) == len(pieces[-1]) == len(pieces[-2])
+        if not re.fullmatch(_CHUNK, chunk) or (is_word and not in_groups):
+            break
+        pieces.append(chunk)
+    return re.sub(r"^(gh[pousr])-", r"\1_", "".join(pieces))
+
+
+class _Look(NamedTuple):
+    """How a value has to look to be the secret that the words before it name."""
+
+    pattern: str
+    assigned: str
+    """After a colon or an equals sign, which leave less doubt."""
+
+
+_MIXED: Final = r"(?=\S*\d)(?=\S*[^\W\d_])\S{5,200}|\S*[^\W\d_]\S*[!$%&?*#^~+=]\S*\w*|\d{4,64}"
+_LOOKS: Final = {
+    "password": _Look(_MIXED, r"\S{5,200}"),
+    "pin": _Look(r"\d{4,5}", r"\d{4,8}"),
+    "otp": _Look(r"\d{3} ?-?\d{3}|\d{4,8}", r"\d{3} ?-?\d{3}|\d{4,8}|[A-Z0-9-]{8,20}"),
+    "cvv": _Look(r"\d{3,4}", r"\d{3,4}"),
+    "random": _Look(
+        r"(?=\S*\d)(?=\S*[A-Za-z])[\w.+/=~-]{12,500}",
+        r"(?=\S*\d)(?=\S*[A-Za-z])[\w.+/=~-]{10,500}",
+    ),
+    "words": _Look(r"(?!)", r"[^\W\d]\S*"),
+}
+_LOOK_OF: Final = {
+    "password": "password", "passphrase": "password", "pin": "pin", "otp": "otp", "cvv": "cvv",
+    "api_key": "random", "token": "random", "client_secret": "random", "private_key": "random",
+    "security_answer": "words", "seed_phrase": "words",
+}  # fmt: skip
+_CHOSEN: Final = r"(?=\S*[^\W\d_])(?=\S*\d)\S{6,60}"
+"""What people choose: letters and digits."""
+_LINKED: Final = re.compile(r"(?i)(?:is|as|ist|als|est|es|è|é|to|jest|är|er|—) ")
+_YEAR: Final = r"(?:19|20)\d\d"
+_TWO_GROUPS: Final = r"\d{3}[ -]\d{3}(?![\w-])"
+_SIX: Final = r"\d{3}[ -]?\d{3}"
+_CANDIDATE: Final = rf"[^\s{UNSPACED}]+"
+_SENTENCE_END: Final = r"[.!?;\n](?=\s)|\n"
+_ASSIGNED: Final = r"\s*(?:[:=：→]|->)\s*[\"'“„«»]?\s*$"
+_QUOTED: Final = "\"'“”„«»‘’,;()[]<>"
+_BEFORE: Final = 80
+_LONGEST_VALUE: Final = 500
+_MOST_CANDIDATES: Final = 100
+_BLOCKING: Final = frozenset({"head", "neg", "neg after", "without", "stop", "count", "predicate"})
+
+
+def _told(text: str) -> Found | None:
+    """A sentence that gives a secret away: "my password is …", "PIN: …"."""
+    if len(text) < 6:
+        return None
+    for number, found in enumerate(re.finditer(_CANDIDATE, text)):
+        if number == _MOST_CANDIDATES:
+            return None
+        grouped = re.compile(_TWO_GROUPS).match(text, found.start())
+        value = (grouped or found)[0].strip(_QUOTED).rstrip(".,:")
+        before = text[max(0, found.start() - _BEFORE) : found.start()]
+        if "=" in value or ":" in value[1:]:  # "pw=Tr0ub4dor", "pass:letmein"
+            name, _, value = re.split(r"([=:])", value, maxsplit=1)
+            before, value = f"{before}{name}:", value.strip(_QUOTED)
+        if not 3 <= len(value) <= _LONGEST_VALUE:
+            continue
+        after = text[(grouped or found).end() :]
+        if (told := _named_after(value, after)) is not None:
+            return told
+        if not before.strip():
+            continue
+        assigned = re.search(_ASSIGNED, before) is not None
+        if not assigned and value.isalpha() and "phrase" not in before.lower():
+            continue
+        if (told := _named_before(before, value, assigned, after)) is not None:
+            return told
+    return None
+
+
+def _named_after(value: str, after: str) -> Found | None:
+    """A value, and then the words for it: "… is the API key", "…, that is my password"."""
+    random = re.fullmatch(_RANDOM, value) is not None and _looks_random(value)
+    if not random and not re.fullmatch(_CHOSEN, value):
+        return None
+    following = after[:40].lstrip(_QUOTED + " -–")
+    for segment in list(clauses(following))[:1]:
+        marks = marks_of(segment.words)[:5]
+        clause = Clause(marks, languages_of(following, marks))
+        for at, mark in enumerate(marks):
+            if (kind := _kind_at(clause, at)) is not None:
+                fits = (
+                    _LOOK_OF[kind] in ("random", "password") if random else kind in ("password", "passphrase")
+                )
+                owned = random or "your" in set().union(*clause.roles[:at]) or _LINKED.match(following)
+                return (
+                    Found(kind, CALLED[kind], f"the word {mark.text!r} follows") if fits and owned else None
+                )
+            if not _BLOCKING.isdisjoint(clause.roles[at]) or (mark.unknown and random):
+                break
+    return None
+
+
+def _named_before(before: str, value: str, assigned: bool, after: str) -> Found | None:
+    """The secret that the last words before a value name, if the value looks like one."""
+    stem = re.sub(_ASSIGNED, "", before) if assigned else before
+    stem = re.split(_SENTENCE_END, stem)[-1]
+    segments = list(clauses(stem))
+    if not segments:
+        return None
+    marks = marks_of(segments[-1].words)
+    clause = Clause(marks, languages_of(stem, marks))
+    linking = 0
+    for at in range(len(marks) - 1, max(-1, len(marks) - 5), -1):
+        kind = _kind_at(clause, at, after, re.match(_SIX, value + after[:4]) is not None)
+        if kind is not None:
+            if linking & (marks[at].entry.languages or clause.languages):  # "the password of user42"
+                return None
+            look = _LOOKS[_LOOK_OF[kind]]
+            fits = re.fullmatch(look.assigned if assigned else look.pattern, value)
+            if (
+                kind == "otp" and re.fullmatch(r"\d{3}", value) and " " in marks[at].text
+            ):  # "security code 123"
+                kind, fits = "cvv", re.fullmatch(r"\d{3}", value)
+            if kind == "passphrase" and not assigned and _holds_words(f"{value}{after}"):
+                return Found(kind, CALLED[kind], f"words follow the word {marks[at].text!r}")
+            if kind == "seed_phrase" and not re.match(r"(?:\W+[a-z]+){2}", after):
+                return None
+            unclear = kind in ("cvv", "otp") or any(mark.unknown for mark in marks[at + 1 :])
+            if not assigned and unclear and re.fullmatch(_YEAR, value):  # "MFA enrolled 2024"
+                return None
+            plain = _LOOK_OF[kind] != "words" and _is_a_word(value, after)
+            if fits and _is_real(value) and not plain:
+                return Found(kind, CALLED[kind], f"it follows the word {marks[at].text!r}")
+            return None
+        if not _BLOCKING.isdisjoint(clause.roles[at]) or len(marks[at].text) > 9:
+            return None
+        if marks[at].text.isascii() and "please" not in clause.roles[at]:
+            linking |= marks[at].entry.roles.get("of", 0)
+    return None
+
+
+def _kind_at(clause: Clause, at: int, after: str = "", six: bool = False) -> str | None:
+    """The kind that the word at this place names. A plain "code" names one before six digits."""
+    known = lexicon()
+    senses = list(clause.marks[at].entry.senses)
+    if "code" in clause.roles[at] and not senses:
+        if six and all(mark.filler for mark in clause.marks[:at]):
+            return "otp"
+        following = (mark.entry.roles for segment in clauses(after[:60]) for mark in marks_of(segment.words))
+        if {"delivered", "signing in"} & set().union(*clause.roles, *following):
+            senses = [Sense("otp", "weak")]
+    for sense in senses:
+        if sense.kind in _LOOK_OF and not has_another_head(clause, at, sense, known):
+            return None if clause.denied(at) else sense.kind
+    return None
+
+
+def _holds_words(text: str) -> bool:
+    """Whether it begins with words that no sentence about a passphrase needs."""
+    words = text.lower().split()[:4]
+    return len(words) == 4 and sum(word.isalpha() and not lexicon().knows(word) for word in words) >= 3
+
+
+def _is_a_word(value: str, after: str) -> bool:
+    """Whether it is a word of the sentence and no value: "password: required", "password: ask Bob"."""
+    if not value.isalpha():
+        return False
+    return lexicon().knows(value.casefold()) or len(after.split()) in (1, 2)

@@ -1,0 +1,276 @@
+"""What a field gives away besides its words: how many digits it takes, its pattern, an example, dots for letters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set
+from functools import lru_cache
+from typing import Final, NamedTuple, TypeAlias
+
+from handraise.forms import UNSET, Choice, Choices, Integer, Number, Text
+from handraise.secrets.characters import fold
+from handraise.secrets.checksums import all_seed_words, longest_run_of_seed_words
+from handraise.secrets.providers import QUOTED_BEGINNINGS
+from handraise.secrets.scan import holds_private_key, holds_url_password, value_kind
+
+Carrier: TypeAlias = Text | Integer | Number
+"""Fields that a secret fits into as it is."""
+
+
+class Hint(NamedTuple):
+    """A kind of secret that the shape of a field speaks for, and why."""
+
+    kind: str
+    doubtful: bool
+    because: str
+
+
+_DIGITS: Final = (
+    r"\^?\(?(?:\\d|\[0-9\]|\[\\d ?\]|\[0-9[ -]{1,2}\])(?:\{(\d{1,2})(?:,(\d{1,2}))?\}|([+*]))\)?\$?"
+)
+_DIGITS_SHOWN: Final = (
+    r"(?i)(?:e\.?g\.?|example:?|z\.\s?b\.)?\s?(\d{3,4}|\d{16})(?: (?:or|oder|ou|o) (\d{3,4}))?"
+)
+_WORDS: Final = r"\(\[a-z\]\+?(?:\{[\d,]+\})?(?: |\\s)\+?\)\{(?:11|14|17|20|23)\}"
+_HEX64: Final = r"\[(?=[^\]]*0-9)(?=[^\]]*[aA]-[fF])[^\]]{6,9}\]\{64\}"
+_WIF: Final = r"\[5KL\]|1-9A-HJ-NP-Za-km-z\]\{5[0-2]"
+_FORTY: Final = r"\[(?=[^\]]*/)(?=[^\]]*\+)[^\]]{8,20}\]\{40\}"
+_SOCIAL: Final = r"(?:\\d|\[0-9\])\{3\}-?(?:\\d|\[0-9\])\{2\}-?(?:\\d|\[0-9\])\{4\}"
+_IBAN: Final = r"\[A-Z\]\{2\}(?:\\d|\[0-9\])\{2\}\[(?:A-Z0-9|0-9A-Z)\]\{"
+_DOTS: Final = r"\s*[*•●⬤∙]{4,}\s*"
+_LOCKS: Final = frozenset("🔑🔒🔐🗝")
+_MONTH_AND_YEAR: Final = r"(?i)\bMM\s?[/.-]\s?(?:YY|JJ|AA)(?![A-Z])"
+_EXAMPLE: Final = (
+    r"(?i)(?:\be\.?g\.?|\bexample:?|\blike|\bsuch as|\bz\.?\s?b\.?|\bex\.?:?|\bp\. ?ej\.?|\bнапример|例[:：]?)"
+    r"\s*[\"'“„]?(\S{6,60})"
+)
+_RULES_FOR_IT: Final = (
+    r"(?i)\b\d{1,2}\s?(?:-|–|to|bis|à|a)\s?\d{2,3}"
+    r" (?:characters|chars|zeichen|caract[eè]res|caracteres|znaków|символов)"
+    r"|\b(?:at least|min\.?|minimum|mindestens|au moins|al menos|almeno|не менее|co najmniej) \d{1,2}"
+    r" (?:characters|chars|zeichen|caract[eè]res|caracteres|caratteri|символов|znaków)"
+)
+_NOTORIOUS: Final = frozenset(
+    {
+        "hunter2",
+        "letmein",
+        "qwerty123",
+        "password1",
+        "password123",
+        "passw0rd",
+        "p@ssw0rd",
+        "changeme",
+        "iloveyou",
+    }
+    | {
+        "trustno1",
+        "sunshine1",
+        "abc123",
+        "correct-horse-battery-staple",
+        "correcthorsebatterystaple",
+        "tr0ub4dor&3",
+    }
+    | {"admin123", "welcome1", "s3cret", "secret123"}
+)
+_CARD_MASK: Final = r"(?<![\w-])(?:[X#0_•*]{4}[ -]){3}[X#0_•*]{3,4}(?![\w-])"
+_BESIDE_A_CARD: Final = r"(?i)\b(?:MM|month)\s?[/.-]\s?(?:YY|year)|\b(?:3|three) digits"
+_BEGUN: Final = (
+    r"(?<![\w-])(?:eyJ[\w-]{0,200}(?:\.|…)|\d{8,10}:AA\w{8}|hooks\.slack\.com/services/T|AIza\w{4})"
+)
+_PRINTING: Final = (
+    r"(?i)\b(?:gh auth token|aws configure (?:get|export)|find-generic-password|print-(?:access|identity)-token"
+    r"|get-access-token|kubectl get secrets?\b.{0,60}-o|op (?:read|item get)|vault (?:kv get|read|token)|pass show"
+    r"|heroku auth:token|npm token|docker-credential|git credential fill|wg showconf|bw get|lpass show)"
+    r"|\b(?:type|run|execute|enter)\s{1,3}[`\"']?(?:env|printenv|set|history)\b"
+    r"|\b(?:echo|printenv|print|cat|less|head|type|more)\s{1,3}[$%{~./\\\w-]{0,60}"
+    r"(?:api_?key|token\b|secret|passw|credentials|id_(?:rsa|ed25519|ecdsa|dsa)\b(?!\.pub)|\.env\b|\.netrc|\.npmrc|\.pgpass)"
+)
+"""Commands that print a secret."""
+_SEEDS_BEGUN: Final = r"((?:[a-z]{3,8}[ ,]+){2,11})(?:\.\.\.|…)"
+_MAY_SHOW_ONE: Final = r"\d{3}\D{0,5}\d{3}|(?:\d ){6}|[\w+/-]{16}|://|-----"
+_MANY_WORDS: Final = 10
+"""No secret shows itself in less."""
+_CACHED: Final = 600
+"""Longer texts are looked at again each time, so that nobody can fill the cache with them."""
+_COMPLEX: Final = r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)(?=.*[^\w\s.,:;/@+-])\S{8,40}"
+
+
+def digits_of(field: Carrier, roles: Set[str]) -> tuple[int, int] | None:
+    """How many digits the field takes, at least and at most; None if it says nothing about that."""
+    for role, number in (("sixteen", 16), ("six", 6), ("three", 3), ("four", 4)):
+        if role in roles:
+            return number, number
+    if isinstance(field, Integer | Number):
+        if field.minimum is None or field.maximum is None:
+            return None
+        low, high = int(field.minimum), int(field.maximum)
+        full = low > 0 and str(low).strip("0") == "1" and set(str(high)) == {"9"}
+        return (len(str(low)), len(str(high))) if full else None
+    if found := re.fullmatch(_DIGITS_SHOWN, field.description or field.title or ""):
+        return len(found[1]), len(found[2] or found[1])
+    if (pattern := pattern_of(field)) and (found := re.fullmatch(_DIGITS, pattern)):
+        if found[3] is None:
+            return int(found[1]), int(found[2] or found[1])
+        return (field.min_length, field.max_length) if field.min_length and field.max_length else None
+    if not pattern and field.min_length and field.max_length and field.max_length - field.min_length <= 3:
+        return field.min_length, field.max_length
+    return None
+
+
+def pattern_of(field: Carrier) -> str:
+    """The pattern that an answer has to match, as text."""
+    if not isinstance(field, Text) or field.pattern is None:
+        return ""
+    return field.pattern if isinstance(field.pattern, str) else field.pattern.pattern
+
+
+def month_and_year(field: Carrier) -> bool:
+    """Whether the field wants a month and a year of two digits, as cards have them."""
+    return any(re.search(_MONTH_AND_YEAR, text) for text in (field.title, field.description) if text)
+
+
+def shown_kind(field: Carrier, roles: Set[str], generic: bool) -> Hint | None:
+    """The kind that the pattern, an example or a mask of the field shows."""
+    return _by_pattern(pattern_of(field), roles) or _by_example(field, roles, generic)
+
+
+def _by_pattern(pattern: str, roles: Set[str]) -> Hint | None:
+    if not pattern:
+        return None
+    because = f"the pattern {pattern[:40]}"
+    if re.search(_WORDS, pattern):
+        return Hint("seed_phrase", False, because)
+    if re.search(_WIF, pattern) or (re.search(_HEX64, pattern) and not roles.isdisjoint({"wallet", "key"})):
+        return Hint("private_key", False, because)
+    if re.search(_IBAN, pattern):
+        return Hint("bank_account", False, because)
+    if re.search(_SOCIAL, pattern):
+        return Hint("national_id", False, because)
+    if re.search(_FORTY, pattern):
+        return Hint("api_key", "provider" not in roles, because)
+    beginning = _beginning(pattern)
+    if quoted := quoted_in(beginning):
+        return quoted._replace(because=because)
+    if beginning.startswith("eyJ"):
+        return Hint("token", False, because)
+    return None
+
+
+def _beginning(pattern: str) -> str:
+    """The fixed letters that a pattern begins with; of alternatives the first."""
+    text, rest = "", pattern.removeprefix("^")
+    token = re.compile(
+        r"\((?:\?:)?([\w-]+)(?:\|[\w|-]*)?\)|\[([^\]^\\])[^\]-]*\](?![{+*?])|\\([^\w])|([\w -])(?![{+*?])"
+    )
+    while found := token.match(rest):
+        text += next(filter(None, found.groups()))
+        rest = rest[found.end() :]
+    return text
+
+
+def _by_example(field: Carrier, roles: Set[str], generic: bool) -> Hint | None:
+    default = str(field.default) if field.default is not UNSET else ""
+    if default and (quoted := quoted_in(default)):
+        return quoted
+    if generic and default.lower() in _NOTORIOUS:
+        return Hint("password", True, "a suggested value that is one")
+    signing_in = "signing in" in roles
+    for text in filter(None, (field.title, field.description, default)):
+        says_rules = generic or text == field.title
+        look = _look_of if len(text) <= _CACHED else _look_of.__wrapped__
+        if hint := look(text, generic, says_rules, signing_in):
+            return hint
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _look_of(text: str, generic: bool, says_rules: bool, signing_in: bool) -> Hint | None:
+    """What a title, description or suggested value shows."""
+    text = text if text.isascii() else fold(text)
+    if re.fullmatch(_DOTS, text):
+        return Hint("password", False, "the dots that stand for letters")
+    if 0 < len(sign := text.strip().replace("\ufe0f", "")) <= 3 and set(sign) <= _LOCKS:
+        return Hint("password", not signing_in, f"the sign {text.strip()}")
+    digits = re.search(r"\d", text) is not None
+    if says_rules and digits and re.search(_RULES_FOR_IT, text):
+        return Hint("password", True, "rules for its characters")
+    if re.search(_BESIDE_A_CARD, text) and re.search(_CARD_MASK, text):
+        return Hint("card_number", False, "the place for a card's number")
+    if (
+        text.rstrip().endswith(("...", "…"))
+        and (begun := re.search(_SEEDS_BEGUN, text))
+        and all_seed_words(begun[1])
+    ):
+        return Hint("seed_phrase", False, "the beginning of one")
+    may_show_one = len(text.split()) >= _MANY_WORDS or re.search(_MAY_SHOW_ONE, text)
+    if may_show_one and (kind := value_kind(text) or _seed_words(text)):
+        return Hint(kind, False, "an example of one")
+    found = re.search(_EXAMPLE, text) if generic else None
+    if found and found[1].strip("\"'”.,;").lower() in _NOTORIOUS:
+        return Hint("password", False, "an example of one")
+    if found and re.fullmatch(_COMPLEX, found[1]):
+        return Hint("password", True, "an example of one")
+    return None
+
+
+def _seed_words(text: str) -> str | None:
+    return "seed_phrase" if longest_run_of_seed_words(text) >= _MANY_WORDS else None
+
+
+_ONE_SIGN: Final = r"[0-9A-Za-zА-Яа-я]"
+_RANGE: Final = r"(\w{1,6})\s?(?:-|–|to|bis|à)\s?(\w{1,6})"
+_LOOKS_TYPED: Final = r"(?=\S*\d)(?=\S*[^\W\d_])[^\s/:]{5,30}|[^\W\d_]{4,}[!$%&?*#]+\S*|\d{2,8}"
+
+
+def enumerates_signs(field: Choice | Choices) -> bool:
+    """Whether the options are the signs that something is made of: ten digits, half an alphabet."""
+    values = [option.value for option in field.options]
+    return len(values) >= 8 and all(re.fullmatch(_ONE_SIGN, value) for value in values)
+
+
+def enumerates_values(field: Choice | Choices) -> bool:
+    """Whether the options look like secrets themselves, or narrow one down: "hunter2", "482913", "0000-2499"."""
+    labels = [option.label for option in field.options]
+    looks = [re.fullmatch(_LOOKS_TYPED, label) or re.fullmatch(_RANGE, label) for label in labels]
+    return len([look for look in looks if look]) * 2 >= len(labels) or (
+        len(labels) >= 4 and longest_run_of_seed_words(" ".join(labels)) >= len(labels)
+    )
+
+
+_OPEN_BLOCK: Final = r"(?i)public|certificate|cert\b|csr|sign|message|parameters"
+"""Blocks between dashes that are no secret."""
+_END: Final = r"(?=[A-Za-z0-9-]{0,12}(?:\.\.\.|…)|$|[\s\"'`.,;:…*<>()\[\]{}\\|]|[xX]{2})"
+_SAID_TO_BEGIN: Final = (
+    r"(?i:\b(?:start|begin|beginn|commenc|empiez|comienz|inizi|comec|zaczyna|начина|prefix)\w*)\s(?:\w{1,5}\s){0,2}[\"'`“„«]?"
+    r"([A-Za-z][A-Za-z0-9_-]{1,11})(?![\w-])"
+)
+"""A description that says how the key begins, without its last sign: "starts with xoxb"."""
+
+
+@lru_cache(maxsize=1)
+def _any_beginning() -> re.Pattern[str]:
+    """Compiled at first use, as the other long ones are."""
+    return re.compile(rf"(?<![A-Za-z0-9_-])({'|'.join(begins for _, begins in QUOTED_BEGINNINGS)}){_END}")
+
+
+def quoted_in(text: str) -> Hint | None:
+    """The secret that a text shows the beginning or an example of, or that a command in it prints."""
+    text = text if text.isascii() else fold(text)
+    if "://" in text and holds_url_password(text):
+        return Hint("connection_string", False, "an address with a password")
+    if "-----" in text and holds_private_key(text):
+        return Hint("private_key", False, "the first line of one")
+    if "-----BEGIN" in text and not re.search(_OPEN_BLOCK, text):
+        return Hint("private_key", True, "-----BEGIN")
+    if found := re.search(_BEGUN, text) or re.search(_PRINTING, text):
+        return Hint("token", False, found[0][:40].strip())
+    if (beginning := _any_beginning().search(text)) and (kind := _kind_of(beginning[1])):
+        return Hint(kind, False, beginning[1])
+    if said := re.search(_SAID_TO_BEGIN, text):
+        kinds = (_kind_of(said[1] + sign) for sign in ("", "_", "-", "."))
+        return next((Hint(kind, False, said[1]) for kind in kinds if kind), None)
+    return None
+
+
+def _kind_of(beginning: str) -> str | None:
+    return next((kind for kind, begins in QUOTED_BEGINNINGS if re.fullmatch(begins, beginning)), None)

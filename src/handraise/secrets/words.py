@@ -1,0 +1,320 @@
+"""Text into clauses, and clauses into words that the lexicon knows.
+
+Words are found where writing hides them: in `clientSecret` and `db_passwd`, in German and Finnish
+compounds, behind Arabic and Hebrew prefixes, under endings, and in scripts without spaces. Then the longest
+phrases that the lexicon knows become marks, with the parts they play.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache, reduce
+from operator import or_
+from typing import Final, NamedTuple
+
+from handraise.secrets.characters import LEET_SIGNS, UNSPACED, fold, lookalikes
+from handraise.secrets.disguises import decoded, decoded_base64, put_together, seen_in
+from handraise.secrets.lexicon import COMMON, LONGEST_WORD, NOTHING, UNKNOWN_HEAD, Entry, Lexicon, lexicon
+
+_ABBREVIATED: Final = re.compile(
+    r"\b(?:(no)|(nr|nro|num|tel|dvs|bzw|ev|e\.v|inkl|st|c|n|e\.g|eg|i\.e|z\. ?b|p\. ?ej|p\. ?ex|bijv|напр))\.(?=\s|$)",
+    re.IGNORECASE,
+)
+_COLON_ENDING: Final = re.compile(
+    r"(?<=\w):(?:ets?|ens?|erna?|ar|n|s|ns|in|ia|ta|lla|lle|lta|ssa|sta|aan)\b"
+)  # "sms:et", "PIN:n"
+_NO_PUNCTUATION: Final = re.compile(r"[\w -]*")
+_PLAIN: Final = re.compile(r"[A-Za-z0-9 .,?!'()-]*")
+"""Nothing here can hide a letter."""
+_CODES: Final = re.compile(r"(?:\b[0-9A-Fa-f]{2,3}\b ){4}")
+"""Numbers that may stand for letters."""
+_KEY_FILE: Final = re.compile(
+    r"(?<![\w.])[~./\w-]{0,60}(?:id_(?:rsa|ed25519|ecdsa|dsa)\b|\w\.(?:pem|key|ppk|p12|pfx|p8|jks|kdbx)\b)(?!\.?\w)"
+)
+"""Names of files that hold private keys. A public one ends with .pub."""
+_STOPS: Final = ".!?;:。！？；：؟؛।॥…•·\\n\\r\\t"
+_PAUSES: Final = r",、，،/|()\[\]{}<>（）「」『』【】《》〈〉\"“”„«»"
+_PUNCTUATION: Final = re.compile(rf"[{_STOPS}{_PAUSES}]+|\s--?(?=\s)")
+_QUESTION_MARKS: Final = frozenset("?？؟")
+_PAUSE: Final = re.compile(rf"[{_PAUSES}]")
+_MARKS: Final = "\u0900-\u0dff\u0f00-\u109f\u1780-\u17ff"  # vowel signs that `\w` does not count as letters
+_WORD: Final = re.compile(rf"[{UNSPACED}]+|(?:[^\W_{UNSPACED}]|[{_MARKS}{re.escape(LEET_SIGNS)}])+")
+_SIGNS: Final = re.compile(f"[{re.escape(LEET_SIGNS)}]+")
+_HUMPS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\dA-Za-z]+")
+_ARABIC: Final = re.compile("[\u0621-\u064a]")
+_ARABIC_PREFIXES: Final = ("وبال", "وال", "بال", "فال", "كال", "ولل", "لل", "ال", "و", "ب", "ل", "ف", "ك")
+_HEBREW: Final = re.compile("[\u05d0-\u05ea]")
+_AND: Final = "וو"
+_HEBREW_PREFIXES: Final = frozenset("והבלמשכ")
+
+
+_MOST_PIECES: Final = 40
+"""Nobody cuts a word into pieces in a longer clause."""
+
+
+class Segment(NamedTuple):
+    """Words that belong together, and whether only a comma parts them from what came before."""
+
+    words: tuple[str, ...]
+    continues: bool
+    questions: bool = False
+    """It ends with a question mark."""
+
+
+def clauses(text: str) -> Iterator[Segment]:
+    """The clauses of a text, in order; empty ones are left out."""
+    folded = fold(text if _PLAIN.fullmatch(text) and not _CODES.search(text) else decoded(text))
+    if _NO_PUNCTUATION.fullmatch(folded) and " -" not in folded:
+        if words := words_of(folded):
+            yield Segment(words, continues=False)
+        return
+    if "." in folded:
+        folded = _KEY_FILE.sub("key file", folded)
+        folded = _ABBREVIATED.sub(lambda found: "nr " if found[1] else f"{found[2]} ", folded)
+    if ":" in folded:
+        folded = _COLON_ENDING.sub("", folded)
+    start, continues = 0, False
+    for mark in _PUNCTUATION.finditer(folded):
+        if mark[0] in ".!|" and folded[mark.end() : mark.end() + 1] > " ":  # "v1.2", "p!n"
+            continue
+        if words := words_of(folded[start : mark.start()]):
+            yield Segment(words, continues, questions=not _QUESTION_MARKS.isdisjoint(mark[0]))
+            continues = True
+        continues = continues and _PAUSE.match(mark[0]) is not None
+        start = mark.end()
+    if words := words_of(folded[start:]):
+        yield Segment(words, continues)
+
+
+def words_of(clause: str) -> tuple[str, ...]:
+    """The words of folded text, each as the lexicon spells it if it is known there."""
+    words = tuple(word for found in _WORD.findall(clause) for word in _recognised(found))
+    return put_together(words) if 1 < len(words) <= _MOST_PIECES else words
+
+
+def _recognised(found: str) -> tuple[str, ...]:
+    if found.isdigit():
+        return (found,)
+    return _recognise(found) if len(found) <= LONGEST_WORD else _recognise_long(found)
+
+
+@lru_cache(maxsize=16_384)
+def _recognise(found: str) -> tuple[str, ...]:
+    known = lexicon()
+    if _unspaced(found):
+        return tuple(_run(found, known))
+    return _whole(found, known) or _parts(found, known)
+
+
+def _recognise_long(found: str) -> tuple[str, ...]:
+    """Not remembered, so that nobody can fill the memory with words that nobody reads."""
+    return tuple(_run(found, lexicon())) if _unspaced(found) else (found.casefold(),)
+
+
+def _unspaced(word: str) -> bool:
+    return re.match(f"[{UNSPACED}]", word) is not None
+
+
+def _whole(word: str, known: Lexicon) -> tuple[str, ...]:
+    """The word, or what a person sees in it, if the lexicon has it; otherwise nothing."""
+    lower = word.casefold()
+    if lower in known.phrases or (not _has_humps(word) and known.knows(lower)):
+        return (lower,)
+    if words := _without_prefix(lower, known):
+        return words
+    mixed = not word.isascii() and any(letter.isascii() for letter in word)
+    for reading in lookalikes(word):
+        if (mixed or len(reading) > 2) and (seen := _compound(reading, known)):
+            return seen
+    return ()
+
+
+def _parts(word: str, known: Lexicon) -> tuple[str, ...]:
+    """A word that is not known as it stands: its humps, or the parts of a compound."""
+    if _SIGNS.search(word):
+        return tuple(part for piece in _SIGNS.split(word) if piece for part in _recognise(piece))
+    if text := decoded_base64(word):
+        return words_of(text)
+    if seen := _disguised(word, known):
+        return seen
+    humps = _HUMPS.findall(word.replace("ß", "ss"))
+    if len(humps) > 1:
+        return tuple(part for hump in humps for part in _recognise(hump))
+    lower = word.casefold()
+    return _compound(lower, known) or (lower,)
+
+
+def _disguised(word: str, known: Lexicon) -> tuple[str, ...]:
+    """What a person sees in a word that is written backwards, upside down or with a letter wrong."""
+    lower = word.casefold()
+    readings = [lower, *(() if lower.isalpha() else lookalikes(word))]
+    for seen in (seen for reading in readings for seen in seen_in(reading)):
+        if words := _compound(seen, known):
+            return words if any(map(known.always_names_secret, words)) else ()
+    return ()
+
+
+def _has_humps(word: str) -> bool:
+    return word.isascii() and word.isalpha() and not (word.islower() or word.isupper() or word.istitle())
+
+
+def _without_prefix(word: str, known: Lexicon) -> tuple[str, ...]:
+    """An Arabic or Hebrew word without the little words written onto it; an "and" stays, as a word."""
+    if _ARABIC.match(word):
+        lengths = [len(prefix) for prefix in _ARABIC_PREFIXES if word.startswith(prefix)]
+    elif _HEBREW.match(word):
+        most = next((at for at, letter in enumerate(word) if letter not in _HEBREW_PREFIXES), 0)
+        lengths = list(range(1, min(most, 3) + 1))
+    else:
+        return ()
+    for length in lengths:
+        rest = word[length:]
+        if len(rest) > 1 and known.knows(rest):
+            return (word[0], rest) if word[0] in _AND else (rest,)
+    return ()
+
+
+def _compound(word: str, known: Lexicon) -> tuple[str, ...]:
+    """The word if it is known, or the parts of a compound around a word that compounds are made with."""
+    if known.knows(word):
+        return (word,)
+    matches = (
+        (at, inner)
+        for at in range(len(word) - 2)
+        for inner in known.inner.get(word[at : at + 3], ())
+        if word.startswith(inner, at)
+    )
+    if match := max(matches, key=lambda match: (match[0] + len(match[1]), len(match[1])), default=None):
+        at, inner = match
+        return _around(word[:at], inner, word[at + len(inner) :], known)
+    for length in range(len(word) - 1, 3, -1):
+        if known.names_secret(word[:length]):
+            return _around("", word[:length], word[length:], known)
+    return ()
+
+
+def _around(before: str, inner: str, after: str, known: Lexicon) -> tuple[str, ...]:
+    tail: tuple[str, ...] = ()
+    if len(after) > known.stems.get(inner, 0) or known.is_head(after):
+        named = _compound(after, known) or _compound(after.removeprefix("s"), known)
+        tail = named if named and not known.is_head(named[0]) else (UNKNOWN_HEAD, *named)
+    return (*((before,) if before else ()), inner, *tail)
+
+
+def _run(text: str, known: Lexicon) -> Iterator[str]:
+    """The known words in text without spaces, longest first, and what lies between them."""
+    at = unknown = 0
+    while at < len(text):
+        word = next((word for word in known.runs.get(text[at], ()) if text.startswith(word, at)), None)
+        if word is None:
+            at += 1
+            continue
+        if unknown < at:
+            yield text[unknown:at]
+        yield word
+        at = unknown = at + len(word)
+    if unknown < at:
+        yield text[unknown:at]
+
+
+_SKIPPED: Final = 3
+"""At most so many little words inside a phrase: "clé de l'API"."""
+
+
+class Mark(NamedTuple):
+    """A word or phrase with the roles it plays."""
+
+    text: str
+    entry: Entry
+
+    @property
+    def unknown(self) -> bool:
+        return not self.entry.roles and not self.text.isdigit()
+
+    @property
+    def names_secret(self) -> bool:
+        return any(sense.kind != "personal_data" for sense in self.entry.senses)
+
+    @property
+    def filler(self) -> bool:
+        return self.entry.filler or (not self.entry.roles and self.text.isdigit())
+
+
+def marks_of(words: Sequence[str]) -> list[Mark]:
+    """The longest known phrases, from left to right."""
+    marks, at = [], 0
+    while at < len(words):
+        mark, begins_phrases = (
+            _mark(words[at]) if len(words[at]) <= LONGEST_WORD else (Mark(words[at], NOTHING), False)
+        )
+        end = at + 1
+        if begins_phrases:
+            end, mark = _longest(words, at, mark)
+        marks.append(mark)
+        at = end
+    return marks
+
+
+@lru_cache(maxsize=16_384)
+def _mark(word: str) -> tuple[Mark, bool]:
+    """The word by itself, and whether a longer phrase may begin with it."""
+    known = lexicon()
+    forms = _forms(word)
+    entry = next((known.phrases[form] for form in forms if form in known.phrases), NOTHING)
+    return Mark(word, entry), any(form in known.beginnings for form in forms)
+
+
+def _longest(words: Sequence[str], at: int, alone: Mark) -> tuple[int, Mark]:
+    known = lexicon()
+    longer = [
+        found
+        for form in _forms(words[at])
+        if form in known.beginnings
+        for found in _longer(words, at + 1, form + " ", known, 0)
+    ]
+    if not longer:
+        return at + 1, alone
+    end, entry = max(longer, key=_end)
+    return end, Mark(" ".join(words[at:end]), entry)
+
+
+def _end(found: tuple[int, Entry]) -> int:
+    return found[0]
+
+
+def _longer(
+    words: Sequence[str], at: int, before: str, known: Lexicon, skipped: int
+) -> Iterator[tuple[int, Entry]]:
+    """The phrases that go on from here, with their ends; little words between their words are passed over."""
+    if at == len(words):
+        return
+    for form in _forms(words[at]):
+        phrase = before + form
+        if entry := known.phrases.get(phrase):
+            yield at + 1, entry
+        if phrase in known.beginnings:
+            yield from _longer(words, at + 1, phrase + " ", known, 0)
+    if skipped < _SKIPPED and not known.little.isdisjoint(_forms(words[at])):
+        yield from _longer(words, at + 1, before, known, skipped + 1)
+
+
+@lru_cache(maxsize=16_384)
+def _forms(word: str) -> tuple[str, ...]:
+    """The word itself and the entries it may be a form of."""
+    return (word, *lexicon().forms_of(word))
+
+
+def languages_of(text: str, marks: Sequence[Mark]) -> int:
+    """The languages that know most of the words and letters: a little word of one is a noun of another."""
+    counts: dict[int, int] = {}
+    letters = lexicon().letters
+    spoken = [mark.entry.languages for mark in marks]
+    spoken += [] if text.isascii() else [letters[letter] for letter in set(text.lower()) if letter in letters]
+    for languages in spoken:
+        while languages:
+            language = languages & -languages
+            counts[language] = counts.get(language, 0) + 1
+            languages ^= language
+    most = max(counts.values(), default=0)
+    return reduce(or_, (language for language, count in counts.items() if 5 * count >= 4 * most), COMMON)

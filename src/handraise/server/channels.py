@@ -1,0 +1,328 @@
+"""How a question reaches the client: on the live request, or in a round. `ask` cannot tell them apart."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import secrets
+import time
+import weakref
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+import anyio
+
+from handraise.calls.call import begin_task
+from handraise.calls.rounds import OpenQuestion, pin_of
+from handraise.errors import Failed, Mode, NotSupported, UsageError, Withdrawn
+from handraise.sdk.adapter import ConnectionLost, RequestFailed
+from handraise.server.flows import Notice
+from handraise.wire import INVALID_PARAMS, METHOD_NOT_FOUND
+
+if TYPE_CHECKING:
+    from handraise.server.served import ServedCall
+
+
+_TELLING = 1.0
+"""How long it may take to tell the client that its questions are withdrawn."""
+_WAITING = "Answer the question in your client."
+_IN_BROWSER = "Finish the page in your browser."
+
+
+Begin = Callable[[], Awaitable[Callable[[], Coroutine[Any, Any, Any]]]]
+"""Does everything that takes a while before a question can be sent, and returns the function that asks it."""
+
+
+class Channel(Protocol):
+    """Carries the questions of one call to its client and brings the answers back."""
+
+    async def exchange(self, key: str, request: Mapping[str, Any], timeout: float) -> Any:
+        """Send an input request; what the client answered to it, as it came. Raises `NoAnswer`."""
+        ...
+
+    async def ask_all(self, begins: Sequence[Begin]) -> list[Any]:
+        """Ask several things at once, as far as the revision lets a server."""
+        ...
+
+    async def completed(self, elicitation_id: str, deadline: float) -> bool:
+        """Wait for a URL question to be finished in the browser, as long as the revision lets a call wait."""
+        ...
+
+    async def announce(self, elicitation_id: str, deadline: float) -> None:
+        """Have the client told when a URL question is finished that no handler waits for."""
+        ...
+
+    def new_elicitation_id(self, url: str) -> str | None:
+        """The id of the same URL question in a duplicate of this call, if there is one."""
+        ...
+
+    async def close(self) -> None:
+        """The handler has ended: withdraw the questions that are still open."""
+        ...
+
+    async def told(self) -> None:
+        """Wait until the client was told that its questions are withdrawn, where it has to be."""
+        ...
+
+
+class RoundChannel:
+    """2026-07-28: a question ends the round, and the client's retry brings the answer."""
+
+    def __init__(self, served: ServedCall) -> None:
+        self._served = served
+
+    async def exchange(self, key: str, request: Mapping[str, Any], timeout: float) -> Any:
+        served, recorder = self._served, self._served.runtime.recorder
+        journal = served.call.journal
+        is_known = journal is not None and journal.remembers(key, pin_of(request))
+        if recorder is not None and not recorder.shares and not is_known:
+            await recorder.asked(served, key)
+        return await served.call.ask_in_round(key, request, timeout)
+
+    async def ask_all(self, begins: Sequence[Begin]) -> list[Any]:
+        """In tasks of their own: questions that are asked in the same turn of the event loop share a round."""
+        begun = [await begin() for begin in begins]
+        tasks = [begin_task(ask()) for ask in begun]
+        try:
+            return await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    async def completed(self, elicitation_id: str, deadline: float) -> bool:
+        # Bounded: a client or a proxy gives up on a request that stays silent. Then the question is shown again.
+        served = self._served
+        seconds = min(served.runtime.options.hold, deadline - time.monotonic())
+        with person_time():
+            async with kept_alive(served, _IN_BROWSER):
+                work = served.runtime.flows.wait(elicitation_id, served.person, seconds)
+                return await served.call.unless_left(work)
+
+    async def announce(self, elicitation_id: str, deadline: float) -> None:
+        """2026-07-28 has no completion notice."""
+
+    def new_elicitation_id(self, url: str) -> str | None:
+        return None
+
+    async def close(self) -> None:
+        """A round that is out stays with the client. The end of the call withdraws the rest."""
+
+    async def told(self) -> None:
+        """Nothing was sent on the live request."""
+
+
+class LiveChannel:
+    """2025-06-18 and 2025-11-25: a question is a request on the stream of the call, and the handler waits."""
+
+    def __init__(self, served: ServedCall) -> None:
+        self._served = served
+        self._sending: set[asyncio.Future[Any]] = set()
+        self._links: list[_Link] = []
+        self._sent = 0
+
+    async def exchange(self, key: str, request: Mapping[str, Any], timeout: float) -> Any:
+        served, recorder = self._served, self._served.runtime.recorder
+        if recorder is not None:
+            await recorder.asked(served, key)
+        question = served.call.open_question(key, request, timeout)
+        self._sent += 1
+        sending = self._send(served.question_id("sent", self._sent, key), request)
+        sending.add_done_callback(partial(_settle, question, request))
+        try:
+            async with kept_alive(served):
+                return await question.future
+        finally:
+            served.call.close_question(key)
+            sending.cancel()  # no effect on one that was answered; otherwise the SDK tells the client
+
+    def _send(self, question_id: str, request: Mapping[str, Any]) -> asyncio.Future[Any]:
+        """Send a question, or join the same one of a duplicate of this call."""
+        under_way: dict[str, asyncio.Task[Any]] = self._served.request.connection.setdefault(_QUESTIONS, {})
+        sending: asyncio.Future[Any]
+        if (same := under_way.get(question_id)) is not None:
+            sending = asyncio.shield(same)  # giving up here leaves the question to the call that sent it
+        else:
+            # Without our call: the SDK keeps the context of a request until the next message.
+            context = self._served.context_without_call()
+            work = self._served.request.send_request(request["method"], request.get("params"))
+            sending = begin_task(work, context)
+            under_way[question_id] = sending
+            sending.add_done_callback(lambda _: under_way.pop(question_id, None))
+        self._sending.add(sending)
+        sending.add_done_callback(self._sending.discard)
+        return sending
+
+    async def ask_all(self, begins: Sequence[Begin]) -> list[Any]:
+        """One after the other: a client shows one dialog at a time."""
+        return [await (await begin())() for begin in begins]
+
+    async def completed(self, elicitation_id: str, deadline: float) -> bool:
+        served = self._served
+        notice = self._notice(elicitation_id, math.inf, {})  # as long as we wait
+        with person_time():
+            async with kept_alive(served, _IN_BROWSER):
+                seconds = deadline - time.monotonic()
+                work = served.runtime.flows.wait(elicitation_id, served.person, seconds, notice)
+                return await served.call.unless_left(work)
+
+    async def announce(self, elicitation_id: str, deadline: float) -> None:
+        served = self._served
+        keeper = served.request.connection.setdefault(_NOTICES, {})
+        await served.runtime.flows.announce(self._notice(elicitation_id, deadline, keeper), served.person)
+
+    def _notice(self, elicitation_id: str, deadline: float, keeper: dict[str, Notice]) -> Notice:
+        return Notice(elicitation_id, deadline, self._served.request, weakref.ref(self._served), keeper)
+
+    def new_elicitation_id(self, url: str) -> str | None:
+        """Random, and the same in a duplicate of this call: the answer there is to the question here."""
+        request = self._served.request
+        known = request.connection.setdefault(_LINKS, weakref.WeakValueDictionary())
+        name = (request.principal, request.id, len(self._links), url)
+        link: _Link = known.setdefault(name, _Link())
+        self._links.append(link)
+        return link.elicitation_id
+
+    async def close(self) -> None:
+        for question in self._served.call.questions.values():
+            question.fail(Withdrawn("the call has ended, so its question is withdrawn"))
+        await self.told()  # cancelling them here, too, would interrupt the SDK while it tells the client
+
+    async def told(self) -> None:
+        if self._sending:
+            with anyio.move_on_after(_TELLING, shield=True):
+                await asyncio.wait(self._sending)
+
+
+_QUESTIONS = "handraise questions"
+_NOTICES = "handraise notices"
+_LINKS = "handraise links"
+
+
+class _Link:
+    """The id of a URL question, for as long as a call has it."""
+
+    def __init__(self) -> None:
+        self.elicitation_id = secrets.token_urlsafe(18)
+
+
+@asynccontextmanager
+async def kept_alive(served: ServedCall, message: str = _WAITING) -> AsyncIterator[None]:
+    """Send progress with the caller's token, so that the client's timer does not run out while a person thinks."""
+    if not served.request.wants_progress:
+        yield
+        return
+    ticking = begin_task(_tick(served, message))
+    try:
+        yield
+    finally:
+        ticking.cancel()
+
+
+async def _tick(served: ServedCall, message: str) -> None:
+    while True:
+        await asyncio.sleep(served.runtime.options.keep_awake)
+        await served.handler.keep_alive(message)
+
+
+def _settle(question: OpenQuestion, request: Mapping[str, Any], sent: asyncio.Future[Any]) -> None:
+    """Give a question what became of its request."""
+    if sent.cancelled():
+        question.fail(Withdrawn())
+        return
+    error = sent.exception()
+    if error is None:
+        question.answer(sent.result())
+    elif isinstance(error, Exception):
+        question.fail(_meaning(error, request))
+
+
+def _meaning(error: Exception, request: Mapping[str, Any]) -> Exception:
+    """The `NoAnswer` that a failed request means for its question."""
+    if isinstance(error, ConnectionLost):
+        return Withdrawn()
+    if not isinstance(error, RequestFailed):
+        return error
+    if error.code in (METHOD_NOT_FOUND, INVALID_PARAMS):
+        return NotSupported(_mode_of(request))
+    said = error.message if error.code is None else f"the client answered {error.code}: {error.message}"
+    return Failed(said, error_code=error.code)
+
+
+_MODES: dict[str, Mode] = {"sampling/createMessage": "sampling", "roots/list": "roots"}
+
+
+def _mode_of(request: Mapping[str, Any]) -> Mode:
+    method = request["method"]
+    if method in _MODES:
+        return _MODES[method]
+    return "url" if request["params"].get("mode") == "url" else "form"
+
+
+class _Limit:
+    """A time limit that stands still while at least one question is open."""
+
+    def __init__(self, seconds: float) -> None:
+        self.timeout: asyncio.Timeout = asyncio.timeout(seconds)
+        self.is_over = False
+        self._left = 0.0
+        self._questions = 0
+
+    def pause(self) -> None:
+        end = self.timeout.when()
+        if not self._questions and end is not None and self._runs():
+            self._left = end - asyncio.get_running_loop().time()
+            self.timeout.reschedule(None)
+        self._questions += 1
+
+    def go_on(self) -> None:
+        self._questions -= 1
+        if not self._questions and self.timeout.when() is None and self._runs():
+            self.timeout.reschedule(asyncio.get_running_loop().time() + self._left)
+
+    def _runs(self) -> bool:
+        """Whether it can still be moved: a task may ask that the limit began and did not wait for."""
+        return not self.is_over and not self.timeout.expired()
+
+
+_LIMITS: ContextVar[tuple[_Limit, ...]] = ContextVar("handraise_working_time", default=())
+"""The limits around the code that runs. A task or a thread that starts inside of one has it too."""
+
+
+@asynccontextmanager
+async def working_time(seconds: float) -> AsyncIterator[None]:
+    """Limit what the handler does itself: raise `TimeoutError` when it takes longer than these seconds.
+
+    The limit stands still while a question is open that was asked inside of it, also by a task or a thread. Any
+    other time limit (`asyncio.timeout`, `anyio.fail_after`, a FastMCP tool's `timeout=`) counts the person's time.
+    """
+    if not isinstance(seconds, int | float) or not 0 < seconds < math.inf:  # type: ignore[redundant-expr]
+        raise UsageError(f"working_time takes seconds, as in working_time(10), not {seconds!r}")
+    limit = _Limit(seconds)
+    before = _LIMITS.set((*_LIMITS.get(), limit))
+    try:
+        async with limit.timeout:
+            yield
+    finally:
+        limit.is_over = True
+        _LIMITS.reset(before)
+
+
+@contextmanager
+def person_time() -> Iterator[None]:
+    """While a person thinks: the `working_time` limits around it stand still."""
+    limits = _LIMITS.get()
+    for limit in limits:
+        limit.pause()
+    try:
+        yield
+    finally:
+        for limit in limits:
+            limit.go_on()
+
+
+def leave_limits() -> None:
+    """Leave all limits: for a question that is sent early, while the handler goes on with its work."""
+    _LIMITS.set(())

@@ -1,0 +1,245 @@
+"""Asking for something that is entered on a page: from the vault when it is there, else by a link."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from handraise.errors import Expired, HandraiseError, Mode, SetupError
+from handraise.questions import Accepted, Answer, Cancelled, Declined, UrlQuestion
+from handraise.revisions import Revision
+from handraise.server.asking import Asking, AskOptions, Prepared, Unasked, ask_until_valid
+from handraise.server.client_requests import Unusable, UrlRequest
+from handraise.server.endings import LinksRequired
+from handraise.server.served import ServedCall, current_call
+from handraise.wire import dump_url_required
+
+if TYPE_CHECKING:
+    from handraise.pages import Page, Visit
+
+
+logger = logging.getLogger(__name__)
+
+R = TypeVar("R")
+
+_CODE = "If the page asks for a code, type: {}"
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest(Generic[R]):
+    """A page of the server's own: consent to open it, and what the person does there."""
+
+    mode: ClassVar[Mode] = "url"
+    leads_to_browser: ClassVar[bool] = True
+    page: Page[R]
+    message: str
+    why: str = ""
+    key: str = ""
+    visit: Visit | None = None
+    link: UrlRequest | None = None
+
+    @property
+    def content(self) -> object:
+        return [self.page.title, self.page.service]
+
+    @property
+    def question(self) -> UrlQuestion | None:
+        """The question as it is sent. There is none before the page has a link."""
+        return None if self.link is None else self.link.question
+
+    async def recall(self, call: ServedCall) -> Accepted[R] | None:
+        """What the vault has for the person of the call."""
+        found = await call.runtime.pages.recall(call.person, self.page)
+        return None if found is None else Accepted(found)
+
+    def require_askable(self) -> None:
+        """A page of our own has a link of our own."""
+
+    async def known(self, call: ServedCall) -> PageRequest[R]:
+        """The same page: its visits are found by what it asks for."""
+        return self
+
+    async def is_finished(self, call: ServedCall) -> bool:
+        """Whether the person of the call has done it before. A refusal on the page ends the call, once."""
+        if await self.recall(call) is not None:
+            return True
+        visits = call.runtime.pages.visits
+        last = visits.last(self._required_key(call), call.person)
+        if last is None or last.answer is None:
+            return False
+        visits.forget(last)
+        last.answer.or_stop()
+        return True
+
+    def _required_key(self, call: ServedCall) -> str:
+        """The same in every call: the client calls again when the page is finished."""
+        return f"required {call.method} {call.params.get('name', '')} {self.content}"
+
+    async def begin(self, call: ServedCall, timeout: float) -> PageRequest[R]:
+        if self.visit is not None:
+            return self
+        key = self.key or self._required_key(call)
+        visit, url = await call.runtime.pages.open(call, self.page, self.why, key, timeout)
+        message = self.message if visit.code is None else f"{self.message}\n\n{_CODE.format(visit.code)}"
+        link = UrlRequest(UrlQuestion(message, url, visit.elicitation_id))
+        return replace(self, visit=visit, link=await link.begin(call, timeout))
+
+    def dump(
+        self, revision: Revision, timeout: float | None = None, again: Unusable | None = None
+    ) -> dict[str, Any]:
+        return self._begun()[1].dump(revision, timeout, again)
+
+    async def read(self, raw: Any, call: ServedCall) -> Answer[R] | Unusable:
+        visit, link = self._begun()
+        consent = await link.read(raw, call)
+        match consent:
+            case Declined() | Cancelled():
+                call.runtime.pages.visits.withdraw(visit, consent)
+                return consent
+            case Unusable():
+                return consent
+        if visit.answer is None:
+            raise Expired
+        return visit.answer
+
+    def _begun(self) -> tuple[Visit, UrlRequest]:
+        assert self.visit is not None
+        assert self.link is not None
+        return self.visit, self.link
+
+
+class PageAsking(Asking[R]):
+    """Asks for what a page obtains, unless the vault has it already."""
+
+    __slots__ = ("_dumped", "_has_link")
+
+    def __init__(self, request: PageRequest[Any], options: AskOptions) -> None:
+        super().__init__(request, options)
+        self._dumped: dict[str, Any] = {}
+        self._has_link = asyncio.Event()
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """The input request, empty until the page has a link."""
+        return self._dumped
+
+    @property
+    def coming(self) -> tuple[asyncio.Event, ...]:
+        return (self._has_link,)
+
+    async def asked(self) -> R:
+        return await (await self.begun(None))()
+
+    async def begun(self, name: str | None) -> Callable[[], Coroutine[Any, Any, R]]:
+        self.use()
+        call, request, options = self.call(), self._request, self._options
+        assert isinstance(request, PageRequest)
+        # Numbered even when nothing is asked: later questions keep their ids in a replay.
+        key = options.key or name or call.next_key(request.content)
+        try:
+            async with call.call.at_question():
+                if (known := await request.recall(call)) is not None:
+                    return partial(_given, known)
+                asked = replace(request, key=f"{call.method} {key}")
+                if call.can("url"):  # begun here, so that the ledger knows the link, too
+                    asked = await asked.begin(call, options.timeout or call.runtime.options.timeout)
+                    self._dumped.update(asked.dump(call.revision))
+        except HandraiseError as error:
+            if isinstance(error, SetupError):
+                logger.error("%s", error.args[0])  # the client learns one sentence, which says less
+            raise call.raisable(error) from error.__cause__
+        self._has_link.set()
+        return partial(ask_until_valid, call, asked, replace(options, key=key))
+
+
+async def _given(answer: Any) -> Any:
+    return answer
+
+
+Required = UrlRequest | PageRequest[Any]
+
+
+class Requirement(Unasked):
+    """Pages and links that a call cannot do without. Awaiting it goes on when the person has finished all of them."""
+
+    __slots__ = ("_begun", "_links", "_request", "_timeout")
+
+    def __init__(self, links: Sequence[Required], timeout: float | None) -> None:
+        self._used = False
+        self._links = links
+        self._timeout = timeout
+        self._request: dict[str, Any] = {}
+        self._begun = asyncio.Event()
+
+    def __await__(self) -> Generator[Any, None, None]:
+        self.use()
+        return self._finished(current_call()).__await__()
+
+    def prepare(self) -> Prepared[None]:
+        """Ask for what is missing without waiting; wait for it later by awaiting the result."""
+        self.use()
+        call = current_call()
+        return Prepared(call, self._request, self._finished(call), (self._begun,))
+
+    async def _finished(self, call: ServedCall) -> None:
+        """Return when every link is finished; before 2026-07-28 end the call with -32042 instead of waiting."""
+        limit = self._timeout or call.runtime.options.timeout
+        try:
+            async with call.call.at_question():
+                missing = await _missing(call, self._links)
+                if missing and call.revision.legacy:
+                    raise LinksRequired(await self._listed(call, missing, limit))
+                keyed = await self._keyed(call, missing, limit)
+            await call.channel.ask_all(
+                [partial(_asking, call, link, AskOptions(key, limit)) for key, link in keyed.items()]
+            )
+        except HandraiseError as error:
+            raise call.raisable(error) from error.__cause__
+
+    async def _listed(self, call: ServedCall, missing: Sequence[Required], limit: float) -> dict[str, Any]:
+        """The data of the error. The client is told when one of the links is finished."""
+        begun = [(await link.begin(call, limit)).question for link in missing]
+        for question in begun:
+            assert question is not None
+            await call.channel.announce(str(question.elicitation_id), time.monotonic() + limit)
+        self._request.update(dump_url_required(question for question in begun if question is not None))
+        self._begun.set()
+        return self._request
+
+    async def _keyed(
+        self, call: ServedCall, missing: Sequence[Required], limit: float
+    ) -> dict[str, Required]:
+        """The links that go out in one round, by key."""
+        keyed: dict[str, Required] = {}
+        for link in missing:
+            keyed[call.next_key(link.content)] = await link.begin(call, limit)
+        self._request.update({key: link.dump(call.revision) for key, link in keyed.items()})
+        self._begun.set()
+        return keyed
+
+
+async def _asking(
+    call: ServedCall, link: Required, options: AskOptions
+) -> Callable[[], Coroutine[Any, Any, None]]:
+    return partial(_finish, call, link, options)
+
+
+async def _finish(call: ServedCall, link: Required, options: AskOptions) -> None:
+    """Ask for a link. A "no" to one of several ends the wait for all of them."""
+    (await ask_until_valid(call, link, options)).or_stop()
+
+
+async def _missing(call: ServedCall, links: Sequence[Required]) -> list[Required]:
+    """The links that the person has not finished, if they can be asked for."""
+    known = [await link.known(call) for link in links]
+    missing = [link for link in known if not await link.is_finished(call)]
+    if missing:
+        call.require_mode("url")
+    for link in missing:
+        link.require_askable()
+    return missing

@@ -1,0 +1,242 @@
+"""One question of a server as the ledger sees it: asked, decided, used, or how else it ended.
+
+A replayed handler asks its questions again. Each has the id that it had before, and nothing is recorded twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from handraise.calls.ledger_tables import Record
+from handraise.calls.rounds import pin_of
+from handraise.errors import Expired, HandraiseError, NotSupported, TooManyQuestions, Withdrawn
+from handraise.ledger.trail import Trail, shown_question
+from handraise.questions import FASTER_THAN_READING, Accepted, FormQuestion, Question, UrlQuestion
+from handraise.revisions import Revision
+from handraise.server.client_requests import ClientRequest, Unusable
+from handraise.urls import inspect_url
+
+if TYPE_CHECKING:
+    from handraise.server.recording import Recorder
+    from handraise.server.served import ServedCall
+
+_STEM = 14
+_ACTIONS = ("accept", "decline", "cancel")
+
+
+def stem_of(call_id: str) -> str:
+    """The beginning that the ids of all questions of a call have in common."""
+    return f"q_{hashlib.sha256(call_id.encode()).hexdigest()}"[:_STEM]
+
+
+def stem_of_question(question: str) -> str:
+    """The part of a question's id that tells its call."""
+    return question[:_STEM]
+
+
+def question_id(call_id: str, key: str, number: int) -> str:
+    """The id of a question, the same in every run of its handler: `number` counts those of the same key."""
+    own = hashlib.sha256(f"{call_id}\x1f{key}\x1f{number}".encode("utf-8", "surrogatepass"))
+    return stem_of(call_id) + own.hexdigest()[:16]
+
+
+def decision_of(
+    trail: Trail, raw: Any, *reasons: str, confirms: str | None = None, seen: bool = True
+) -> list[Record]:
+    """The events of a client's decision. One that came faster than a person reads is the client's own.
+
+    `confirms` is the one field of a confirmation: with `false` in it the person said no. Unless it was `seen`, nobody
+    can have read it.
+    """
+    action = raw.get("action") if isinstance(raw, Mapping) else None
+    if action not in _ACTIONS:
+        return []  # it is no answer, and reading it will say so
+    url = trail.about.mode == "url"
+    content = raw.get("content") if action == "accept" and not url else None
+    said_no = confirms is not None and isinstance(content, Mapping) and content.get(confirms) is False
+    too_fast = trail.seconds is not None and trail.seconds < FASTER_THAN_READING
+    by: Literal["client", "human"] = "client" if too_fast or not seen else "human"
+    decided = trail.decided(action, by, content=content, reasons=reasons, said_no=said_no)
+    return [decided, trail.opened()] if url and action == "accept" else [decided]
+
+
+def _confirms(question: Question) -> str | None:
+    return question.confirms if isinstance(question, FormQuestion) else None
+
+
+class SentRecord:
+    """The record of one question that was sent."""
+
+    def __init__(self, trail: Trail, number: int, shown: str, confirms: str | None) -> None:
+        self.trail = trail
+        self.confirms = confirms
+        """The one field of a confirmation."""
+        self.number = number
+        """How many questions of the same key the call has asked before."""
+        self.shown = shown
+        """The digest of the request. A link that is sent again is the same question."""
+        self.sent: bool = False
+        """Whether it was asked here, not by a process that is gone."""
+        self.action: str | None = None
+        """The decision, once the handler has it."""
+
+    def asked(self) -> Record:
+        """It goes to the client."""
+        self.sent = True
+        return self.trail.asked()
+
+    def decision(self, raw: Any) -> list[Record]:
+        """The client brought a decision."""
+        if isinstance(raw, Mapping) and self.action is not None and raw.get("action") == self.action:
+            return []  # a link that is shown again until its page is finished
+        return decision_of(self.trail, raw, confirms=self.confirms)
+
+
+class QuestionRecord:
+    """Records the steps of one question, if a person is to answer it."""
+
+    def __init__(self, recorder: Recorder, call: ServedCall, request: ClientRequest[Any]) -> None:
+        self._recorder = recorder
+        self._call = call
+        self._request = request
+        self._key = ""
+        self._recording: SentRecord | None = None
+
+    def sending(self, key: str, request: ClientRequest[Any], wire: Mapping[str, Any]) -> None:
+        """The question is about to be sent. In other words it is another question."""
+        self._key, self._request = key, request
+        question = request.question
+        if question is None or (self._recording is not None and question.mode == "url"):
+            return
+        call = self._call
+        before, shown = call.recordings.get(key), pin_of(wire)
+        again = before is not None and question.mode == "url" and before.shown == shown
+        number = 0 if before is None else before.number + (not again)
+        id_ = question_id(call.call.identify(), key, number) if call.revision.modern else None
+        told = replace(question, message=wire["params"]["message"])
+        self._recording = SentRecord(self._trail(told, id_), number, shown, _confirms(question))
+        call.recordings[key] = self._recording
+
+    async def decided(self, raw: Any) -> None:
+        """Have the decision on disk before anybody can use it."""
+        recording, call = self._recording, self._call
+        records = [] if recording is None else recording.decision(raw)
+        if recording is None or not records:
+            return
+        before = recording.action
+        self._decide(recording, raw["action"])  # now: a call that ends during the write has to tell of it
+        if self._is_news and not (call.revision.modern and self._recorder.shares):
+            try:
+                await self._recorder.write(*records)
+            except HandraiseError:
+                self._decide(recording, before)
+                raise
+
+    async def read(self, result: Any) -> None:
+        """The answer was read."""
+        recording = self._recording
+        if recording is None or not self._is_news:
+            return
+        if isinstance(result, Unusable):
+            if result.counts:
+                await self._unusable(recording)
+        elif isinstance(result, Accepted) and self._request.mode == "url" and self._request.leads_to_browser:
+            await self._recorder.write(recording.trail.completed())
+
+    @property
+    def _is_news(self) -> bool:
+        """Whether this process records the answer; if not, all of it was recorded before."""
+        recording = self._recording
+        return recording is not None and (recording.sent or self._key in self._call.brought)
+
+    async def preanswered(self, raw: Any) -> None:
+        """A valid answer came with the call."""
+        if (question := self._request.question) is None:
+            return
+        trail = self._trail(question)
+        self._use(trail, raw["action"] == "accept")
+        try:
+            why = "it came with the call and was never shown"
+            decided = decision_of(trail, raw, why, confirms=_confirms(question), seen=False)
+            await self._recorder.write(*decided)
+        except HandraiseError:
+            self._use(trail, False)
+            raise
+
+    def withdrawn(self) -> None:
+        """The call was cancelled. An answer that came before is told of with the call's end."""
+        recording = self._recording
+        if recording is None or recording.action is not None:
+            return
+        if self._call.goes_on_elsewhere:
+            self._recorder.left(recording.trail, self._call)
+        else:
+            self._recorder.ledger.record_soon(recording.trail.withdrawn("the call was cancelled"))
+
+    async def ended(self, error: HandraiseError, *, fell_back: bool) -> None:
+        """Nobody answered, or the answer was of no use."""
+        if isinstance(error, Withdrawn) and self._call.call.is_left:  # nobody waits for it
+            self.withdrawn()
+            return
+        record = self._end_by(error, fell_back)
+        if record is None:
+            return
+        if isinstance(error, Withdrawn):  # the handler may not be there much longer
+            self._recorder.ledger.record_soon(record)
+        else:
+            await self._recorder.write(record)
+
+    def _end_by(self, error: HandraiseError, fell_back: bool) -> Record | None:
+        recording, question = self._recording, self._request.question
+        if question is None or self._call.goes_on_elsewhere:
+            return None
+        is_told = recording is not None and (
+            recording.action is not None or (isinstance(error, Expired) and not recording.sent)
+        )
+        if is_told and not fell_back:
+            return None
+        trail = self._trail(question) if recording is None else recording.trail
+        if fell_back:
+            return trail.failed("nobody could be asked", "the author's fallback was used")
+        match error:
+            case NotSupported():
+                return trail.failed("nobody could be asked", f"{error.mode} mode was not declared")
+            case Expired():
+                return trail.expired()
+            case Withdrawn():
+                return trail.withdrawn("the asker went away")
+            case TooManyQuestions():
+                return trail.refused((error.public,))
+            case _:
+                return trail.failed(error.public)
+
+    async def _unusable(self, recording: SentRecord) -> None:
+        """The answer is asked for again, in another question. The reasons may repeat the answer: they stay here."""
+        self._use(recording.trail, False)
+        try:
+            await self._recorder.write(recording.trail.failed("the answer could not be used"))
+        except HandraiseError:
+            self._use(recording.trail, recording.action == "accept")
+            raise
+
+    def _decide(self, recording: SentRecord, action: str | None) -> None:
+        recording.action = action
+        self._use(recording.trail, action == "accept")
+
+    def _use(self, trail: Trail, used: bool) -> None:
+        """Have the call's end tell of a question, or not."""
+        others = tuple(each for each in self._call.answered if each is not trail)
+        self._call.answered = (*others, trail) if used else others
+
+    def _trail(self, question: Question, id_: str | None = None) -> Trail:
+        call, ledger = self._call, self._recorder.ledger
+        link = inspect_url(question.url) if isinstance(question, UrlQuestion) else None
+        try:
+            shown = shown_question(question, call.revision, link=link)
+        except NotSupported:  # this revision cannot carry it, so it was not shown
+            shown = shown_question(question, Revision.JULY_2026, link=link)
+        about = self._recorder.about(call.request, question.mode)
+        return ledger.trail(id_ or ledger.new_question(), about, shown, until="used", again=id_ is not None)

@@ -1,0 +1,402 @@
+"""The call that is being served: what `ask` talks to, the same on every revision."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from handraise.calls import Call, CallBinding, RoundRecord
+from handraise.calls.ledger_tables import Record
+from handraise.calls.rounds import Journal, digest, keyed_id, pin_of
+from handraise.errors import (
+    Ambiguous,
+    DefinitionError,
+    HandraiseError,
+    Mode,
+    NotSupported,
+    StepNotKept,
+    TooManyQuestions,
+    UsageError,
+)
+from handraise.questions import Person
+from handraise.revisions import Revision
+from handraise.sdk.adapter import IncomingRequest, RequestHandler, Result
+from handraise.secrets import CallReading
+from handraise.server.channels import Channel, LiveChannel, RoundChannel
+from handraise.server.endings import (
+    LinksRequired,
+    error_result,
+    fault_of,
+    is_error,
+    is_made_of,
+)
+from handraise.server.replayable_registry import serves
+from handraise.wire import parse_input_responses
+
+if TYPE_CHECKING:
+    from handraise.ledger.trail import Trail
+    from handraise.server.question_record import SentRecord
+    from handraise.server.runtime import Runtime
+
+logger = logging.getLogger(__name__)
+
+E = TypeVar("E", bound=HandraiseError)
+
+
+class ServedCall:
+    """One client request while it is served: its handler, its questions, and the channel that carries them."""
+
+    def __init__(self, runtime: Runtime, request: IncomingRequest, *, replay: bool = False) -> None:
+        self.runtime = runtime
+        self.request: IncomingRequest = request
+        """The request that is live now, or was last."""
+        self.method: str = request.method
+        self.params: Mapping[str, Any] = request.params
+        self.revision: Revision = request.revision
+        self.handler: RequestHandler = request.handler(replay=replay)
+        self.call: Call = Call(runtime.calls, self, binding_of(request, runtime.name))
+        self.is_open: bool = True
+        """Whether its handler still runs."""
+        self.ending: HandraiseError | None = None
+        """The last error that `ask` raised: what the framework shows if the author does not catch it."""
+        self.answered_before: Mapping[str, Any] = {}
+        """Answers that came with the call, before anything was asked."""
+        self.answered: tuple[Trail, ...] = ()
+        """The questions of the call that were decided, for the ledger."""
+        self.recordings: dict[str, SentRecord] = {}
+        """The questions of the call that are recorded, by key."""
+        self.reading: CallReading = CallReading()
+        """Its forms, read together: three questions may ask for a card."""
+        self.prepared: set[asyncio.Task[Any]] = set()
+        """Questions that were sent early."""
+        self.brought: frozenset[str] = frozenset()
+        """The keys that the retry answers which replays the call."""
+        self._channel: Channel | None = None
+        self._replays = ""
+        self._seed = f"{request.session_id} {request.id!r}"
+        self._asked = 0
+        self._numbered = 0
+        self._steps: set[str] = set()
+
+    @property
+    def person(self) -> Person:
+        """Who will answer."""
+        return self.request.person
+
+    @property
+    def target(self) -> str:
+        """The name of the tool or prompt, or the URI of the resource."""
+        return target_of(self.request)
+
+    @property
+    def channel(self) -> Channel:
+        """Carries the questions. It is made for the first one: most calls never ask."""
+        if self._channel is None:
+            self._channel = RoundChannel(self) if self.revision.modern else LiveChannel(self)
+        return self._channel
+
+    @property
+    def goes_on_elsewhere(self) -> bool:
+        """Whether the handler ends here at its question, and another process goes on with the call."""
+        return self.call.is_elsewhere
+
+    # Serving.
+
+    async def serve(self) -> Result:
+        """Run the handler; its first round, or its end."""
+        context = contextvars.copy_context()
+        context.run(CURRENT.set, self)
+        if self.revision.modern and self.params.get("requestState") is None:
+            self.answered_before = parse_input_responses(self.params.get("inputResponses"))
+        first = self.call.start(context)
+        try:
+            return await self.call.wait(first)
+        except asyncio.CancelledError:
+            if self._channel is not None:
+                await self._channel.told()
+            raise
+        finally:
+            if not self.is_open:  # as if the handler had run right here
+                for variable, value in context.items():
+                    if variable is not CURRENT and variable.get(None) is not value:
+                        variable.set(value)
+
+    def replay(self, record: RoundRecord) -> None:
+        """Run the handler again whose task is gone, with the journal of its last round."""
+        self._replays = record.handler or ""
+        self.call.restore(record)
+        context = contextvars.copy_context()
+        context.run(CURRENT.set, self)
+        self.call.start(context)
+
+    async def run(self) -> Result:
+        """Run the SDK's handler, and end the call as its result or error says."""
+        recorder = self.runtime.recorder
+        try:
+            try:
+                result = await self.handler.run()
+            except asyncio.CancelledError:
+                if recorder is not None:
+                    recorder.call_cancelled(self)
+                raise
+            except BaseException as error:  # noqa: BLE001 - raised again, or it is the end of the call
+                if recorder is not None:
+                    await recorder.call_ended(self, failed=True)
+                return self._end_by(error)
+            if recorder is not None:
+                await recorder.call_ended(self, failed=is_error(result))
+            return self._end_with(result)
+        finally:
+            self.is_open = False
+            for question in self.prepared:  # nobody waits for them any more
+                question.cancel()
+            if self._channel is not None:
+                await self._channel.close()
+                self._channel = None  # it refers to us: only the garbage collector would free both
+
+    def _end_with(self, result: Result) -> Result:
+        """The handler's result. If the framework made it of an error of ours, the end that this error means."""
+        if self.ending is None or not is_made_of(result, self.ending):
+            return result
+        return {**result, **self._end_by(self.ending)}
+
+    def _end_by(self, error: BaseException) -> Result:
+        """The result that an error means. Raises the error that the client gets instead."""
+        adapter = self.runtime.adapter
+        if not isinstance(error, HandraiseError):
+            if self.ending is None or not adapter.is_wrapped(self.ending, error):
+                raise error
+            error = self.ending
+        error.__traceback__ = None
+        if (fault := self._fault_for(error)) is not None:
+            raise adapter.refusal(fault)
+        return adapter.stamp(error_result(error), self.revision)
+
+    def suspended(self) -> None:
+        """No request is live."""
+        self.handler.detach()
+
+    def attach(self, request: IncomingRequest) -> None:
+        """A retry is the live request from now on."""
+        self.request = request
+        self.handler.attach(request, self.call.context)
+
+    def refresh(self) -> None:
+        """Bring the live request's access token to the running task or thread."""
+        self.handler.refresh(self.call.context)
+
+    def context_without_call(self) -> contextvars.Context:
+        """The running context, without a reference to this call."""
+        context = contextvars.copy_context()
+        context.run(CURRENT.set, None)
+        return context
+
+    def record_asked(self, keys: Sequence[str]) -> Sequence[Record]:
+        """The ledger events that commit with a round."""
+        recorder = self.runtime.recorder
+        return () if recorder is None else recorder.round_asked(self, keys)
+
+    # Questions.
+
+    def can(self, mode: Mode) -> bool:
+        """Whether the client of the live request declared that it can be asked this."""
+        return self.request.capabilities.supports(mode)
+
+    def require_mode(self, mode: Mode) -> None:
+        """Raise `NotSupported` unless the client can be asked this."""
+        if not self.can(mode):
+            raise NotSupported(mode)
+
+    def count(self) -> None:
+        """Count a question that is about to be asked; refuse when there were too many."""
+        self._asked += 1
+        limit = self.runtime.options.max_questions
+        if self._asked > limit:
+            raise TooManyQuestions(f"this call wants to ask question {self._asked}; {limit} are allowed")
+
+    def next_key(self, content: object) -> str:
+        """An id for the next question: the same when the same request is dispatched twice, or the call replayed."""
+        self._numbered += 1
+        if self.call.replays is not None:
+            return keyed_id(self.seed.encode(), self._numbered, content)
+        return self.question_id(self._numbered, content)
+
+    def question_id(self, *parts: object) -> str:
+        """A keyed hash of person, session, JSON-RPC id and these parts."""
+        return keyed_id(self.runtime.id_key, self.call.binding.person, self._seed, *parts)
+
+    @property
+    def seed(self) -> str:
+        """The part of its question ids that is kept with every round of a replayable call."""
+        self.call.seed = self.call.seed or self.question_id("seed")
+        return self.call.seed
+
+    def new_elicitation_id(self, url: str) -> str:
+        """A random id for a URL question."""
+        return self.channel.new_elicitation_id(url) or secrets.token_urlsafe(18)
+
+    # Errors.
+
+    def raisable(self, error: E) -> E:
+        """An error as it has to be raised so that it ends this call well, if the author does not catch it."""
+        adapter, fault = self.runtime.adapter, self._fault_for(error)
+        self.ending = (
+            adapter.as_tool_error(error) if fault is None else adapter.as_protocol_error(error, fault)
+        )
+        return error
+
+    def _fault_for(self, error: HandraiseError) -> dict[str, Any] | None:
+        """The JSON-RPC error with which an error ends this call; None when it ends with a tool result."""
+        if isinstance(error, LinksRequired):
+            return error.fault
+        if self.method != "tools/call" or (isinstance(error, NotSupported) and self.revision.modern):
+            return fault_of(error, self.revision)
+        return None
+
+    def end_with(self, error: HandraiseError) -> NoReturn:
+        """End the call with an error that the model can read."""
+        raise self.raisable(error) from None
+
+    # The journal.
+
+    async def declare_replayable(self, name: str) -> None:
+        """The function of this name may run again from the top. If it is the handler, so may the call."""
+        call = self.call
+        if call.replays is not None:  # a replayable function that another one calls
+            return
+        if not await serves(self.runtime.adapter, self.method, self.target, name):
+            return
+        if self._replays not in ("", name):  # another tool of a lowlevel server
+            raise self.raisable(Ambiguous(f"{self._replays} is now {name}"))
+        call.replays = name
+        call.journal = call.journal or Journal()
+
+    @contextmanager
+    def step(self, key: str) -> Iterator[None]:
+        """While a `once` step runs."""
+        if key in self._steps:
+            raise UsageError(f"the step {key!r} is running already; a key names one step of a call")
+        self._steps.add(key)
+        try:
+            with self.call.step():
+                yield
+        except StepNotKept as error:
+            raise self.raisable(error) from error.__cause__
+        finally:
+            self._steps.discard(key)
+
+    async def remember(self, key: str, value: Any) -> None:
+        """Write a `once` result to the journal, safely, before the handler goes on."""
+        call = self.call
+        call.journal = call.journal or Journal()
+        entry = call.journal.done(key, value)
+        if call.replays is not None:
+            await call.write(entry)
+
+    async def judge(self, said: object, verdict: Callable[[], Awaitable[str | None]]) -> str | None:
+        """The author's own verdict on an answer. In a replay it is the one of the first run."""
+        call = self.call
+        if call.replays is None or call.journal is None:
+            return await verdict()
+        pin = digest(said)
+        if (known := call.journal.verdict(pin)) is not None:
+            return known.value  # type: ignore[no-any-return]
+        reason = await verdict()
+        await call.write(call.journal.judged(pin, reason))
+        return reason
+
+    async def keep_answer(self, key: str, request: Mapping[str, Any], answer: Any) -> None:
+        """Keep an answer that came with the call, for a replay."""
+        call = self.call
+        if call.replays is not None and call.journal is not None:
+            await call.write(call.journal.answered(key, pin_of(request), answer))
+
+
+class RoundRetry:
+    """A request that echoes a requestState of ours, with what it brings."""
+
+    def __init__(self, runtime: Runtime, request: IncomingRequest, token: str) -> None:
+        self._runtime, self._request = runtime, request
+        self.token = token
+        self.responses: dict[str, Any] = parse_input_responses(request.params.get("inputResponses"))
+        self.said: str = digest(self.responses)
+        self.binding: CallBinding = binding_of(request, runtime.name)
+
+    def attach(self, call: Call) -> None:
+        """Make this the live request of a suspended call, before the call goes on."""
+        assert isinstance(call.handler, ServedCall)
+        call.handler.attach(self._request)
+
+    async def may_replay(self, record: RoundRecord) -> bool:
+        """Whether what serves this request is still the handler that asked, and was declared replayable."""
+        if record.handler is None:
+            return False
+        bound = record.binding
+        return await serves(self._runtime.adapter, bound.method, bound.target, record.handler)
+
+    def replay(self, record: RoundRecord) -> Call:
+        """Run the handler of a call whose task is gone once more."""
+        served = ServedCall(self._runtime, self._request, replay=True)
+        served.brought = frozenset(self.responses)
+        served.replay(record)
+        return served.call
+
+    def record_taken(self, of: Call | RoundRecord, answers: Mapping[str, Any]) -> Sequence[Record]:
+        """The ledger events that commit with the use of the round, if there is a ledger."""
+        recorder = self._runtime.recorder
+        return () if recorder is None else recorder.round_taken(self._request, of, answers)
+
+    def record_lost(self, record: RoundRecord) -> Sequence[Record]:
+        """The ledger events that commit with the end of a round whose answers nobody can use."""
+        recorder = self._runtime.recorder
+        return () if recorder is None else recorder.round_lost(self._request, record)
+
+
+CURRENT: ContextVar[ServedCall | None] = ContextVar("handraise_call", default=None)
+
+
+def current_call() -> ServedCall:
+    """The call that the running code serves. Raises `UsageError` outside of one."""
+    call = CURRENT.get()
+    if call is None:
+        raise UsageError(
+            "ask was used outside of a request. Ask inside a tool, prompt or resource template of a server on which "
+            "Handraise().install(server) was called; on a legacy session of your own, pass session=…"
+        )
+    return call
+
+
+def fitting(error: E) -> E:
+    """The error as it has to be raised in the running call, if there is one. The log says what to mend."""
+    call = CURRENT.get()
+    if call is None:
+        return error
+    if isinstance(error, DefinitionError | UsageError):
+        logger.error("%s", error.args[0])  # the client learns one sentence, which says less
+    return call.raisable(error)
+
+
+@contextmanager
+def fitted() -> Iterator[None]:
+    """Make a definition that is refused inside fit the running call."""
+    try:
+        yield
+    except DefinitionError as error:
+        raise fitting(error) from None
+
+
+def target_of(request: IncomingRequest) -> str:
+    """The name of the tool or prompt, or the URI of the resource."""
+    return str(request.params.get("uri" if request.method == "resources/read" else "name", ""))
+
+
+def binding_of(request: IncomingRequest, server: str) -> CallBinding:
+    """What every retry of a call has to match: who makes it, the same call, and the same server."""
+    arguments = digest(request.params.get("arguments") or {})
+    return CallBinding(request.principal, request.method, target_of(request), arguments, server)

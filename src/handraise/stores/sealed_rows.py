@@ -1,0 +1,257 @@
+"""Rounds, journals, flows and parked calls as rows: which columns are sealed, and to what each sealed value is bound.
+
+Shared by every store that writes to a disk. The attacker can write to the store and does not have its key.
+
+- They must not give a round to another person or call, nor another journal, another handler or more time to it. So all
+  columns that are written with a round and never change are bound to its sealed arguments. A column that changes later
+  is sealed by itself, or opens nothing: the time of use, and until when the round is kept.
+- They must not get the result of another person's parked call, finish another person's link, or use either after its
+  time. So the key, the person, the server and the deadline of a parked call are bound to its sealed columns, and a flow
+  carries a proof of all its columns.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from handraise.calls.records import (
+    EXPIRED,
+    CallBinding,
+    ConsumeResult,
+    DeliveredAnswers,
+    Flow,
+    JournalEntry,
+    Json,
+    RoundOutcome,
+    RoundRecord,
+    RoundUse,
+)
+from handraise.calls.store import Ticket
+from handraise.errors import StoreError
+from handraise.stores.seal import Sealer
+
+GRACE = 3600.0
+"""How long a round that nobody answered is remembered after its deadline, so that a late retry learns why."""
+
+COLUMNS = "token, call_id, number, person, method, target, arguments, deadline, handler, seed, questions"
+BOUND = "call_id, number, person, method, target, deadline, handler, seed, arguments"
+"""The columns that are bound together, in the order in which `_load_binding` takes them."""
+JUDGED = f"{BOUND}, until, digest, since, outcome, outcome_value"
+"""The columns that `judge` uses."""
+JUDGED_COLUMNS = JUDGED.count(",") + 1
+
+
+def dump_round(sealer: Sealer, record: RoundRecord) -> tuple[Any, ...]:
+    """The values of `COLUMNS`."""
+    binding = record.binding
+    return (
+        record.token,
+        record.call_id,
+        record.number,
+        binding.person,
+        binding.method,
+        binding.target,
+        _dump(sealer, [binding.server, binding.arguments], _place(record.token, *_bound(record))),
+        record.deadline,
+        record.handler,
+        record.seed,
+        _dump(sealer, [record.questions, record.pins], f"rounds/{record.token}/questions"),
+    )
+
+
+def load_round(sealer: Sealer, row: Sequence[Any]) -> RoundRecord:
+    """The round of a row, without its journal."""
+    token, call_id, number, person, method, target, sealed, deadline, handler, seed, shown = row[:11]
+    questions, pins = ({}, {}) if shown is None else _load(sealer, shown, f"rounds/{token}/questions")
+    return RoundRecord(
+        token=token,
+        call_id=call_id,
+        number=number,
+        binding=_load_binding(
+            sealer, token, (call_id, number, person, method, target, deadline, handler, seed, sealed)
+        ),
+        deadline=deadline,
+        questions=questions,
+        pins=pins,
+        handler=handler,
+        seed=seed,
+    )
+
+
+def dump_entries(
+    sealer: Sealer, call_id: str, first: int, entries: Iterable[JournalEntry]
+) -> list[tuple[str, int, bytes]]:
+    """Steps of the journal as rows, from the position `first` on."""
+    return [
+        (call_id, at, _dump(sealer, list(entry), f"journal/{call_id}/{at}"))
+        for at, entry in enumerate(entries, first)
+    ]
+
+
+def load_entries(sealer: Sealer, call_id: str, steps: Iterable[bytes]) -> tuple[JournalEntry, ...]:
+    """The steps of a journal from their sealed values, which are all there from the first one on."""
+    return tuple(
+        JournalEntry(*_load(sealer, sealed, f"journal/{call_id}/{at}")) for at, sealed in enumerate(steps)
+    )
+
+
+def judge(sealer: Sealer, token: str, row: Sequence[Any] | None, use: RoundUse) -> ConsumeResult:
+    """The reply to a retry of a round with these values of `JUDGED`; `first` is still to be written."""
+    if row is None:
+        return ConsumeResult("refused", "unknown token")
+    if _load_binding(sealer, token, row[:9]) != use.binding:
+        return ConsumeResult("refused", "bound to another person or call")
+    deadline, (until, used, since, kind, value) = row[5], row[9:JUDGED_COLUMNS]
+    outcome = None if kind is None else RoundOutcome(kind, _load(sealer, value, _outcome_place(token, kind)))
+    if used is None:
+        if outcome is not None:
+            return ConsumeResult("again", outcome=outcome)
+        if use.now >= deadline or until is not None:
+            return ConsumeResult("refused", EXPIRED)
+        return ConsumeResult("first", since=use.now)
+    if _load(sealer, used, f"rounds/{token}/digest") != use.said:
+        return ConsumeResult("refused", "used already, with other answers")
+    if outcome is None and until is not None:
+        return ConsumeResult("refused", "the call is over, and how this round went on was not kept")
+    return ConsumeResult("again", outcome=outcome, since=since)
+
+
+def dump_use(sealer: Sealer, token: str, use: RoundUse) -> tuple[bytes, bytes]:
+    """The values of the columns `digest` and `answers` of a round that is used."""
+    used = _dump(sealer, use.said, f"rounds/{token}/digest")
+    return used, _dump(sealer, use.answers, f"rounds/{token}/answers")
+
+
+def load_answers(
+    sealer: Sealer, token: str, sealed: bytes | None, pins: dict[str, str]
+) -> tuple[JournalEntry, ...]:
+    """The answers that a round was used with, as the next steps of its journal."""
+    given = {} if sealed is None else _load(sealer, sealed, f"rounds/{token}/answers")
+    return tuple(JournalEntry("answer", key, pins.get(key, ""), value) for key, value in given.items())
+
+
+def dump_delivered(sealer: Sealer, token: str, lease_id: str, delivered: DeliveredAnswers) -> bytes:
+    """Answers on their way to the node of their round, good for one round and while the node has this lease."""
+    return _dump(sealer, list(delivered), f"delivered/{token}/{lease_id}")
+
+
+def load_delivered(sealer: Sealer, token: str, lease_id: str, sealed: bytes) -> DeliveredAnswers:
+    """The answers that came to the node which has this lease. StoreError when they are for anything else."""
+    return DeliveredAnswers(*_load(sealer, sealed, f"delivered/{token}/{lease_id}"))
+
+
+def dump_outcome(sealer: Sealer, token: str, outcome: RoundOutcome) -> bytes:
+    """The value of the column `outcome_value`."""
+    return _dump(sealer, outcome.value, _outcome_place(token, outcome.kind))
+
+
+def _load_binding(sealer: Sealer, token: str, row: Sequence[Any]) -> CallBinding:
+    """The binding of a round with these values of `BOUND`. StoreError when any of them was changed."""
+    *bound, sealed = row
+    _, _, person, method, target, *_ = bound
+    server, arguments = _load(sealer, sealed, _place(token, *bound))
+    return CallBinding(person, method, target, arguments, server)
+
+
+def _bound(record: RoundRecord) -> tuple[Any, ...]:
+    """The values of `BOUND`, without the arguments."""
+    person, method, target, *_ = record.binding
+    deadline = float(record.deadline)  # as it will be read
+    return record.call_id, record.number, person, method, target, deadline, record.handler, record.seed
+
+
+def _place(token: str, *bound: Any) -> str:
+    """The place of a round's arguments. A change of any bound value gives another place, and the arguments no longer
+    decrypt."""
+    return json.dumps(["rounds", token, *bound])
+
+
+def _outcome_place(token: str, kind: str) -> str:
+    return f"rounds/{token}/outcome/{kind}"
+
+
+def _dump(sealer: Sealer, value: Json, place: str) -> bytes:
+    try:
+        plain = json.dumps(value, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise StoreError(f"{place} is no JSON value: {error}") from error
+    return sealer.seal(plain.encode(), place)
+
+
+def _load(sealer: Sealer, sealed: bytes, place: str) -> Json:
+    return json.loads(sealer.open(sealed, place).decode())
+
+
+class TicketColumns(NamedTuple):
+    """The columns of a call that its sealed ones are bound to."""
+
+    key: str
+    person: str
+    server: str
+    deadline: float
+
+
+TICKET_COLUMNS = "key, person, server, deadline"
+
+
+def dump_ticket(sealer: Sealer, ticket: Ticket) -> tuple[Any, ...]:
+    """The values of a row, in the order of the ticket's own."""
+    bound = TicketColumns(ticket.key, ticket.person, ticket.server, ticket.deadline)
+    return (
+        *ticket[:5],
+        seal_ticket_column(sealer, bound, "call", ticket.call),
+        seal_ticket_column(sealer, bound, "round", ticket.round),
+        ticket.sent,
+        seal_ticket_column(sealer, bound, "outcome", ticket.outcome),
+    )
+
+
+def load_ticket(sealer: Sealer, row: Sequence[Any]) -> Ticket:
+    """The ticket of a row. StoreError when it was changed."""
+    key, person, server, holder, deadline, call, round, sent, outcome = row
+    if call is None and outcome is None:  # then nothing would show that the row is ours
+        raise StoreError("a parked call was changed")
+    bound = TicketColumns(key, person, server, deadline)
+    return Ticket(
+        key,
+        person,
+        server,
+        holder,
+        deadline,
+        _open_ticket_column(sealer, bound, "call", call),
+        _open_ticket_column(sealer, bound, "round", round),
+        bool(sent),
+        _open_ticket_column(sealer, bound, "outcome", outcome),
+    )
+
+
+def seal_ticket_column(sealer: Sealer, bound: TicketColumns, column: str, value: Json) -> bytes | None:
+    """The value of a sealed column."""
+    return None if value is None else sealer.seal(json.dumps(value).encode(), _ticket_place(bound, column))
+
+
+def prove_flow(sealer: Sealer, flow: Flow) -> bytes:
+    """The column that proves the others: nothing, sealed to them."""
+    return sealer.seal(b"", _flow_place(flow))
+
+
+def load_flow(sealer: Sealer, row: Sequence[Any]) -> Flow:
+    """The flow of a row. StoreError when any of its columns was changed."""
+    elicitation_id, person, deadline, completed, proof = row
+    flow = Flow(elicitation_id, person, deadline, bool(completed))
+    sealer.open(proof, _flow_place(flow))
+    return flow
+
+
+def _open_ticket_column(sealer: Sealer, bound: TicketColumns, column: str, sealed: bytes | None) -> Json:
+    return None if sealed is None else json.loads(sealer.open(sealed, _ticket_place(bound, column)))
+
+
+def _ticket_place(bound: TicketColumns, column: str) -> str:
+    return json.dumps(["tickets", *bound[:3], float(bound.deadline), column])
+
+
+def _flow_place(flow: Flow) -> str:
+    return json.dumps(["flows", flow.elicitation_id, flow.person, float(flow.deadline), flow.completed])

@@ -1,0 +1,170 @@
+"""Private files beside the database: the anchor of the ledger, and which processes use the database."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import struct
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from handraise.calls.ledger_tables import Anchor
+from handraise.disk import create_file, make_directory
+
+_RECORD: Final = struct.Struct(">4sQQ32s32s32s")
+_MAGIC: Final = b"hrh1"
+
+
+class AnchorFile:
+    """Reads and writes the anchor of the database at a path."""
+
+    def __init__(self, database: Path) -> None:
+        self.path: Path = database.with_name(f"{database.name}.head")
+
+    def read(self) -> Anchor | None:
+        """The anchor, or None when there is none. A damaged one is read as one that nobody could have written."""
+        try:
+            with _locked(self.path, os.O_RDONLY) as handle:
+                return _parse(os.read(handle, _RECORD.size + 1))
+        except FileNotFoundError:
+            return None
+
+    def create(self, anchor: Anchor) -> None:
+        """Make the file, whole and on disk, or leave none behind."""
+        create_file(self.path, _dump(anchor))
+        with contextlib.suppress(OSError):  # not every system can sync a folder
+            folder = os.open(self.path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+
+    def advance(self, anchor: Anchor) -> None:
+        """Write a newer anchor. Another process may have written a still newer one: that one stays."""
+        with _locked(self.path, os.O_RDWR) as handle:
+            before = _parse(os.read(handle, _RECORD.size + 1))
+            if before.age < anchor.age:
+                os.lseek(handle, 0, os.SEEK_SET)
+                os.write(handle, _dump(anchor))
+
+
+def _dump(anchor: Anchor) -> bytes:
+    return _RECORD.pack(_MAGIC, *anchor)
+
+
+def _parse(record: bytes) -> Anchor:
+    if len(record) != _RECORD.size or not record.startswith(_MAGIC):
+        return Anchor(0, 0, b"", b"", b"")
+    _, *parts = _RECORD.unpack(record)
+    return Anchor(*parts)
+
+
+@contextlib.contextmanager
+def _locked(path: Path, flags: int) -> Iterator[int]:
+    """The file, while no other process writes to it. A record that is half old and half new would be a false alarm."""
+    handle = os.open(path, flags | getattr(os, "O_BINARY", 0))
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX if flags & os.O_RDWR else fcntl.LOCK_SH)
+        yield handle
+    finally:
+        os.close(handle)
+
+
+class Presence:
+    """The presence of one process in a role, a `writer` for instance, from its first act on."""
+
+    def __init__(self, database: Path, role: str) -> None:
+        self._stem = f"{database.name}.{role}-"
+        self._folder = database.parent
+        self._name = ""
+        self._handle: int | None = None
+        self._lock = threading.Lock()
+
+    def enter(self) -> str:
+        """Be present; the name by which others know us."""
+        with self._lock:
+            if self._handle is None:
+                make_directory(self._folder)
+                self._name = secrets.token_hex(6)
+                made = self._folder / f".{self._stem}{self._name}"
+                self._handle = os.open(made, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+                _try_lock(self._handle)
+                made.rename(self._file(self._name))  # it is never seen without its lock
+            return self._name
+
+    def leave(self, *, unfinished: bool = False) -> None:
+        """Be present no more. With `unfinished`, others find this process as if it had been killed."""
+        with self._lock:
+            if self._handle is not None:
+                if not unfinished:
+                    self._file(self._name).unlink(missing_ok=True)
+                os.close(self._handle)
+                self._handle = None
+
+    def is_there(self, name: str) -> bool:
+        """Whether the process of this name is still present."""
+        if (handle := _taken(self._file(name))) is None:
+            return self._file(name).exists()
+        os.close(handle)
+        return False
+
+    @contextlib.contextmanager
+    def gone(self) -> Iterator[list[str]]:
+        """Those who are gone. Only one process gets a name at a time, and no other process ever gets it if the block
+        ends well.
+
+        One that is taken off the list is told of again.
+        """
+        taken: dict[str, int] = {}
+        try:
+            for file in self._folder.glob(f"{self._stem}*"):
+                if (handle := _taken(file)) is not None:
+                    taken[file.name.removeprefix(self._stem)] = handle
+            names = list(taken)
+            yield names
+            for name in names:
+                self._file(name).unlink(missing_ok=True)
+        finally:
+            for handle in taken.values():
+                os.close(handle)
+
+    def _file(self, name: str) -> Path:
+        return self._folder / f"{self._stem}{name}"
+
+
+def _taken(file: Path) -> int | None:
+    """The lock of a process that is gone; None while it is present, and when somebody else was faster."""
+    try:
+        handle = os.open(file, os.O_RDWR)
+    except FileNotFoundError:
+        return None
+    if _try_lock(handle) and file.exists():
+        return handle
+    os.close(handle)
+    return None
+
+
+def _try_lock(handle: int) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

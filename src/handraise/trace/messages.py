@@ -1,0 +1,282 @@
+"""Classify a message (direction, request it answers, revision) and show it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from handraise.display import for_line
+from handraise.trace.masks import Masks
+
+Direction = Literal["to server", "to client"]
+"""Which way a message crosses."""
+MessageKind = Literal["request", "result", "input required", "error", "notice", "unreadable"]
+
+_VERSION_META: Final = "io.modelcontextprotocol/protocolVersion"
+_MAX_OPEN: Final = 10_000
+
+ASKING: Final = frozenset(
+    {
+        "initialize",
+        "server/discover",
+        "tools/call",
+        "prompts/get",
+        "resources/read",
+        "elicitation/create",
+        "roots/list",
+        "sampling/createMessage",
+        "notifications/elicitation/complete",
+        "notifications/cancelled",
+        "notifications/roots/list_changed",
+    }
+)
+"""The methods that have to do with asking: the others are traced by name only, unless all is wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class TracedMessage:
+    """One message as it crosses, fit to be shown."""
+
+    at: float
+    """Seconds since the trace began."""
+    direction: Direction
+    kind: MessageKind
+    method: str
+    """The kind of question that is asked or answered; empty if unknown."""
+    id: str | int | None
+    revision: str | None
+    """As far as it is known by then."""
+    message: Mapping[str, Any] | None
+    """With its secrets masked; None for what could not be read."""
+    detail: str = ""
+    """The code of an error, or the number of questions."""
+
+    @property
+    def about_asking(self) -> bool:
+        """Whether the message has to do with asking somebody."""
+        return self.method in ASKING or self.kind == "unreadable" or not self.method
+
+
+class TraceReader:
+    """Reads the messages of one connection, both ways, in the order in which they cross."""
+
+    def __init__(self) -> None:
+        self._masks = Masks()
+        self._open: dict[tuple[Direction, str | int], str] = {}
+        self._revision: str | None = None
+
+    def read(self, direction: Direction, message: Any, at: float) -> TracedMessage:
+        """Say what a message is."""
+        if not isinstance(message, dict):
+            return TracedMessage(at, direction, "unreadable", "", None, self._revision, None)
+        method, name = message.get("method"), _id(message.get("id"))
+        if isinstance(method, str):
+            self._learn(_at(message, "params", "_meta").get(_VERSION_META))
+            if name is None:
+                return self._crossing(at, direction, "notice", method, None, message)
+            if len(self._open) < _MAX_OPEN:
+                self._open[direction, name] = method
+            return self._crossing(at, direction, "request", method, name, message)
+        answered = self._open.pop((_other(direction), name), "") if name is not None else ""
+        if answered == "initialize":
+            self._learn(_at(message, "result").get("protocolVersion"))
+        kind, detail = _outcome(message)
+        return self._crossing(at, direction, kind, answered, name, message, detail)
+
+    def _crossing(
+        self,
+        at: float,
+        direction: Direction,
+        kind: MessageKind,
+        method: str,
+        name: str | int | None,
+        message: Mapping[str, Any],
+        detail: str = "",
+    ) -> TracedMessage:
+        masked = self._masks.mask(message)
+        return TracedMessage(at, direction, kind, method, name, self._revision, masked, detail)
+
+    def _learn(self, version: object) -> None:
+        if isinstance(version, str):
+            self._revision = version
+
+
+def _outcome(message: Mapping[str, Any]) -> tuple[MessageKind, str]:
+    if "error" in message:
+        return "error", f" {_at(message, 'error').get('code', '')}"
+    result = _at(message, "result")
+    if result.get("resultType") == "input_required":
+        asked = len(_at(result, "inputRequests"))
+        return "input required", f", {asked} question" + ("" if asked == 1 else "s")
+    return "result", ""
+
+
+def _at(message: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
+    found: Any = message
+    for name in path:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _id(value: object) -> str | int | None:
+    return value if isinstance(value, str | int) and not isinstance(value, bool) else None
+
+
+def _other(direction: Direction) -> Direction:
+    return "to client" if direction == "to server" else "to server"
+
+
+_ARROWS: Final[dict[Direction, str]] = {"to server": "→", "to client": "←"}
+_LINE: Final = 4000
+_WIDTH: Final = 80
+
+_BOLD, _CYAN, _GREEN, _YELLOW, _RED, _PLAIN = (f"\x1b[{code}m" for code in ("1", "36", "32", "33", "31", "0"))
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"(?P<name>(?=:))?')
+
+
+def show_text(crossing: TracedMessage, *, colour: bool = False, full: bool = False) -> Iterator[str]:
+    """The lines of a crossing: its kind, then the message if it is about asking, or if `all` is set."""
+    headline = for_line(_headline(crossing))
+    yield f"{_BOLD}{_RED if crossing.kind == 'error' else ''}{headline}{_PLAIN}" if colour else headline
+    if crossing.message is not None and (full or crossing.about_asking):
+        for depth, line in _laid_out(crossing.message, 2):
+            inert = "  " * depth + for_line(line, limit=_LINE)
+            yield _TOKEN.sub(_coloured, inert) if colour else inert
+        yield ""
+
+
+def show_json(crossing: TracedMessage) -> str:
+    """A crossing as one line of JSON, in ASCII: nothing in it can play tricks on a terminal."""
+    return json.dumps(
+        {
+            "at": round(crossing.at, 6),
+            "direction": crossing.direction,
+            "kind": crossing.kind,
+            "method": crossing.method or None,
+            "id": crossing.id,
+            "revision": crossing.revision,
+            "message": crossing.message,
+        }
+    )
+
+
+def _headline(crossing: TracedMessage) -> str:
+    what = crossing.method or "(no request is known for it)"
+    if crossing.kind == "unreadable":
+        what = "a line that is no JSON-RPC message"
+    elif crossing.kind not in ("request", "notice"):
+        what += f": {crossing.kind}{crossing.detail}"
+    known = [] if crossing.id is None else [f"id {crossing.id}"]
+    known += [] if crossing.revision is None else [crossing.revision]
+    return f"{crossing.at:9.3f} s {_ARROWS[crossing.direction]} {what}" + (
+        f"  ({', '.join(known)})" if known else ""
+    )
+
+
+def _laid_out(value: Any, depth: int, name: str = "", comma: str = "") -> Iterator[tuple[int, str]]:
+    """JSON as people write it: on one line what fits there, with its depth."""
+    whole = f"{name}{json.dumps(value, ensure_ascii=False)}{comma}"
+    if not value or not isinstance(value, dict | list) or 2 * depth + len(whole) <= _WIDTH:
+        yield depth, whole
+        return
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    if isinstance(value, dict):
+        members = [(f"{json.dumps(key, ensure_ascii=False)}: ", each) for key, each in value.items()]
+    else:
+        members = [("", each) for each in value]
+    yield depth, f"{name}{opening}"
+    for number, (called, each) in enumerate(members, 1):
+        yield from _laid_out(each, depth + 1, called, "," if number < len(members) else "")
+    yield depth, f"{closing}{comma}"
+
+
+def _coloured(token: re.Match[str]) -> str:
+    """Names apart from values, and what was masked apart from both. The line is inert: all its escapes are ours."""
+    if token["name"] is not None:
+        colour = _CYAN
+    else:
+        colour = _YELLOW if "[masked: " in token[0] else _GREEN
+    return f"{colour}{token[0]}{_PLAIN}"
+
+
+logger = logging.getLogger(__name__)
+
+MAX_LINE: Final = 4 * 1024 * 1024
+"""Bytes of a message; a longer one is passed on and not shown."""
+
+
+class Trace:
+    """Writes down messages, from any thread."""
+
+    def __init__(
+        self,
+        write: Callable[[str], object],
+        *,
+        as_json: bool = False,
+        colour: bool = False,
+        full: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._write: Callable[[str], object] | None = write
+        self._as_json = as_json
+        self._colour = colour
+        self._full = full
+        self._clock = clock
+        self._began = clock()
+        self._reader = TraceReader()
+        self._rest: dict[Direction, bytearray] = {"to server": bytearray(), "to client": bytearray()}
+        self._lock = threading.Lock()
+
+    def now(self) -> float:
+        """Seconds since the trace began."""
+        return self._clock() - self._began
+
+    def message(self, direction: Direction, message: Any, at: float | None = None) -> None:
+        """A message crosses: now, unless it is known when."""
+        at = self.now() if at is None else at
+        with self._lock:
+            if self._write is None:
+                return
+            try:
+                self._write(self._shown(direction, message, at))
+            except (
+                OSError,
+                ValueError,
+            ):  # the disk is full or the terminal is gone: the traced program goes on
+                self._write = None
+                logger.warning("the trace cannot be written any more")
+
+    def feed(self, direction: Direction, chunk: bytes, at: float | None = None) -> None:
+        """Feed bytes of a stream of lines, in pieces of any size."""
+        rest = self._rest[direction]
+        rest += chunk
+        *lines, tail = rest.split(b"\n") if b"\n" in chunk else (rest,)
+        self._rest[direction] = bytearray(tail[: MAX_LINE + 1])
+        for line in lines:
+            if line.strip():
+                self.message(direction, _parsed(bytes(line)), at)
+
+    def _shown(self, direction: Direction, message: Any, at: float) -> str:
+        try:
+            crossing = self._reader.read(direction, message, at)
+        except Exception:  # noqa: BLE001 - the trace survives any message of the other side
+            crossing = self._reader.read(direction, None, at)
+        if self._as_json:
+            return show_json(crossing) + "\n"
+        return "".join(f"{line}\n" for line in show_text(crossing, colour=self._colour, full=self._full))
+
+
+def _parsed(line: bytes) -> Any:
+    """The message of a line; None when it cannot be read. Its text is not shown: it could be anything."""
+    if len(line) > MAX_LINE:
+        return None
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,208 @@
+"""Clients with a dialog of their own, at a terminal: what a person sees there, and the keys that they press."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from tests.clients.drivers import DRIVERS, PROMPT
+from tests.clients.scenarios import SCENARIOS
+from tests.clients.session import Driver, Launch, Place, Way
+from tests.clients.stand_in import StandIn
+from tests.pane import Pane, pane
+
+START = 60
+"""Seconds for a client to start and to connect to its server."""
+READING = 0.7
+"""Seconds before the first key: a decline within half a second counts as one that no person made."""
+KEY_PAUSE = 0.25
+"""Seconds between two keys. Terminal programs tell nobody that they are ready for the next one."""
+_SIZE = (100, 45)
+_TOO_LATE = "TOO LATE"
+"""Among keys: wait until the server's question has expired."""
+
+Act = tuple[str, Sequence[str]]
+"""What to wait for on the screen, and the keys to press then; a key that starts with a space is typed as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialog:
+    """How somebody uses a client at its own terminal."""
+
+    driver: Driver
+    acts: dict[str, Sequence[Act]]
+    """By scenario. One that is not here is left to itself: the client cannot show it, or nobody answers."""
+    ready: str
+    """Text on the screen of a client that waits for a prompt."""
+    headless: bool = True
+    """Whether the client also runs without a terminal."""
+    connects_late: bool = False
+    """Whether it asks its servers for their tools only after the first prompt."""
+    left_out: Mapping[Way, Sequence[str]] = field(default_factory=dict)
+    """Scenarios that its dialog cannot end on this way."""
+
+    def sit(self, launch: Launch, environment: dict[str, str], folder: Path, model: StandIn) -> str:
+        """Use the client until the model has finished; its last screen."""
+        command = [str(part) for part in launch.command]
+        terminal = {"TERM": "screen-256color", "COLORTERM": "truecolor"}
+        asked = {step.tool + step.arguments["topic"] for step in model.script}
+        with pane(command, folder / "work", {**environment, **terminal}, _SIZE) as client:
+            with suppress(AssertionError):
+                client.sees(self.ready, seconds=START)
+                if not self.connects_late:
+                    _wait(lambda: b'"tools/list"' in _read(folder / "from-client"), START)
+                _press(client, [f" {PROMPT}", "Enter"])
+                for scenario in SCENARIOS:
+                    if scenario.tool + scenario.topic in asked:
+                        for needle, keys in self.acts.get(scenario.name, ()):
+                            _wait(partial(_shows, client, needle, model), 30)
+                            time.sleep(READING)
+                            _press(client, keys)
+                _wait(model.finished.is_set, 40)
+            return "\n".join(client.screen())
+
+
+def _shows(client: Pane, needle: str, model: StandIn) -> bool:
+    return needle in "\n".join(client.screen()) or model.finished.is_set()
+
+
+def _read(file: Path) -> bytes:
+    return file.read_bytes() if file.exists() else b""
+
+
+def _wait(condition: Callable[[], bool], seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come in time"
+        time.sleep(0.1)
+
+
+def _press(client: Pane, keys: Sequence[str]) -> None:
+    for key in keys:
+        time.sleep(KEY_PAUSE if key != _TOO_LATE else 3)
+        if key == _TOO_LATE:
+            continue
+        if key.startswith(" "):
+            client.type(key[1:])
+        else:
+            client.keys(key)
+
+
+def _claude_code(place: Place) -> Launch:
+    made = DRIVERS["claude-code"](place)
+    return Launch([made.command[0], *made.command[3:]], made.environment)
+
+
+def _codex(place: Place) -> Launch:
+    made = DRIVERS["codex"](place)
+    return Launch(made.command[:2], made.environment)
+
+
+def _copilot(place: Place) -> Launch:
+    made = DRIVERS["copilot-cli"](place)
+    return Launch([made.command[0], *made.command[3:]], made.environment)
+
+
+def _goose(place: Place) -> Launch:
+    made = DRIVERS["goose"](place)
+    return Launch([made.command[0], "session"], made.environment)
+
+
+_CLAUDE_FORM = (
+    *(" Ada", "Down", " ada@example.com", "Down", " 2026-12-24", "Down", " 2", "Down", " 12.5", "Down"),
+    *(
+        "Space",
+        "Down",
+        "Right",
+        "Down",
+        "Space",
+        "Down",
+        "Right",
+        "Down",
+        "Space",
+        "Down",
+        "Space",
+        "Down",
+        "Enter",
+    ),
+)
+
+_COPILOT_FORM = (
+    *(" Ada", "Tab", " ada@example.com", "Tab", " 2026-12-24", "Tab", " 2", "Tab", " 12.5", "Tab"),
+    *("Enter", "Down", "Enter", "Down", "Space", "Down", "Space", "Enter"),
+)
+_GOOSE_FORM = (
+    *(" Ada", "Enter", " ada@example.com", "Enter", " 2026-12-24", "Enter", " 2", "Enter", " 12.5", "Enter"),
+    *("Left", "Enter", " large", "Enter", " card, box", "Enter"),
+)
+
+DIALOGS: dict[str, Dialog] = {
+    "claude-code": Dialog(
+        _claude_code,
+        {
+            "confirmation": [("Delete the folder “accept”?", ("Space", "Down", "Enter"))],
+            "form": [("Order “accept”", _CLAUDE_FORM)],
+            "link": [("wants to open a URL", ("Enter",)), ("Open again", ("Enter",))],
+            "two questions": [
+                ("Which colour for “accept”?", (" blue", "Down", "Enter")),
+                ("Which size for “accept”?", (" blue", "Down", "Enter")),
+            ],
+            "decline": [("Delete the folder “decline”?", ("Down", "Right", "Enter"))],
+            "cancel": [("Delete the folder “cancel”?", ("Escape",))],
+            # its dialog stays after the server gave up: on 2026-07-28 nothing takes a question back
+            "nobody answers": [("Delete the folder “nobody” now?", (_TOO_LATE, "Space", "Down", "Enter"))],
+        },
+        "for agents",
+    ),
+    "codex": Dialog(
+        _codex,
+        {
+            "confirmation": [("Delete the folder “accept”?", ("Enter",))],
+            "two questions": [
+                ("Which colour for “accept”?", (" blue", "Enter")),
+                ("Which size for “accept”?", (" blue", "Enter")),
+            ],
+            "decline": [("Delete the folder “decline”?", ("Down", "Enter"))],
+            "cancel": [("Delete the folder “cancel”?", ("Escape",))],
+        },
+        "for agents",
+    ),
+    "copilot-cli": Dialog(
+        _copilot,
+        {
+            "confirmation": [("Delete the folder “accept”?", ("Enter",))],
+            "form": [("Order “accept”", _COPILOT_FORM)],
+            "link": [("wants you to visit", ("Enter",))],
+            "two questions": [
+                ("Which colour for “accept”?", (" blue", "Enter")),
+                ("Which size for “accept”?", (" blue", "Enter")),
+            ],
+            "decline": [("Delete the folder “decline”?", ("C-d",))],
+            "cancel": [("Delete the folder “cancel”?", ("Escape",))],
+            "nobody answers": [("Delete the folder “nobody” now?", (_TOO_LATE, "Enter"))],
+        },
+        "/ commands",
+    ),
+    "goose": Dialog(
+        _goose,
+        {
+            "confirmation": [("Delete the folder “accept”?", ("Left", "Enter"))],
+            "form": [("Order “accept”", _GOOSE_FORM)],
+            "two questions": [
+                ("Which colour for “accept”?", (" blue", "Enter")),
+                ("Which size for “accept”?", (" blue", "Enter")),
+            ],
+            "decline": [("Delete the folder “decline”?", ("Enter",))],
+            "nobody answers": [("Delete the folder “nobody” now?", (_TOO_LATE, "Left", "Enter"))],
+        },
+        "Enter to send",
+        headless=False,
+        connects_late=True,
+        # it sends text for a list, which the server asks for again and again; its Ctrl+C ends the turn
+        left_out={"directly": ("form", "cancel"), "gateway": ("cancel",)},
+    ),
+}

@@ -1,0 +1,95 @@
+"""The terminal desk in tmux, at 80x24: what a person sees there, types, pastes and clicks."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.pane import Pane, pane
+
+pytestmark = [pytest.mark.slow, pytest.mark.stranger]
+ROOT = Path(__file__).parents[3]
+
+
+class Desk(Pane):
+    """The terminal desk in a pane."""
+
+    def ready(self) -> None:
+        """Look at the question, as a person does, until keys count."""
+        self.sees("asks, to run")
+        self.until(lambda screen: "just appeared" not in screen)
+        time.sleep(0.7)
+
+
+@contextmanager
+def tmux(kind: str) -> Iterator[Desk]:
+    with pane([sys.executable, "-m", "tests.desks.terminal.at_a_terminal", kind], ROOT) as made:
+        yield Desk(made.socket)
+
+
+@pytest.mark.shows("D2b", "D2c", "O8", "D10")
+def test_a_confirmation_is_in_sight_at_80x24_and_answered_with_one_key() -> None:
+    with tmux("confirm") as pane:
+        pane.ready()
+        lines = pane.screen()
+        assert lines[1].strip() == "█ Delete 47 files in “Old”?"
+        assert "Yes: “Delete 47 files”  y  No: “Keep them”  n" in lines[-2]
+        assert "Decline  F3  Cancel  Esc  More  F4" in lines[-1]
+        pane.keys("n")
+        pane.sees("handraise: You said no to notes.", "DECIDED Decision Accepted(data={'answer': False})")
+
+
+@pytest.mark.shows("D10")
+def test_pasted_text_with_tabs_fills_seven_fields() -> None:
+    with tmux("seven") as pane:
+        pane.ready()
+        pane.paste("one\ttwo\tthree\tfour\tfive\tsix\t12.5")
+        pane.sees("12.5")
+        pane.keys("F5")
+        said = pane.sees("DECIDED")
+        for part in ("'project': 'one'", "'customer': 'two'", "'purpose': 'six'", "'budget_eur': 12.5"):
+            assert part in said.replace("\n", "")
+
+
+@pytest.mark.shows("D10", "D2f")
+def test_arrows_enter_and_typing_choose_one_of_2000_options() -> None:
+    with tmux("options") as pane:
+        pane.ready()
+        pane.keys("Down")
+        pane.keys("Down")
+        pane.sees("› ( ) City 2")
+        pane.keys("1", "9", "9")
+        pane.sees("Search: 199")
+        pane.keys("Down", "Enter")
+        pane.sees("(•) City 1199")
+        pane.keys("F5")
+        pane.sees("{'city': 'City 1199'}")
+
+
+@pytest.mark.shows("D10")
+def test_the_mouse_presses_a_button() -> None:
+    with tmux("confirm") as pane:
+        pane.ready()
+        pane.click("Keep them")
+        pane.sees("DECIDED Decision Accepted(data={'answer': False})")
+
+
+@pytest.mark.shows("D2b")
+def test_logs_and_prints_have_a_place_of_their_own_and_are_not_lost() -> None:
+    with tmux("noisy") as pane:
+        pane.ready()
+        pane.sees("log lines, F10")
+        lines = pane.screen()
+        assert lines[1].strip() == "█ Delete 47 files in “Old”?"
+        assert not [line for line in lines if "of a server" in line or "standard output" in line]
+        pane.keys("F10")
+        pane.sees("log line 0 of a server", "a line on standard output 2")
+        pane.keys("Escape")
+        pane.sees("Delete 47 files in")
+        time.sleep(0.2)
+        pane.keys("y")
+        pane.sees("DECIDED Decision Accepted(data={'answer': True})", "of a server")

@@ -1,0 +1,206 @@
+"""What every desk shows, in the order in which it shows it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+from pydantic import Field
+from tests.desks.questions import form_question, link_question
+
+from handraise.desks import Cause, Decision, Waiting, fill, present
+from handraise.desks.language import ENGLISH, GERMAN, catalogue
+from handraise.desks.present import present_fields, say_problem
+from handraise.desks.telling import tell
+from handraise.display import UntrustedText
+from handraise.forms import Flag, Form, dump_form, parse_form
+from handraise.guards import Guard
+from handraise.questions import Buttons, Declined, Origin, QuestionHints
+from handraise.revisions import Revision
+from handraise.urls import REASONS
+
+
+def details(waiting: Waiting) -> str:
+    return " ".join(str(line) for _, lines in present(waiting).details for line in lines)
+
+
+@pytest.mark.shows("D1")
+def test_who_asks_comes_from_the_configuration_and_the_claim_stands_apart() -> None:
+    shown = present(form_question())
+    assert shown.asker == "notes"
+    assert shown.who == "notes asks, to run delete_note"
+    assert "Notes Server 1.0 Nobody has verified this name." in details(form_question())
+    assert "python notes.py" in details(form_question())
+
+
+@pytest.mark.shows("D1")
+def test_a_claim_is_shown_only_where_it_differs() -> None:
+    assert "verified" not in details(form_question(origin=Origin("notes", "python notes.py", "notes", "1.0")))
+
+
+@pytest.mark.shows("D1")
+def test_the_tool_and_its_arguments_are_shown() -> None:
+    assert 'delete_note(title="Plans")' in details(form_question())
+    unknown = Cause((("a", {}), ("b", {})), certain=False)
+    assert "One of these calls; the host cannot tell which. a() b()" in details(form_question(cause=unknown))
+
+
+@pytest.mark.shows("D1")
+def test_a_guard_speaks_for_the_user_and_not_for_the_server() -> None:
+    shown = present(form_question(guard=True, ours=True))
+    assert (shown.speaker, shown.who) == ("guard", "Your own rule asks, before delete_note of notes runs")
+
+
+@pytest.mark.shows("D3")
+def test_what_is_sent_where_it_goes_and_what_declining_does_is_said() -> None:
+    words = details(form_question())
+    assert "Your answer goes to notes (python notes.py). The model may see it." in words
+    assert "Decline tells the server that you do not answer." in words
+
+
+@pytest.mark.shows("D3")
+def test_of_a_link_is_said_what_opening_and_declining_it_mean() -> None:
+    words = details(link_question())
+    assert "What you do there goes to that site, not through this program." in words
+    assert "notes is told that you agreed to open it, and nothing else." in words
+
+
+@pytest.mark.shows("D1")
+def test_a_confirmation_has_two_buttons_with_the_servers_words_behind_ours() -> None:
+    hints = QuestionHints(buttons=Buttons("Delete 47 files", "Keep them"))
+    asked = form_question("Go on?", Form.by_hand(Flag("answer")))
+    asked = replace(asked, question=replace(asked.question, hints=hints))
+    assert [str(button) for button in present(asked).buttons] == ["Yes: “Delete 47 files”", "No: “Keep them”"]
+    assert [str(button) for button in present(asked, GERMAN).buttons] == [
+        "Ja: “Delete 47 files”",
+        "Nein: “Keep them”",
+    ]
+    assert [button.act for button in present(asked).ways_out] == ["decline", "cancel"]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "hint"),
+    [
+        ({"gt": 0, "le": 10_000}, "a number, more than 0 and at most 10,000"),
+        ({"gt": 0.5}, "a number, more than 0.5"),
+        ({"ge": 0, "lt": 1}, "a number, at least 0 and less than 1"),
+        ({"ge": 0, "le": 1.5}, "a number from 0 to 1.5"),
+    ],
+)
+def test_a_bound_that_excludes_its_number_is_said_so_and_checked_at_the_desk(
+    bounds: dict[str, Any], hint: str
+) -> None:
+    form = Form.from_fields(budget=Annotated[float, Field(**bounds)])
+    [shown] = present_fields(parse_form(dump_form(form, Revision.JULY_2026), Revision.JULY_2026))
+    assert shown.hint == hint
+    if "gt" in bounds:
+        [problem] = fill(form, {"budget": str(bounds["gt"])}).problems
+        assert hint in say_problem(problem, form.fields[0], ENGLISH)
+
+
+def test_every_text_is_there_in_every_language_with_the_same_places() -> None:
+    for key, texts in catalogue().items():
+        assert set(texts) == {"en", "de"}, key
+        if key not in ("weekdays", "months"):
+            places = [
+                set(
+                    re.findall(
+                        r"{(\w*)}", " ".join(texts[code]) if isinstance(texts[code], list) else texts[code]
+                    )
+                )
+                for code in texts
+            ]
+            assert places[0] - {"count"} == places[1] - {"count"}, key
+
+
+def test_every_text_of_the_catalogue_is_used_and_no_other() -> None:
+    root = files("handraise.desks")
+    sources = [each.read_text() for each in Path(str(root)).rglob("*") if each.suffix in (".py", ".html")]
+    used = set(re.findall(r"""(?:\bt|language)\(\s*f?["']([a-z_]+)["']""", "\n".join(sources)))
+    prefixes = {key for key in used if key.endswith("_")}
+    assert used - prefixes <= set(catalogue()), used - set(catalogue())
+    assert all(any(key.startswith(prefix) for key in catalogue()) for prefix in prefixes)
+    for place in ("web", "terminal", "command", "script", "client", "hook"):
+        assert tell(form_question(), Decision(Declined(), desk=place), language=GERMAN).sentence
+
+
+def test_text_of_the_server_stays_untrusted_until_a_desk_shows_it() -> None:
+    shown = present(form_question("\x1b[2Jboo"))
+    assert isinstance(shown.message, UntrustedText)
+    assert "\x1b" not in str(shown.message)
+    assert all(isinstance(field.label, UntrustedText) for field in shown.fields)
+
+
+@pytest.mark.shows("F7")
+def test_fields_come_in_the_authors_order_with_hints_in_our_words() -> None:
+    fields = {field.name: field for field in present(form_question()).fields}
+    assert list(fields)[:5] == ["name", "email", "site", "day", "count"]
+    assert fields["name"].hint == "from 2 to 40 characters"
+    assert fields["count"].hint == "a whole number from 1 to 10"
+    assert fields["count"].suggested
+    assert [option.value for option in fields["size"].options] == ["s", "m", "l"]
+
+
+@pytest.mark.shows("L5")
+def test_a_link_is_shown_with_what_is_odd_about_it() -> None:
+    shown = present(link_question("https://gіthub.com/login"))  # a Cyrillic і
+    assert shown.link is not None
+    assert shown.link.verdict != "ok"
+    assert shown.warnings
+    assert shown.fields == ()
+
+
+@pytest.mark.shows("L5")
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("https://xn--bcher-kva.example/", "punycode"),
+        ("https://example.com:8443/", "odd_port"),
+        ("http://example.com/", "insecure_http"),
+    ],
+)
+def test_a_link_that_is_only_doubtful_is_warned_of_too(url: str, reason: str) -> None:
+    assert present(link_question(url)).warnings == (REASONS[reason].sentence,)
+
+
+@pytest.mark.shows("L5")
+def test_what_is_only_worth_knowing_about_a_link_is_no_warning() -> None:
+    shown = present(link_question("https://bücher.example/"))
+    assert shown.warnings == ()
+    assert shown.notes == ("The name uses letters beyond a to z.",)
+
+
+def test_the_answers_of_a_confirmation_carry_the_quoted_words_also_in_a_batch() -> None:
+    waiting = form_question(form=Form.by_hand(Flag("answer")))
+    buttons = Buttons("Delete 47 files", "Keep them")
+    named = replace(waiting, question=replace(waiting.question, hints=QuestionHints(buttons=buttons)))
+    [field] = present(named).fields
+    assert [str(each) for each in field.answers] == ["Yes: “Delete 47 files”", "No: “Keep them”"]
+
+
+def test_the_last_answer_of_a_question_is_marked_as_such() -> None:
+    waiting = form_question()
+    again = replace(
+        waiting, question=replace(waiting.question, hints=QuestionHints(last_answer={"name": "Ada"}))
+    )
+    assert [field.name for field in present(again).fields if field.answered] == ["name"]
+
+
+@pytest.mark.shows("D1")
+def test_a_guard_of_ours_speaks_the_language_of_the_person() -> None:
+    guard = Guard(typed="count", consequence="Custom words stay.")
+    question = guard.applies("delete_notes", None, {"folder": "a"}, 47)
+    assert question is not None
+    shown = present(replace(form_question(guard=True), question=question), GERMAN)
+    said = shown.message.raw
+    assert said.startswith("Das Modell möchte dieses Werkzeug aufrufen.")
+    assert "Custom words stay." in said
+    assert "Werkzeug: delete_notes\nArgumente:\n- folder: a" in said
+    declined = "Wenn Sie ablehnen: Nichts geschieht, und das Modell erfährt, dass Sie Nein gesagt haben."
+    assert declined in said.split("\n")
+    assert [field.label.raw for field in shown.fields] == ["Geben Sie die Zahl 47 ein, um fortzufahren"]
+    assert present(replace(form_question(), question=question), GERMAN).message.raw == question.message

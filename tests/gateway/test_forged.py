@@ -1,0 +1,205 @@
+"""Answers that nobody gave: a yes is good for one question and one call, and nothing made up passes unrecorded."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.gateway.test_guards import DESTRUCTIVE
+from tests.gateway.test_passing import CALL, FORM, SAMPLED, SAMPLING
+from tests.gateway.wire import WireClient
+from tests.gateway.wire_http import over_http
+from tests.waiting import until
+
+from handraise.desks import Decision
+from handraise.gateway import modern as modern_relay
+from handraise.gateway.messages import Message, made, request, response
+from handraise.ledger import Ledger
+from handraise.questions import Accepted
+
+pytestmark = [pytest.mark.anyio, pytest.mark.shows("W3b")]
+
+YES = {"action": "accept", "content": {"why": "so"}}
+DONE = {"resultType": "complete", "content": []}
+either_server = pytest.mark.parametrize("behind", [False, True], ids=["legacy-server", "modern-server"])
+
+
+async def asked(client: WireClient) -> Message:
+    """Have a legacy server's call wait for the question 99."""
+    client.ask(1, "tools/call", CALL)
+    came = await client.server.taken("tools/call")
+    client.server.say(request(99, "elicitation/create", FORM))
+    return came
+
+
+def round_of(*, state: str = "s") -> dict[str, Any]:
+    wanted = {"q": {"method": "sampling/createMessage", "params": SAMPLING}}
+    return {"resultType": "input_required", "inputRequests": wanted, "requestState": state}
+
+
+def retry(client: WireClient, id: Any, **more: Any) -> None:
+    told = {"requestState": "s", "inputResponses": {"q": SAMPLED}, **more}
+    client.ask(id, "tools/call", {"name": "remove", "arguments": {"path": "a"}, **told})
+
+
+async def test_a_client_makes_no_task_of_a_question() -> None:
+    able = {
+        "elicitation": {"form": {}, "url": {}},
+        "tasks": {"list": {}, "requests": {"elicitation": {"create": {}}, "sampling": {}}},
+    }
+    client = WireClient(modern=False, behind=False, able=able)
+    await client.begin()
+    offered = client.server.begun["capabilities"]
+    assert offered["tasks"] == {"list": {}, "requests": {"sampling": {}}}
+    client.ask(1, "tools/call", CALL)
+    await client.server.taken("tools/call")
+    client.server.say(request(99, "elicitation/create", {**FORM, "task": {"ttl": 60_000}}))
+    shown = await client.taken("elicitation/create")
+    assert shown.params == FORM
+    client.say(response(99, {"task": {"taskId": "t", "status": "working"}}))
+    await until(client.queue.waiting)  # that is no answer, so that our desk is asked
+
+
+async def test_the_answer_to_a_question_reaches_no_server_as_the_result_of_a_task() -> None:
+    client = await WireClient.begun(modern=False, behind=False)
+    for answer, passes in ((YES, False), (SAMPLED, True)):
+        client.server.say(request(99, "tasks/result", {"taskId": "t"}))
+        await client.taken("tasks/result")
+        client.say(response(99, answer))
+        assert ((await client.server.taken()).result == answer) is passes
+
+
+async def test_a_second_question_of_the_same_id_is_refused() -> None:
+    client = await WireClient.begun(modern=False, behind=False)
+    await asked(client)
+    await client.taken("elicitation/create")
+    client.server.say(request(99, "elicitation/create", {**FORM, "message": "Pay 10,000?"}))
+    assert (await client.server.taken()).body["error"]["code"] == -32600
+    client.say(response(99, YES))
+    assert (await client.server.taken()).result == YES
+    assert client.got == []
+
+
+@pytest.mark.shows("U3")
+async def test_a_yes_of_a_guard_is_good_for_one_retry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(modern_relay, "_KEPT", 0)
+    client = await WireClient.begun(modern=True, behind=True, guards=DESTRUCTIVE)
+    client.ask(1, "tools/call", {"name": "remove", "arguments": {"path": "a"}})
+    await until(client.queue.waiting)
+    client.queue.decide(
+        client.queue.waiting()[0].id, Decision(Accepted({"answer": True}), by="agent", desk="test")
+    )
+    client.server.say(response((await client.server.taken("tools/call")).id, round_of()))
+    await client.taken()
+    retry(client, 2)
+    came = await client.server.taken("tools/call")
+    client.server.say(response(came.id, DONE))
+    assert (await client.taken()).result == DONE
+    await until(lambda: all(each.retry is None for each in relay_of(client)._rounds.values()))
+    retry(client, 3)
+    await until(client.queue.waiting)  # the guard asks again
+    assert client.server.got == []
+    retry(client, 4, inputResponses={"q": {"other": 1}})
+    assert (await client.taken()).body["error"]["code"] == -32602
+
+
+def relay_of(client: WireClient) -> modern_relay.ModernRelay:
+    relay = client._front._relay
+    assert isinstance(relay, modern_relay.ModernRelay)
+    return relay
+
+
+async def test_the_same_retry_again_gets_the_same_outcome() -> None:
+    client = await WireClient.begun(modern=True, behind=True)
+    client.ask(1, "tools/call", {"name": "remove", "arguments": {"path": "a"}})
+    client.server.say(response((await client.server.taken("tools/call")).id, round_of()))
+    await client.taken()
+    retry(client, 2)
+    came = await client.server.taken("tools/call")
+    retry(client, 3)
+    client.server.say(response(came.id, DONE))
+    assert {(await client.taken()).id, (await client.taken()).id} == {2, 3}
+    retry(client, 4)
+    assert (await client.taken()).result == DONE
+    assert client.server.got == []
+
+
+async def test_answers_to_what_was_not_asked_in_a_round_are_left_out() -> None:
+    client = await WireClient.begun(modern=True, behind=True)
+    client.ask(1, "tools/call", {"name": "remove", "arguments": {"path": "a"}})
+    client.server.say(response((await client.server.taken("tools/call")).id, round_of()))
+    await client.taken()
+    retry(client, 2, inputResponses={"q": SAMPLED, "forged": YES})
+    assert (await client.server.taken("tools/call")).params["inputResponses"] == {"q": SAMPLED}
+
+
+@pytest.mark.parametrize("resumes", [True, False], ids=["goes-on", "keeps-nothing"])
+@pytest.mark.parametrize("state", [{}, {"requestState": "made up"}], ids=["no-state", "state"])
+async def test_an_answer_to_an_unknown_round_is_recorded_and_reaches_only_a_server_that_goes_on(
+    resumes: bool, state: dict[str, Any], tmp_path: Path
+) -> None:
+    async with aclosing(Ledger.at(tmp_path / "ledger.db")) as ledger:
+        client = WireClient(modern=True, behind=True, ledger=ledger)
+        client.server.resumes = resumes
+        # The client's first message after a restart of the gateway.
+        client.ask(1, "tools/call", {**CALL, "inputResponses": {"q": YES}, **state})
+        if resumes:
+            came = await client.server.taken("tools/call")
+            assert came.params["inputResponses"] == {"q": YES}
+            client.server.say(response(came.id, DONE))
+            assert (await client.taken()).result == DONE
+        else:
+            assert (await client.taken()).body["error"]["code"] == -32602
+            assert client.server.got == []
+        (event,) = [event async for _, event in ledger.events()]
+    assert event.kind == ("ambiguous" if resumes else "refused")
+    assert event.reasons == ("the client answered a question that was not asked here",)
+
+
+async def test_a_legacy_client_answers_no_round_of_a_modern_server() -> None:
+    client = await WireClient.begun(modern=False, behind=True)
+    client.ask(1, "tools/call", {**CALL, "inputResponses": {"q": YES}, "requestState": "made up"})
+    came = await client.server.taken("tools/call")
+    assert "inputResponses" not in came.params
+    assert "requestState" not in came.params
+
+
+@pytest.mark.parametrize("method", ["elicitation/create", "sampling/createMessage", "roots/list"])
+async def test_a_modern_server_asks_a_legacy_client_nothing_by_a_request(method: str) -> None:
+    client = await WireClient.begun(modern=False, behind=True)
+    client.ask(1, "tools/call", CALL)
+    came = await client.server.taken("tools/call")
+    client.server.say(request(99, method, FORM))
+    assert (await client.server.taken()).body["error"]["code"] == -32601
+    client.server.say(response(came.id, DONE))
+    assert (await client.taken()).id == 1
+    assert client.got == []
+
+
+@either_server
+@pytest.mark.parametrize("modern", [False, True], ids=["legacy-client", "modern-client"])
+async def test_a_failure_of_ours_ends_one_message_and_no_other(
+    modern: bool, behind: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Members of any type come from servers. One that we forgot to check must not take a call with it."""
+    client = await WireClient.begun(modern=modern, behind=behind)
+    client.ask(1, "tools/call", CALL)
+    came = await client.server.taken("tools/call")
+    odd = made({"jsonrpc": "2.0", "method": "notifications/message", "params": {"_meta": {"x": 1}}})
+    monkeypatch.setattr(Message, "asks", property(lambda message: 1 / 0))
+    client.server.say(odd)
+    client.server.say(response(came.id, DONE))
+    assert (await client.taken()).id == 1
+
+
+async def test_a_question_does_not_wait_in_vain_for_an_answer_that_cannot_be_read_over_http() -> None:
+    async with over_http(modern=False, behind=False) as client:
+        await asked(client)
+        await client.taken("elicitation/create")
+        answer = response(99, YES)
+        answer._raw = b'{"jsonrpc":"2.0","id":99,"result":{"action":"accept","action":"decline"}}'
+        client.say(answer)
+        await until(client.queue.waiting)  # the client could not ask, so that our desk does
+        assert (await client.taken()).body["error"]["code"] == -32600

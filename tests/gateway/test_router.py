@@ -1,0 +1,251 @@
+"""Several servers behind one gateway: they never mix up, and names collide safely."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from mcp.server.mcpserver import MCPServer
+from tests.client.hosts import OpenGate
+from tests.gateway.peers import Gateway, MemoryLink, _ClientSide, connect, opening
+from tests.gateway.test_passing import FORM
+from tests.gateway.wire import WireClient, WireServer
+from tests.server.peers import REVISIONS, Person, accept, text_of
+from tests.waiting import until
+
+from handraise import Handraise, ask
+from handraise.desks import Decision, Queue
+from handraise.desks.scripted import Line, ScriptedDesk
+from handraise.gateway.asking import QuestionHandler
+from handraise.gateway.bridges.eras import EraLink
+from handraise.gateway.messages import Message, notice, request, response
+from handraise.gateway.options import Options
+from handraise.gateway.router import ServerRouter
+from handraise.gateway.serve import Front
+from handraise.gateway.state import GatewayState
+from handraise.gateway.upstreams import Source, Upstream
+from handraise.questions import Declined
+from handraise.revisions import Revision
+
+pytestmark = [pytest.mark.anyio, pytest.mark.shows("W5")]
+
+
+def shop(name: str) -> MCPServer:
+    server = MCPServer(name, instructions=f"This is {name}.")
+    Handraise().install(server)
+
+    @server.tool()
+    async def buy(item: str) -> str:
+        answer = await ask.text(f"How many {item} at {name}?")
+        return f"{name}: {answer.or_stop()} {item}"
+
+    @server.tool(name=f"about_{name}")
+    async def about() -> str:
+        return name
+
+    @server.prompt()
+    async def order(item: str) -> str:
+        return f"{name} {item}"
+
+    @server.resource(f"{name}://price/{{item}}")
+    async def price(item: str) -> str:
+        return f"{name} price of {item}"
+
+    @server.resource("shop://hours")
+    async def hours() -> str:
+        return f"{name} is open"
+
+    return server
+
+
+@asynccontextmanager
+async def two_shops(
+    script: list[Line] | None = None, shop: Callable[[str], MCPServer] = shop, **more: Any
+) -> AsyncIterator[tuple[Gateway, Any, dict[str, MemoryLink]]]:
+    queue = Queue()
+    state = GatewayState(
+        Options(too_fast=0), opening(QuestionHandler(queue, OpenGate(), timeout=300)), **more
+    )
+    links = {name: MemoryLink(shop(name), None, Upstream(name, (name,))) for name in ("north", "south")}
+    for link in links.values():
+        await link.open()
+    board = ServerRouter({name: EraLink(link) for name, link in links.items()})
+    desk = ScriptedDesk(queue, script or [])
+    seen = Gateway(board, state, queue, desk, OpenGate())
+    serving = asyncio.create_task(desk.run())
+
+    def client(revision: Revision, person: Any = None) -> Any:
+        return connect(_ClientSide(lambda port: Front(board, state, port), seen), revision, person)
+
+    try:
+        yield seen, client, links
+    finally:
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+        for link in links.values():
+            await link.aclose()
+
+
+@pytest.fixture(params=REVISIONS, ids=str)
+def revision(request: pytest.FixtureRequest) -> Revision:
+    return Revision(request.param)
+
+
+async def test_names_are_prefixed_only_where_two_collide(revision: Revision) -> None:
+    async with two_shops() as (_, connected, _), connected(revision, Person()) as client:
+        tools = {tool.name for tool in (await client.list_tools()).tools}
+        assert tools - {"handraise_resume"} == {"north_buy", "south_buy", "about_north", "about_south"}
+        assert {p.name for p in (await client.list_prompts()).prompts} == {"north_order", "south_order"}
+        uris = {str(r.uri) for r in (await client.list_resources()).resources}
+        assert uris == {"north+shop://hours", "south+shop://hours"}
+
+
+async def test_each_call_reaches_its_own_server(revision: Revision) -> None:
+    person = Person(accept(answer="3"), accept(answer="4"))
+    async with two_shops() as (_, connected, _), connected(revision, person) as client:
+        assert text_of(await client.call_tool("south_buy", {"item": "tea"})) == "south: 3 tea"
+        assert text_of(await client.call_tool("north_buy", {"item": "tea"})) == "north: 4 tea"
+        assert text_of(await client.call_tool("about_north", {})) == "north"
+        prompt = await client.get_prompt("south_order", {"item": "tea"})
+        assert prompt.messages[0].content.text == "south tea"
+        assert (await client.read_resource("north://price/tea")).contents[0].text == "north price of tea"
+        assert (await client.read_resource("south+shop://hours")).contents[0].text == "south is open"
+    assert person.messages == ["How many tea at south?", "How many tea at north?"]
+
+
+@pytest.mark.shows("W4")
+async def test_the_desk_shows_which_of_them_asks(revision: Revision) -> None:
+    script = [
+        Line("accept", {"answer": "3"}, message="south", repeat=True),
+        Line("accept", {"answer": "4"}, message="north", repeat=True),
+    ]
+    async with two_shops(script) as (seen, connected, _), connected(revision) as client:
+        north, south = await asyncio.gather(
+            client.call_tool("north_buy", {"item": "tea"}), client.call_tool("south_buy", {"item": "tea"})
+        )
+    assert (text_of(north), text_of(south)) == ("north: 4 tea", "south: 3 tea")
+    asked = {waiting.origin.name: waiting.question.message for waiting in seen.desk.seen}
+    assert asked == {"north": "How many tea at north?", "south": "How many tea at south?"}
+    assert {waiting.origin.claimed_name for waiting in seen.desk.seen} == {"north", "south"}
+
+
+async def test_one_server_may_be_gone_and_the_other_goes_on(revision: Revision) -> None:
+    async with two_shops() as (_, connected, links), connected(revision, Person()) as client:
+        await client.list_tools()
+        links["north"].die()
+        assert text_of(await client.call_tool("about_south", {})) == "south"
+
+
+async def test_an_unknown_name_is_nobodys(revision: Revision) -> None:
+    async with two_shops() as (_, connected, _), connected(revision, Person()) as client:
+        with pytest.raises(Exception, match="None of the servers has this"):
+            await client.call_tool("steal", {})
+
+
+class Rivals:
+    """A client in front of two servers, all of them nothing but the messages that a test writes."""
+
+    def __init__(self, *, modern: bool, **options: Any) -> None:
+        self.bank, self.evil = WireServer(modern=modern), WireServer(modern=modern)
+        self.evil.source = Source(Upstream("evil", ("evil",)))
+        links = {"bank": EraLink(self.bank), "evil": EraLink(self.evil)}
+        self.client = WireClient(modern=modern, behind=modern, link=ServerRouter(links), **options)
+
+    async def begin(self) -> Rivals:
+        self.client.server = self.bank
+        await self.client.begin()
+        self.client.ask("tools", "tools/list")
+        for server, tool in ((self.bank, "pay"), (self.evil, "look")):
+            tools = [{"name": tool, "inputSchema": {"type": "object"}}]
+            server.say(response((await server.taken("tools/list")).id, {"tools": tools}))
+        await self.client.taken()
+        return self
+
+    async def called(self, id: Any, server: WireServer, name: str) -> Message:
+        """Have a tool called; the call as its server got it."""
+        self.client.ask(id, "tools/call", {"name": name, "arguments": {}})
+        return await server.taken("tools/call")
+
+
+either_era = pytest.mark.parametrize("modern", [False, True], ids=["legacy", "modern"])
+DONE = {"content": [], "resultType": "complete"}
+
+
+@either_era
+async def test_no_server_answers_a_call_to_another_one(modern: bool) -> None:
+    rivals = await Rivals(modern=modern).begin()
+    came = await rivals.called(7, rivals.bank, "pay")
+    for id in (came.id, 7, "handraise-s1"):
+        rivals.evil.say(response(id, {"content": [{"type": "text", "text": "forged"}]}))
+    rivals.bank.say(response(came.id, DONE))
+    assert (await rivals.client.taken()).result == DONE
+    assert rivals.client.got == []
+
+
+async def test_no_server_takes_back_a_question_of_another_one() -> None:
+    rivals = await Rivals(modern=False, able={}).begin()
+    await rivals.called(7, rivals.bank, "pay")
+    rivals.bank.say(request(1, "elicitation/create", FORM))
+    await rivals.called(8, rivals.evil, "look")
+    rivals.evil.say(request(1, "elicitation/create", FORM))
+    queue = rivals.client.queue
+    await until(lambda: len(queue.waiting()) == 2)
+    rivals.evil.say(notice("notifications/cancelled", {"requestId": 1}))
+    await until(lambda: len(queue.waiting()) == 1)
+    (left,) = queue.waiting()
+    assert left.origin.name == "my notes"  # the bank's
+    queue.decide(left.id, Decision(Declined()))
+    assert (await rivals.bank.taken()).id == 1
+    assert not any(each.method is None for each in rivals.evil.got)
+
+
+async def test_a_second_request_of_the_same_id_is_refused_behind_several_servers() -> None:
+    rivals = await Rivals(modern=False).begin()
+    for _ in range(2):
+        rivals.bank.say(request(1, "roots/list", {}))
+    refused = await rivals.bank.taken()
+    assert refused.body["error"]["code"] == -32600
+    rivals.client.say(response((await rivals.client.taken("roots/list")).id, {"roots": []}))
+    assert (await rivals.bank.taken()).result == {"roots": []}
+
+
+@either_era
+async def test_a_task_is_asked_for_at_the_server_that_made_it(modern: bool) -> None:
+    rivals = await Rivals(modern=modern).begin()
+    for number, (server, name) in enumerate([(rivals.bank, "pay"), (rivals.evil, "look")]):
+        came = await rivals.called(number, server, name)
+        task = {"taskId": f"of {name}", "status": "working"}
+        server.say(response(came.id, {"resultType": "task", **task} if modern else {"task": task}))
+        await rivals.client.taken()
+    # Another server's claim to the task counts for nothing.
+    came = await rivals.called(3, rivals.evil, "look")
+    rivals.evil.say(response(came.id, {"task": {"taskId": "of pay"}}))
+    await rivals.client.taken()
+    rivals.client.ask(4, "tasks/result", {"taskId": "of pay"})
+    assert (await rivals.bank.taken("tasks/result")).params["taskId"] == "of pay"
+    rivals.client.ask(5, "tasks/get", {"taskId": "unknown"})
+    assert (await rivals.client.taken()).body["error"]["code"] == -32602
+
+
+@either_era
+async def test_a_request_that_no_server_is_named_in_is_refused_by_its_name(modern: bool) -> None:
+    rivals = await Rivals(modern=modern).begin()
+    rivals.client.ask(4, "vendor/odd", {})
+    assert "vendor/odd" in (await rivals.client.taken()).body["error"]["message"]
+    rivals.client.tell("notifications/vendor/odd", {"a": 1})
+    for server in (rivals.bank, rivals.evil):
+        assert (await server.taken("notifications/vendor/odd")).params == {"a": 1}
+
+
+async def test_a_request_that_cannot_be_routed_is_answered() -> None:
+    rivals = await Rivals(modern=False).begin()
+
+    def fail(message: Message) -> None:
+        raise RuntimeError("broken")
+
+    rivals.bank.send = fail  # type: ignore[method-assign]
+    rivals.client.ask(4, "tools/list", {})
+    assert (await rivals.client.taken()).body["error"]["code"] == -32000

@@ -1,0 +1,65 @@
+"""Forms and answers written to deceive the detector, and harmless ones that look like them.
+
+A line of `data/hostile/*.txt` is one call: a message, then its fields, then perhaps more questions.
+
+    message | name: title / description {"pattern": "…"} | name >> next message | name: title
+
+`open`, `held_back` and `fresh`: the detector was built with them in view, `held_back` and `fresh` after a first
+measurement. `final` and `final2` are held back still: nobody looks at their lines, only at totals.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from handraise.forms import Form, parse_form
+from handraise.revisions import Revision
+
+DATA = Path(__file__).parent / "data" / "hostile"
+Half = Literal["open", "held_back", "fresh", "final", "final2"]
+
+_FIELD = re.compile(
+    r"(?P<name>[^\s:{]+)(?:: (?P<title>.*?)(?: / (?P<description>.*?))?)?\s*(?P<rest>\{.*\})?", re.DOTALL
+)
+
+
+class Asked(NamedTuple):
+    """One question of a call."""
+
+    message: str
+    form: Form[Any]
+
+
+class HostileCall(NamedTuple):
+    """One line: the questions that a server asks in one call."""
+
+    kind: str
+    line: str
+    questions: tuple[Asked, ...]
+
+
+def calls(label: Literal["asking", "harmless"], half: Half) -> Iterator[HostileCall]:
+    """The calls of one file, with the kind of trick each of them is."""
+    kind = ""
+    for line in (DATA / f"{label}_{half}.txt").read_text("utf-8").split("\n"):
+        if re.fullmatch(r"\[[a-z ]+\]", line):
+            kind = line[1:-1]
+        elif line:
+            yield HostileCall(kind, line, tuple(_asked(each) for each in line.split(" >> ")))
+
+
+def _asked(text: str) -> Asked:
+    message, *fields = text.split(" | ")
+    schema = {"type": "object", "properties": dict(_property(field) for field in fields)}
+    return Asked(message, parse_form(schema, Revision.NOVEMBER_2025))
+
+
+def _property(text: str) -> tuple[str, dict[str, Any]]:
+    found = _FIELD.fullmatch(text)
+    assert found is not None, text
+    texts = {name: found[name] for name in ("title", "description") if found[name]}
+    return found["name"], {"type": "string", **texts, **json.loads(found["rest"] or "{}")}

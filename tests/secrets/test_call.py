@@ -1,0 +1,73 @@
+"""Questions that ask for a secret only together."""
+
+from __future__ import annotations
+
+import pytest
+
+from handraise.errors import SecretInForm
+from handraise.forms import Flag, Form, Text
+from handraise.secrets import CallReading, judge_form, require_none
+
+READY = Form.by_hand(Flag("ready"))
+VALUE = Form.by_hand(Text("value"))
+
+
+@pytest.mark.shows("S1", "S3")
+def test_three_questions_that_ask_for_a_card_together_are_refused() -> None:
+    reading = CallReading()
+    forms = [
+        Form.by_hand(Text("n", title=title)) for title in ("16 digits", "Month and year", "Three digits")
+    ]
+    assert reading.judge("Pay: step 1", forms[0])[0].kind == "card_number"
+    alone = CallReading()
+    assert not alone.judge("Step 1", forms[0])
+    found = [each for form in forms[1:] for each in alone.judge("Next, for the payment", form)]
+    assert {each.kind for each in found} == {"card_number", "cvv"}
+
+
+def test_a_question_that_goes_on_about_a_secret_is_doubtful() -> None:
+    reading = CallReading()
+    assert not reading.judge("Do you know your PIN?", READY)
+    [found] = reading.judge("Which one is it?", VALUE)
+    assert (found.kind, found.doubtful, found.tier) == ("pin", True, 2)
+    assert found.reason == "This may be asking for a PIN. Servers must not ask for one here."
+    assert found.words == ("your PIN",)
+
+
+def test_a_question_about_something_else_raises_no_doubt() -> None:
+    reading = CallReading()
+    reading.judge("Should I rotate the token?", READY)
+    assert not reading.judge("What should the new one be called?", Form.by_hand(Text("name", title="Name")))
+
+
+def test_the_same_question_counts_once() -> None:
+    reading = CallReading()
+    form = Form.by_hand(Text("n", title="Four digits"))
+    assert not [found for _ in range(5) for found in reading.judge("The meter", form)]
+
+
+def test_a_doubtful_form_of_the_author_is_not_refused() -> None:
+    doubtful = judge_form("Unlock", Form.by_hand(Text("v", title="The word that lets you into your lab")))
+    assert [found.doubtful for found in doubtful] == [True]
+    require_none(doubtful)
+    with pytest.raises(SecretInForm):
+        require_none(judge_form("", Form.by_hand(Text("password"))))
+
+
+@pytest.mark.shows("S3")
+def test_a_card_in_four_questions_is_doubtful() -> None:
+    reading = CallReading()
+    form = Form.by_hand(Text("v", pattern=r"^\d{4}$"))
+    messages = ("First four", "Next four", "And the next", "Last four")
+    assert [found.kind for message in messages for found in reading.judge(message, form)][-1:] == [
+        "card_number"
+    ]
+
+
+@pytest.mark.shows("S3")
+def test_a_seed_phrase_word_by_word_is_doubtful() -> None:
+    reading = CallReading()
+    form = Form.by_hand(Text("v", title="Word"))
+    for message in ("First word of the twelve", "Second word"):
+        reading.judge(message, form)
+    assert [found.kind for found in reading.judge("Third word", form)] == ["seed_phrase"]

@@ -1,0 +1,74 @@
+"""The sets by hostile authors: how many calls and answers are found, and how many harmless ones are not."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+from tests.secrets.answer_set import harmless_answers, secret_answers
+from tests.secrets.hostile import Half, HostileCall, calls
+
+from handraise.secrets import CallReading, SecretFinding, scan_answer
+
+IN_VIEW: tuple[Half, ...] = ("open", "held_back", "fresh")
+ANSWERS: tuple[Half, ...] = (*IN_VIEW, "final")
+
+
+class Bars(NamedTuple):
+    """The least share found, with doubts and without, and the most false alarms."""
+
+    found: float
+    sure: float
+    alarms: float
+
+
+GOAL = Bars(0.90, 0.80, 0.02)
+BARS: dict[Half, Bars] = {
+    **dict.fromkeys(IN_VIEW, GOAL),
+    "final": Bars(0.83, 0.77, 0.025),
+    "final2": Bars(0.88, 0.70, 0.04),
+}
+"""The sets that are held back do not reach the goal yet. They must not get worse."""
+
+
+def findings(call: HostileCall) -> list[SecretFinding]:
+    reading = CallReading()
+    return [found for asked in call.questions for found in reading.judge(asked.message, asked.form)]
+
+
+@pytest.mark.shows("S3")
+@pytest.mark.parametrize("half", BARS)
+def test_calls_that_ask_for_a_secret_are_found(half: Half) -> None:
+    found = [findings(call) for call in calls("asking", half)]
+    sure = [each for each in found if any(not finding.doubtful for finding in each)]
+    assert sum(map(bool, found)) >= BARS[half].found * len(found)
+    assert len(sure) >= BARS[half].sure * len(found)
+
+
+@pytest.mark.shows("S3")
+@pytest.mark.parametrize("half", BARS)
+def test_harmless_calls_raise_no_alarm(half: Half) -> None:
+    alarms = [bool(findings(call)) for call in calls("harmless", half)]
+    assert sum(alarms) <= BARS[half].alarms * len(alarms)
+
+
+def test_the_sets_are_as_large_as_promised() -> None:
+    for label in ("asking", "harmless"):
+        assert sum(len(list(calls(label, half))) for half in ("open", "held_back")) >= 400
+
+
+@pytest.mark.shows("S4")
+@pytest.mark.parametrize("half", ANSWERS)
+def test_answers_that_hold_a_secret_are_found(half: Half) -> None:
+    answers = secret_answers(half)
+    missed = [answer for answer in answers if not scan_answer({"value": answer.text})]
+    assert len(answers) > 100
+    assert len(missed) <= 0.08 * len(answers)
+
+
+@pytest.mark.shows("S4")
+@pytest.mark.parametrize("half", ANSWERS)
+def test_harmless_answers_raise_no_alarm(half: Half) -> None:
+    answers = harmless_answers(half)
+    alarmed = [answer for answer in answers if scan_answer({"value": answer.text})]
+    assert len(alarmed) <= 0.02 * len(answers)

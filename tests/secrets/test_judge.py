@@ -1,0 +1,318 @@
+"""Whether a form asks for a secret: on labelled sets, and rule by rule."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.secrets.labelled import DATA, Labelled, open_examples, own_forms, own_phrases, score
+
+from handraise.errors import SecretInForm
+from handraise.forms import Choice, Choices, Flag, Form, Integer, Number, Text
+from handraise.secrets import judge_form, require_no_secrets
+
+LANGUAGES = sorted(path.stem for path in (DATA / "forms").glob("*.json"))
+
+
+@pytest.fixture(scope="module")
+def forms() -> list[Labelled]:
+    return own_forms()
+
+
+def kinds(message: str, *fields: Text | Integer | Number | Flag | Choice | Choices) -> dict[str | None, str]:
+    return {found.field: found.kind for found in judge_form(message, Form.by_hand(*fields))}
+
+
+@pytest.mark.shows("S1", "S3")
+def test_nothing_is_wrong_on_the_open_examples() -> None:
+    for each in open_examples():
+        found = each.judge()
+        assert {finding.field for finding in found} == each.secret_fields, each.id
+        assert {finding.tier for finding in found} == ({each.tier} if each.tier else set()), each.id
+
+
+@pytest.mark.shows("S1", "S3")
+def test_own_forms_meet_the_bars(forms: list[Labelled]) -> None:
+    result = score(forms)
+    assert len(forms) >= 400
+    assert result.recall >= 0.95, result.missed
+    assert result.false_alarms <= 0.03, result.alarmed
+
+
+@pytest.mark.shows("S3")
+def test_there_are_forms_in_every_language() -> None:
+    assert len(LANGUAGES) >= 25
+
+
+@pytest.mark.shows("S3")
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_meets_the_bars(forms: list[Labelled], language: str) -> None:
+    mine = [each for each in forms if each.language == language]
+    result = score(mine)
+    assert len(mine) >= 12
+    assert result.recall >= 0.95, result.missed
+    assert result.false_alarms <= 0.03, result.alarmed
+
+
+@pytest.mark.shows("S3")
+def test_titles_and_messages_meet_the_bars() -> None:
+    result = score(own_phrases())
+    assert result.recall >= 0.95, result.missed
+    assert result.false_alarms <= 0.03, result.alarmed
+
+
+@pytest.mark.shows("S2")
+def test_national_ids_are_found_as_the_second_tier(forms: list[Labelled]) -> None:
+    asking = [each for each in forms if each.tier == 2]
+    missed = [each.id for each in asking if not any(finding.tier == 2 for finding in each.judge())]
+    assert len(asking) > 50
+    assert not missed
+
+
+def test_the_field_that_asks_is_the_one_that_is_named(forms: list[Labelled]) -> None:
+    asking = [each for each in forms if each.tier]
+    wrong = [each.id for each in asking if {finding.field for finding in each.judge()} != each.secret_fields]
+    assert len(wrong) <= 0.01 * len(asking), wrong
+
+
+@pytest.mark.shows("S3")
+@pytest.mark.parametrize(
+    "field",
+    [
+        Flag("rotate", title="Rotate the password now?"),
+        Choice("method", ["password", "API key"], title="Password or API key?"),
+        Choices("methods", ["password", "token"], title="Passwords and tokens"),
+        Integer("token", title="Token"),
+        Number("api_key", title="API key"),
+        Text("password", format="date"),
+    ],
+)
+def test_a_field_that_cannot_carry_a_secret_is_never_reported(
+    field: Flag | Choice | Choices | Integer | Number | Text,
+) -> None:
+    assert not kinds("Settings", field)
+
+
+@pytest.mark.shows("S1")
+@pytest.mark.parametrize(
+    ("title", "kind"),
+    [("PIN", "pin"), ("One-time code", "otp"), ("Card number", "card_number"), ("CVV", "cvv")],
+)
+def test_a_whole_number_can_be_a_secret(title: str, kind: str) -> None:
+    assert kinds("", Integer("n", title=title)) == {"n": kind}
+
+
+@pytest.mark.shows("S3")
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Token budget",
+        "Password policy",
+        "Public key",
+        "Keyboard",
+        "Primary key",
+        "Pin location",
+        "Secret Santa",
+        "Number of API keys",
+        "Name of the secret to rotate",
+        "Last four digits of your card",
+        "Password hint",
+        "Passwortlänge",
+        "Politique de mots de passe",
+        "Длина пароля",
+        "密码策略",
+        "パスワードの長さ",
+        "طول كلمة المرور",
+    ],
+)
+def test_another_head_noun_makes_it_harmless(title: str) -> None:
+    assert not kinds("", Text("field", title=title))
+
+
+@pytest.mark.shows("S3")
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Never enter your password here. What is your nickname?",
+        "We will never ask for your name, email, or password.",
+        "Geben Sie hier nie Ihr Passwort ein.",
+        "Nie podawaj hasła.",
+        "パスワードは入力しないでください",
+        "Не вводите пароль",
+        "请勿输入密码",
+        "비밀번호를 입력하지 마세요",
+    ],
+)
+def test_a_denied_secret_raises_no_alarm(message: str) -> None:
+    assert not kinds(message, Text("value"))
+
+
+def test_a_message_that_asks_is_answered_in_the_field_that_names_nothing() -> None:
+    found = kinds("Enter your GitHub token", Text("repository", title="Repository"), Text("value"))
+    assert found == {"value": "token"}
+
+
+def test_the_message_is_reported_when_no_field_can_be_named() -> None:
+    assert kinds("Enter your GitHub token", Text("frobnicator")) == {None: "token"}
+
+
+def test_a_message_that_asks_leaves_fields_alone_that_ask_for_something_else() -> None:
+    assert not kinds("Enter your token on the next page. Where are you?", Text("city", title="City"))
+
+
+def test_the_last_request_of_a_message_decides() -> None:
+    assert not kinds("Add your API key to .env, then tell me the project slug", Text("slug"))
+    assert not kinds("Enter your token on the next page. Where are you?", Text("value"))
+    assert kinds("Enter your token. It will not be stored.", Text("value")) == {"value": "token"}
+
+
+def test_a_code_is_a_one_time_code_when_the_message_says_where_it_came_from() -> None:
+    assert kinds("We sent you an SMS", Text("code")) == {"code": "otp"}
+    assert not kinds("Shop", Text("code"))
+
+
+@pytest.mark.shows("S3")
+def test_options_help_to_tell_what_a_field_is_for() -> None:
+    brands = Choice("brand", ["Visa", "Mastercard"])
+    assert kinds("", brands, Text("card", title="Card")) == {"card": "card_number"}
+    assert not kinds("", Choice("column", ["To do", "Done"]), Text("card", title="Card"))
+
+
+def test_the_title_explains_the_name() -> None:
+    assert not kinds("", Text("token", title="Token symbol"))
+    assert not kinds("", Text("pin", title="GPIO pin"))
+    assert not kinds("", Text("secret", description="Name of an existing secret"))
+    assert kinds("", Text("password_reset", title="New password")) == {"password_reset": "password"}
+
+
+@pytest.mark.parametrize(
+    ("description", "kind"),
+    [
+        ("Paste the string that starts with sk-", "api_key"),
+        ("Looks like ghp_xxxxxxxx", "token"),
+        ("e.g. postgres://user:password@host/db", "connection_string"),
+        ("-----BEGIN PRIVATE KEY-----", "private_key"),
+    ],
+)
+def test_a_description_that_shows_a_key_asks_for_one(description: str, kind: str) -> None:
+    assert kinds("", Text("value", description=description)) == {"value": kind}
+
+
+def test_a_pattern_that_fits_only_keys_asks_for_one() -> None:
+    assert kinds("", Text("value", pattern=r"^sk-[A-Za-z0-9]{48}$")) == {"value": "api_key"}
+
+
+def test_a_pin_code_among_parts_of_an_address_is_a_postal_code() -> None:
+    assert not kinds("Where to?", Text("pincode", title="PIN code"), Text("city", title="City"))
+    assert kinds("At the machine", Text("pincode", title="PIN code")) == {"pincode": "pin"}
+
+
+@pytest.mark.shows("S2")
+def test_contact_data_is_allowed_and_the_strict_preset_reports_it() -> None:
+    form = Form.by_hand(
+        Text("contact", format="email"),
+        Text("phone", title="Telefonnummer"),
+        Text("address", title="Street address"),
+        Text("dob", title="Date of birth"),
+        Text("template", title="Email template"),
+        Text("note", title="Note"),
+    )
+    assert not judge_form("Who are you?", form)
+    found = judge_form("Who are you?", form, strict=True)
+    assert {finding.field for finding in found} == {"contact", "phone", "address", "dob"}
+    assert {(finding.kind, finding.tier) for finding in found} == {("personal_data", 2)}
+
+
+@pytest.mark.shows("S1", "S2")
+@pytest.mark.parametrize(("title", "kind"), [("Password", "password"), ("Passport number", "national_id")])
+def test_a_definition_that_asks_for_a_secret_is_refused_with_the_field_and_what_to_use(
+    title: str, kind: str
+) -> None:
+    with pytest.raises(SecretInForm, match=r"ask\.secret") as refused:
+        require_no_secrets("Sign in", Form.by_hand(Text("user"), Text("it", title=title)))
+    assert (refused.value.field, refused.value.kind) == ("it", kind)
+
+
+def test_a_form_without_secrets_is_not_refused() -> None:
+    require_no_secrets("Where to?", Form.by_hand(Text("city"), Integer("token_budget")))
+
+
+def test_a_form_that_was_harmless_is_judged_anew_with_other_words() -> None:
+    form = Form.by_hand(Text("it"))
+    for number in range(100):
+        require_no_secrets(f"Where to, for the {number}th time?", form)
+    with pytest.raises(SecretInForm):
+        require_no_secrets("Enter your password.", form)
+
+
+def test_a_verdict_is_forgotten_with_its_form() -> None:
+    def use_up() -> int:
+        form = Form.by_hand(Text("city"))
+        require_no_secrets("Where to?", form)
+        return id(form)
+
+    gone = use_up()
+    gc.collect()
+    assert not [each for each in gc.get_objects() if isinstance(each, Form) and id(each) == gone]
+
+
+@given(st.text(max_size=200), st.text(min_size=1, max_size=40), st.text(max_size=60), st.text(max_size=100))
+def test_no_text_makes_the_judge_fail(message: str, name: str, title: str, description: str) -> None:
+    judge_form(message, Form.by_hand(Text(name, title=title, description=description)))
+
+
+@pytest.mark.shows("S3")
+@pytest.mark.parametrize(
+    ("message", "title", "kind"),
+    [
+        ("We just texted you six digits.", "Type them here", "otp"),
+        ("In GitHub, developer settings, press Generate.", "Paste the result", "token"),
+        ("Bring back your wallet", "Word 1", "seed_phrase"),
+        ("Sixteen digits across the front, please", "Digits", "card_number"),
+    ],
+)
+def test_a_message_and_a_label_that_names_nothing_are_one_request(
+    message: str, title: str, kind: str
+) -> None:
+    second = Text("second", title=title.replace("1", "2"))
+    assert kinds(message, Text("first", title=title), second) == {"first": kind, "second": kind}
+
+
+@pytest.mark.shows("S3")
+def test_a_denial_ends_where_something_else_is_wanted() -> None:
+    assert kinds("We do not want your name, only your password.", Text("value")) == {"value": "password"}
+    assert kinds("We cannot go on without your password, please type it here", Text("value"))
+    assert not kinds("We do not want your password, only your name.", Text("name", title="Name"))
+
+
+@pytest.mark.shows("S3")
+def test_a_secret_among_examples_of_a_topic_is_a_mention() -> None:
+    topic = "for example a wrong password, a locked account"
+    assert not kinds(
+        "Write a test for the login page", Text("cases", title="What to test", description=topic)
+    )
+    assert kinds("Log in", Text("v", description="for example your password")) == {"v": "password"}
+
+
+@pytest.mark.shows("S3")
+def test_a_word_with_another_meaning_needs_a_second_one() -> None:
+    assert not kinds("How much butter?", Text("pat", title="PAT of butter in grams"))
+    assert not kinds("Who carries the ring?", Text("who", title="Bearer"))
+    assert kinds("Connect to GitHub", Text("pat", title="PAT")) == {"pat": "token"}
+
+
+@pytest.mark.shows("S3")
+def test_a_block_between_dashes_is_doubtful_unless_it_is_public() -> None:
+    [found] = judge_form("", Form.by_hand(Text("blob", description="-----BEGIN OPENSSH ...")))
+    assert (found.kind, found.doubtful) == ("private_key", True)
+    assert not kinds("", Text("blob", description="-----BEGIN CERTIFICATE-----"))
+
+
+@pytest.mark.shows("S3")
+def test_a_finding_rests_on_words_of_the_form() -> None:
+    [found] = judge_form("Klistra in din API-nyckel", Form.by_hand(Text("v")))
+    assert found.words == ("API-nyckel",)
+    [found] = judge_form("We sent you an SMS", Form.by_hand(Text("code")))
+    assert found.words == ("code", "We sent")

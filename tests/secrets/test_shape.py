@@ -1,0 +1,87 @@
+"""What a field gives away besides its words."""
+
+from __future__ import annotations
+
+import pytest
+
+from handraise.forms import Choice, Flag, Form, Integer, Text
+from handraise.secrets import judge_form
+from handraise.secrets.shape import quoted_in
+
+
+def found(message: str, *fields: Text | Integer | Choice | Flag) -> set[tuple[str, bool]]:
+    return {(each.kind, each.doubtful) for each in judge_form(message, Form.by_hand(*fields))}
+
+
+DIGITS = [str(digit) for digit in range(10)]
+
+
+@pytest.mark.shows("S3")
+@pytest.mark.parametrize(
+    ("message", "field", "kind"),
+    [
+        ("We sent you an SMS", Text("v", pattern=r"^\d{6}$"), "otp"),
+        ("Payment", Text("v", title="Number", pattern=r"^[0-9]{16}$"), "card_number"),
+        ("", Text("v", pattern=r"^([a-z]+ ){11}[a-z]+$"), "seed_phrase"),
+        ("", Text("v", pattern=r"^[5KL][1-9A-HJ-NP-Za-km-z]{50,51}$"), "private_key"),
+        ("", Text("v", pattern=r"^(AKIA|ASIA)[A-Z0-9]{16}$"), "api_key"),
+        ("", Text("v", description="e.g. 4111 1111 1111 1111"), "card_number"),
+        ("", Text("v", title="Value", description="e.g. hunter2"), "password"),
+        ("", Text("v", title="••••••••"), "password"),
+    ],
+)
+def test_a_secret_is_found_by_the_shape_of_its_field(message: str, field: Text, kind: str) -> None:
+    assert found(message, field) == {(kind, False)}
+
+
+def test_a_shape_without_context_raises_no_alarm() -> None:
+    assert not found("Meter", Text("v", title="Reading", pattern=r"^\d{6}$"))
+    assert not found("Order", Text("v", title="Order number", min_length=16, max_length=16))
+    assert not found("File", Text("v", title="SHA-256", pattern="^[0-9a-f]{64}$"))
+    assert found("Verify", Integer("v", minimum=100000, maximum=999999)) == {("otp", True)}
+
+
+@pytest.mark.shows("S3")
+def test_options_that_narrow_a_secret_down_ask_for_it() -> None:
+    assert found("Which of these is your password?", Choice("v", ["hunter2", "letmein9"])) == {
+        ("password", False)
+    }
+    assert found("First digit of your PIN", Choice("v", DIGITS)) == {("pin", False)}
+    assert found("Is your PIN above 5000?", Flag("v")) == {("pin", False)}
+    assert not found("Which token should be revoked?", Choice("v", ["ci-deploy", "laptop", "bot2"]))
+    assert not found("Guests", *(Choice(name, DIGITS) for name in ("adults", "children", "infants")))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("starts with sk-", "api_key"),
+        ("sk-ant-...", "api_key"),
+        ("Begins with AKIA", "api_key"),
+        ("xoxb-… from your Slack app", "token"),
+        ("`glpat-` followed by 20 characters", "token"),
+        ("hvs.xxxxxxxx", "token"),
+        ("g\u200bhp_xxxx", "token"),
+        ("mysql://root:hunter2@localhost", "connection_string"),
+        ("Paste everything from -----BEGIN OPENSSH PRIVATE KEY-----", "private_key"),
+    ],
+)
+def test_the_beginning_of_a_key_tells_its_kind(text: str, kind: str) -> None:
+    quoted = quoted_in(text)
+    assert quoted is not None
+    assert quoted.kind == kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sk-SK or cs-CZ",
+        "https://example.com:8080/a@b",
+        "task-list",
+        "-----BEGIN PUBLIC KEY-----",
+        "npm_config",
+        "hf_hub",
+    ],
+)
+def test_other_beginnings_raise_no_alarm(text: str) -> None:
+    assert quoted_in(text) is None
