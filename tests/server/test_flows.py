@@ -396,6 +396,22 @@ async def test_a_flow_that_is_finished_in_another_thread_wakes_who_waits(
 
 
 @pytest.mark.shows("L2")
+async def test_a_server_that_has_ended_is_not_asked_for_its_flows(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    server = bank(store=path)
+
+    async def ask_and_end() -> None:
+        async with by_hand(server) as rounds:
+            await rounds.call("link", {"flow": "left"})
+
+    await asyncio.to_thread(asyncio.run, ask_and_end())
+    person = server.people["left"]  # type: ignore[attr-defined]
+    with pytest.raises(CompletionRefused):  # its store may be out of reach, and nobody waits there
+        await complete("left", person=person)
+    await complete("left", person=person, store=path)
+
+
+@pytest.mark.shows("L2")
 async def test_a_flow_is_finished_through_a_store_by_its_name(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     server = bank(store=path)

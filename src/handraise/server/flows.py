@@ -210,10 +210,15 @@ class Flows:
                     self._notices.send(flow.elicitation_id)
             await asyncio.sleep(_POLL)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the event loop of this server has ended. Nobody waits there any more."""
+        return self._loop is not None and not self._loop.is_running()
+
     async def complete(self, elicitation_id: str, person: Person) -> bool:
         """Mark a flow as finished by its own person; False when there is none for them here."""
         home = self._loop
-        if home is None or home is asyncio.get_running_loop() or not home.is_running():
+        if home is None or home is asyncio.get_running_loop() or self.is_over:
             return await self._complete(elicitation_id, person)
         finishing = self._complete(elicitation_id, person)
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(finishing, home))
@@ -253,17 +258,22 @@ async def complete(
         return
     if store is not None:
         await store.open()
-    known = [flows for flows in _KNOWN if store is None or flows.store is store]
-    if store is not None and not known:
-        known = [Flows(store)]  # nobody here waits for it
-    done, away = False, None
-    for flows in known:
-        try:
-            done |= await flows.complete(elicitation_id, person)
-        except StoreError as error:  # another server's in this process, as far as anybody knows
-            away = error
-    if not done:
+        known = [flows for flows in _KNOWN if flows.store is store] or [Flows(store)]
+    else:
+        # A server that has ended may have a store that cannot be reached, which takes long to find out.
+        known = [flows for flows in _KNOWN if not flows.is_over]
+    done = await asyncio.gather(*(_try_to_complete(flows, elicitation_id, person) for flows in known))
+    if True not in done:
+        away = next((error for error in done if isinstance(error, StoreError)), None)
         raise away or CompletionRefused("this person has no open question with that id")
+
+
+async def _try_to_complete(flows: Flows, elicitation_id: str, person: Person) -> bool | StoreError:
+    """Finish a flow at one server. An unreachable store may be another server's, so its error is returned."""
+    try:
+        return await flows.complete(elicitation_id, person)
+    except StoreError as error:
+        return error
 
 
 async def _set_within(event: asyncio.Event, seconds: float) -> None:
