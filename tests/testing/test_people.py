@@ -7,10 +7,12 @@ from typing import Any, Literal, TypedDict
 import mcp_types as types
 import pytest
 from mcp.server.mcpserver import MCPServer
+from tests.pages.oauth.authority import Authority, open_authority
 from tests.testing.shop import Shop
 
 from handraise import Accepted, Cancelled, Declined, Handraise, ask
 from handraise.pages import SecretField
+from handraise.pages.oauth import Account
 from handraise.questions import FormQuestion
 from handraise.revisions import Revision
 from handraise.testing import ScriptedPerson, connect
@@ -141,3 +143,49 @@ async def test_a_page_that_is_filled_in_wrong_fails_the_test_at_once(
     with pytest.raises(AssertionError, match=complaint):
         async with connect(with_pages(), Revision.JULY_2026, person) as client:
             assert text_of(await client.call_tool("database")) == "cancel"
+
+
+def with_account(authority: Authority) -> MCPServer:
+    server = MCPServer("places")
+    Handraise().install(server)
+    account = Account("Git Place", "notes-client", authority.issuer, {"repo": "Read your code"})
+
+    @server.tool()
+    async def connect_account() -> str:
+        answer = await ask.connect(account, timeout=20)
+        return "connected" if isinstance(answer, Accepted) else answer.action
+
+    return server
+
+
+@pytest.mark.parametrize("revision", [Revision.NOVEMBER_2025, Revision.JULY_2026], ids=str)
+async def test_an_account_is_connected_where_the_service_agrees_at_once(revision: Revision) -> None:
+    async with (
+        open_authority(agrees_at_once=True) as authority,
+        connect(with_account(authority), revision, ScriptedPerson(Accepted(True))) as client,
+    ):
+        assert text_of(await client.call_tool("connect_account")) == "connected"
+
+
+@pytest.mark.parametrize(
+    ("entry", "complaint"),
+    [
+        (True, "answered with 404 and a page of its own"),
+        ("ann", r"go there with Accepted\(True\)"),
+    ],
+)
+async def test_an_account_that_cannot_be_connected_fails_the_test(entry: object, complaint: str) -> None:
+    await fail_to_connect(entry, complaint)
+
+
+async def test_an_account_of_a_service_that_is_down_fails_the_test() -> None:
+    await fail_to_connect(True, "the account was not connected: .+", agrees_at_once=True, is_down=True)
+
+
+async def fail_to_connect(entry: object, complaint: str, **how: bool) -> None:
+    async with open_authority(**how) as authority:
+        with pytest.raises(AssertionError, match=complaint):
+            async with connect(
+                with_account(authority), Revision.JULY_2026, ScriptedPerson(Accepted(entry))
+            ) as client:
+                assert text_of(await client.call_tool("connect_account")) == "cancel"

@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 from http import HTTPStatus
 from typing import Any, TypeAlias
 from urllib.error import HTTPError
-from urllib.parse import urlencode, urlsplit
-from urllib.request import ProxyHandler, Request, build_opener
+from urllib.parse import urlencode, urljoin, urlsplit
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 from handraise.forms import Form, check_answer
 from handraise.questions import Accepted, Answer, Cancelled, Declined, FormQuestion, Question, UrlQuestion
@@ -19,6 +19,7 @@ from handraise.sdk.client import INTERNAL_ERROR, elicit_result, error_data
 from handraise.wire import parse_question
 
 _SECONDS = 10
+_REDIRECTS = 10
 
 
 class _Form(HTMLParser):
@@ -89,33 +90,73 @@ class _Form(HTMLParser):
         return known[entry]
 
 
-def fill_in(url: str, entry: str | Mapping[str, Any], *, do: str = "enter") -> str:
+class _Browser:
+    """Opens pages and follows redirects, with the cookies of each place.
+
+    By hand: Python's own cookie jar, unlike browsers, does not give a loopback address its secure cookies back.
+    """
+
+    def __init__(self) -> None:
+        self._opener = build_opener(ProxyHandler({}), _NoRedirects())
+        self._cookies: dict[str, dict[str, str]] = {}
+
+    def open(self, url: str, body: bytes | None = None) -> tuple[int, str, str]:
+        """The status, the address and the text of the page that comes in the end."""
+        for _ in range(_REDIRECTS):
+            parts = urlsplit(url)
+            cookies = self._cookies.setdefault(parts.netloc, {})
+            headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())}
+            if body is not None:
+                headers["Origin"] = f"{parts.scheme}://{parts.netloc}"
+            try:
+                response = self._opener.open(Request(url, body, headers), timeout=_SECONDS)  # noqa: S310 - a page under test
+            except HTTPError as error:  # also a redirect
+                response = error
+            with response:
+                for cookie in response.headers.get_all("Set-Cookie", []):
+                    name, _, value = cookie.partition(";")[0].partition("=")
+                    cookies[name] = value
+                if not (location := response.headers.get("Location")):
+                    return response.status, url, response.read().decode(errors="replace")
+            url, body = urljoin(url, location), None
+        raise AssertionError(f"the page sends the browser on and on, in the end to {url}")
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        """Leave redirects to the caller, who knows the cookies."""
+
+
+def fill_in(url: str, entry: str | bool | Mapping[str, Any], *, do: str = "enter") -> str:
     """Write the entry into every field of the page, or each entry into the field of its name, and press a button.
 
-    The page that comes then. AssertionError when the page does not take it.
+    With True, follow the link of a page that leads elsewhere, as `ask.connect` does. Returns the page that comes then.
+    Raises AssertionError when the page does not take it.
     """
-    browser = build_opener(ProxyHandler({}))
-    with browser.open(url, timeout=_SECONDS) as response:
-        # By hand: Python's own jar, unlike browsers, does not give a loopback address its secure cookies back.
-        cookies = [cookie.partition(";")[0] for cookie in response.headers.get_all("Set-Cookie", [])]
-        form = _Form(response.read().decode())
-    if do == "enter":
-        assert form.fields, (
-            f"the page has no fields to fill in. It leads to {form.leads_to or 'nothing'}, and a scripted person "
-            "cannot sign in there: agree with Accepted(None) and finish the page yourself, or decline"
+    browser = _Browser()
+    _, _, page = browser.open(url)
+    form = _Form(page)
+    if do == "enter" and not form.fields:
+        assert form.leads_to, "the page has no fields to fill in, and leads nowhere"
+        assert entry is True, (
+            f"the page has no fields to fill in. It leads to {form.leads_to}: go there with Accepted(True)"
         )
-        form.enter(dict.fromkeys(form.fields, entry) if isinstance(entry, str) else entry)
-    parts = urlsplit(url)
-    body = urlencode({**form.posted, "do": do}, doseq=True).encode()
-    headers = {"Origin": f"{parts.scheme}://{parts.netloc}", "Cookie": "; ".join(cookies)}
-    try:
-        with browser.open(Request(url, body, headers), timeout=_SECONDS) as response:  # noqa: S310 - our own page
-            return str(response.read().decode())
-    except HTTPError as refused:
-        page = refused.read().decode()
-        if refused.code == HTTPStatus.UNPROCESSABLE_ENTITY:
-            raise AssertionError(f"the page did not take the entry: {_Form(page).problems}") from None
+        status, at, page = browser.open(urljoin(url, form.leads_to))
+        assert urlsplit(at).netloc == urlsplit(url).netloc, (
+            f"{urlsplit(at).netloc} answered with {status} and a page of its own. A scripted person cannot sign in "
+            "there: let the authorization server of your tests agree at once"
+        )
+        problem = _Form(page).problems or ("" if status == HTTPStatus.OK else str(status))
+        assert not problem, f"the account was not connected: {problem}"
         return page
+    if do == "enter":
+        assert not isinstance(entry, bool), f"the page has fields to fill in: {', '.join(form.fields)}"
+        form.enter(dict.fromkeys(form.fields, entry) if isinstance(entry, str) else entry)
+    status, _, page = browser.open(url, urlencode({**form.posted, "do": do}, doseq=True).encode())
+    assert status != HTTPStatus.UNPROCESSABLE_ENTITY, (
+        f"the page did not take the entry: {_Form(page).problems}"
+    )
+    return page
 
 
 Planned: TypeAlias = Answer[Any] | Any
@@ -128,7 +169,8 @@ class ScriptedPerson:
     `Accepted(value)` answers a question with one field, such as those of `ask.choose` and `ask.confirm`;
     `Accepted({"name": value, …})` answers any form, and `Accepted(None)` consents to a URL question. With a value or a
     mapping they also open the page in a browser of their own and enter it there, as `ask.secret` and `ask.setup` want
-    it: fields by their names, options by their labels. An `ElicitResult` of the SDK's is sent as it is, whether or not
+    it: fields by their names, options by their labels. With `Accepted(True)` they follow the page of `ask.connect` to
+    the account and back. An `ElicitResult` of the SDK's is sent as it is, whether or not
     it fits: for what a hostile client may send.
     """
 
@@ -174,7 +216,7 @@ class ScriptedPerson:
         assert not problems, f"the answer to {question.message!r} does not fit: {problems}"
         return elicit_result({"action": "accept", "content": content})
 
-    def _visit(self, url: str, entry: str | Mapping[str, Any]) -> None:
+    def _visit(self, url: str, entry: str | bool | Mapping[str, Any]) -> None:
         """Fill in a page. One that does not take the entry is a surprise: it is closed, so that the tool goes on."""
         try:
             fill_in(url, entry)

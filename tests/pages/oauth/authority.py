@@ -15,7 +15,7 @@ from joserfc import jwt
 from joserfc.jwk import ECKey
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from handraise.pages.oauth import discovery
@@ -38,6 +38,8 @@ class Authority:
     signs_with: ECKey = field(default_factory=lambda: KEY)
     lifetime: int = 3600
     is_down: bool = False
+    agrees_at_once: bool = False
+    """Whether its authorize address sends people straight back, instead of being no page at all."""
     codes: dict[str, tuple[dict[str, str], str]] = field(default_factory=dict)
     refresh_tokens: set[str] = field(default_factory=set)
     requests: list[tuple[dict[str, str], str]] = field(default_factory=list)
@@ -55,6 +57,7 @@ class Authority:
         return Starlette(
             routes=[
                 Route("/.well-known/oauth-authorization-server", self._document),
+                *([Route("/authorize", self._authorize)] if self.agrees_at_once else []),
                 Route("/token", self._token, methods=["POST"]),
                 Route("/revoke", self._revoke, methods=["POST"]),
                 Route("/jwks", self._jwks),
@@ -63,12 +66,20 @@ class Authority:
 
     def agree(self, url: str, user: str = "ann", **otherwise: str | None) -> str:
         """What comes of a person agreeing at the authorize address: the way back, from the host on."""
+        parts = urlsplit(self._way_back(url, user, **otherwise))
+        return f"{parts.path.removeprefix('/handraise')}?{parts.query}"
+
+    def _way_back(self, url: str, user: str, **otherwise: str | None) -> str:
         asked = dict(parse_qsl(urlsplit(url).query))
         code = secrets.token_urlsafe(16)
         self.codes[code] = asked, user
         back = {"code": code, "state": asked.get("state"), "iss": self.issuer, **otherwise}
         query = urlencode({name: value for name, value in back.items() if value is not None})
-        return f"{urlsplit(asked['redirect_uri']).path.removeprefix('/handraise')}?{query}"
+        return f"{asked['redirect_uri']}?{query}"
+
+    async def _authorize(self, request: Request) -> Response:
+        await self._receive(request)
+        return RedirectResponse(self._way_back(str(request.url), "ann"), 303)
 
     async def _receive(self, request: Request) -> None:
         self.received.append(f"{request.url} {request.headers} {(await request.body()).decode()}")
