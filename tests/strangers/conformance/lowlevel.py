@@ -7,6 +7,7 @@ from typing import Any
 
 import uvicorn
 from mcp.server.lowlevel import Server
+from mcp.server.streamable_http import EventMessage, EventStore
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.applications import Starlette
 from starlette.routing import Mount
@@ -38,6 +39,26 @@ SCHEMA = {
     "additionalProperties": False,
 }
 
+
+class Events(EventStore):
+    """What was sent on each stream, so that a client whose stream was closed gets the rest."""
+
+    def __init__(self) -> None:
+        self._sent: list[tuple[str, Any]] = []
+
+    async def store_event(self, stream_id: str, message: Any) -> str:
+        self._sent.append((stream_id, message))
+        return str(len(self._sent))
+
+    async def replay_events_after(self, last_event_id: str, send_callback: Any) -> str | None:
+        last = int(last_event_id)
+        stream, _ = self._sent[last - 1]
+        for number, (sent_on, message) in enumerate(self._sent[last:], last + 1):
+            if sent_on == stream and message is not None:
+                await send_callback(EventMessage(message, str(number)))
+        return stream
+
+
 server: Any = Server("lowlevel")
 Handraise().install(server)
 
@@ -45,13 +66,16 @@ Handraise().install(server)
 @server.list_tools()  # type: ignore[untyped-decorator]
 async def list_tools() -> list[Any]:
     plain = {"type": "object"}
-    named = {"test_tool_with_logging": plain, "json_schema_2020_12_tool": SCHEMA}
+    named = {"test_tool_with_logging": plain, "json_schema_2020_12_tool": SCHEMA, "test_reconnection": plain}
     return [types.Tool(name=name, description=name, inputSchema=schema) for name, schema in named.items()]  # type: ignore[call-arg]
 
 
 @server.call_tool()  # type: ignore[untyped-decorator]
 async def call_tool(name: str, arguments: dict[str, Any]) -> list[Any]:
     context = server.request_context
+    if name == "test_reconnection":
+        await context.close_sse_stream()
+        return [types.TextContent(type="text", text=name)]
     for text in ("Tool execution started", "Tool processing data", "Tool execution completed"):
         await context.session.send_log_message("info", text, related_request_id=context.request_id)
     return [types.TextContent(type="text", text=name)]
@@ -78,7 +102,7 @@ async def unsubscribe(uri: Any) -> None:
 
 
 if __name__ == "__main__":
-    manager = StreamableHTTPSessionManager(server)
+    manager = StreamableHTTPSessionManager(server, Events(), retry_interval=500)
     routes = [Mount("/mcp", app=manager.handle_request)]
     app = Starlette(routes=routes, lifespan=lambda _app: manager.run())
     uvicorn.run(app, port=int(sys.argv[1]), log_level="critical")

@@ -70,10 +70,10 @@ LOWLEVEL = [
     "json-schema-2020-12",
     "resources-subscribe",
     "resources-unsubscribe",
+    "server-sse-polling",
 ]
-"""What only a lowlevel server can serve: the high-level one of mcp 1.x has no handlers for log levels or subscriptions
-and makes the schemas of its tools itself. Of the suite's scenarios for 2025-11-25, `server-sse-polling` is left out: a
-server serves it with an event store for its transport, which Handraise neither has nor touches."""
+"""What only a lowlevel server can serve: the high-level one of mcp 1.x has no handlers for log levels or subscriptions,
+makes the schemas of its tools itself, and tools cannot close their stream."""
 
 
 def each(scenarios: dict[str, list[str]], revisions: Collection[str] | None = None) -> list[tuple[str, str]]:
