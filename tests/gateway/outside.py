@@ -80,8 +80,8 @@ def take(message):
     elif method in ("initialize", "server/discover"):
         say({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "Method not found"}})
         return
-    elif method in REPLIES:
-        for reply in REPLIES[method]:
+    elif (key := f"{method} {params.get('name')}") in REPLIES or (key := method) in REPLIES:
+        for reply in REPLIES[key]:
             text = reply if isinstance(reply, str) else json.dumps(reply)
             say(text.replace('"ID"', json.dumps(id)).replace("LONG", "x" * 2**24))
         return
@@ -121,7 +121,7 @@ class Place:
         }
 
     def server(self, era: str = "legacy", replies: dict[str, list[Any]] | None = None) -> list[str]:
-        """The command of the server. `replies` is what it says to a method.
+        """The command of the server. `replies` is what it says to a method, or to "tools/call NAME".
 
         There "ID" stands for the request's id, and LONG for 16 MiB of text.
         """

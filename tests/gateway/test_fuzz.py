@@ -1,4 +1,4 @@
-"""A campaign of hostile messages, in both directions and on every pair of transports.
+"""A campaign of hostile messages, in both directions, on every pair of transports and eras.
 
 Every message that reaches the other side is one line, valid and judged: no guarded tool runs without a yes, and no
 client gets a question that the policy refuses. Both sides read as leniently as any program may.
@@ -27,8 +27,10 @@ from handraise.gateway.messages import parse_message
 
 pytestmark = [pytest.mark.shows("W3", "W3b")]
 
-STEPS = steps(125)
-"""Messages for each direction, era and pair of transports: 2,000 in all in `make test`, 20,000 in `make soak`."""
+STEPS = steps(63)
+"""Messages for each direction and pair of transports and eras: 2,000 in all in `make test`, 20,000 in `make soak`."""
+CHUNK = 9
+"""How many messages a server says while one call waits."""
 SECRET = {
     "message": "Sign in",
     "requestedSchema": {"type": "object", "properties": {"password": {"type": "string"}}},
@@ -64,11 +66,15 @@ FROM_CLIENT: list[Any] = [
 ]
 FROM_SERVER: list[Any] = [
     {"jsonrpc": "2.0", "id": 9, **ASKS},
-    {"jsonrpc": "2.0", "id": "F", "result": {"resultType": "input_required", "inputRequests": {"q": ASKS}}},
-    {"jsonrpc": "2.0", "id": "F", "error": {"code": -32042, "message": "", "data": {"elicitations": [LINK]}}},
+    {"jsonrpc": "2.0", "id": "ID", "result": {"resultType": "input_required", "inputRequests": {"q": ASKS}}},
+    {
+        "jsonrpc": "2.0",
+        "id": "ID",
+        "error": {"code": -32042, "message": "", "data": {"elicitations": [LINK]}},
+    },
     {"jsonrpc": "2.0", "method": "notifications/tasks/status", "params": {"inputRequests": {"q": ASKS}}},
     {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "é"}},
-    {"jsonrpc": "2.0", "id": "F", "result": {"content": [{"type": "text", "text": "\u2028"}]}},
+    {"jsonrpc": "2.0", "id": "ID", "result": {"content": [{"type": "text", "text": "\u2028"}]}},
     {
         "jsonrpc": "2.0",
         "id": 9,
@@ -78,7 +84,7 @@ FROM_SERVER: list[Any] = [
     {"jsonrpc": "2.0", "id": 9, "method": "elicitation/create", "params": HARMLESS},
     {"jsonrpc": "2.0", "id": 10, "method": "elicitation/create", "params": HARMLESS},
     {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 9}},
-    {"jsonrpc": "2.0", "id": "F", "result": {"resultType": "input_required", "inputRequests": [ASKS]}},
+    {"jsonrpc": "2.0", "id": "ID", "result": {"resultType": "input_required", "inputRequests": [ASKS]}},
     {"jsonrpc": "2.0", "method": "notifications/tasks/status", "params": {"inputRequests": [ASKS]}},
     {"jsonrpc": "2.0", "id": 6, "result": {"content": []}},
 ]
@@ -177,7 +183,7 @@ def require_one_valid_line(raw: bytes) -> None:
 
 
 class LenientServer:
-    """A server at a URL. It keeps what it gets, and says to `vendor/fuzz` what it was told to."""
+    """A server at a URL. It keeps what it gets, and says to the tool `fuzz` what it was told to."""
 
     def __init__(self, says: list[bytes], *, modern: bool) -> None:
         self.got: list[bytes] = []
@@ -238,9 +244,11 @@ class LenientServer:
             info = {"name": "s", "version": "1"}
             result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
         ended = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode()
-        if message["method"] != "vendor/fuzz":
+        params = message.get("params")
+        if not isinstance(params, dict) or not str(params.get("name")).startswith("fuzz"):
             return "application/json", ended
-        events = [b"data: " + b"\ndata: ".join(each.split(b"\n")) + b"\n\n" for each in self.says]
+        said = [each.replace(b'"ID"', json.dumps(message["id"]).encode()) for each in self.says]
+        events = [b"data: " + b"\ndata: ".join(each.split(b"\n")) + b"\n\n" for each in said]
         return "text/event-stream", b"".join([*events, b"data: " + ended + b"\n\n"])
 
 
@@ -303,35 +311,33 @@ def _enveloped(messages: list[Any]) -> list[Any]:
     ]
 
 
-FUZZ = b'{"jsonrpc":"2.0","id":"F","method":"vendor/fuzz","params":{}}'
+ERAS = [("legacy", "legacy"), ("modern", "modern"), ("legacy", "modern"), ("modern", "legacy")]
+"""Of the client and of the server. The gateway translates between the last two."""
 
 
 @pytest.mark.slow
 @pytest.mark.campaign
 @pytest.mark.parametrize("client", ["stdio", "http"])
 @pytest.mark.parametrize("server", ["stdio", "http"])
-@pytest.mark.parametrize("modern", [False, True], ids=["legacy", "modern"])
-def test_a_campaign_on_every_pair_of_transports(
-    client: str, server: str, modern: bool, tmp_path: Path, programs: Path
+@pytest.mark.parametrize(("client_era", "server_era"), ERAS)
+def test_a_campaign_on_every_pair_of_transports_and_eras(
+    client: str, server: str, client_era: str, server_era: str, tmp_path: Path, programs: Path
 ) -> None:
-    place, chance = Place(tmp_path, programs=programs), random.Random(f"{SEED} {client} {server} {modern}")
+    modern = client_era == "modern"
+    place = Place(tmp_path, programs=programs)
+    chance = random.Random(f"{SEED} {client} {server} {client_era} {server_era}")
     real = _enveloped(FROM_CLIENT) if modern else FROM_CLIENT
     inward = [json.dumps(real[1]).encode(), *(mutated(chance, real) for _ in range(STEPS))]
     outward = [mutated(chance, FROM_SERVER).decode("utf-8", "replace") for _ in range(STEPS)]
-    chunks = [outward[at : at + 100] for at in range(0, STEPS, 100)]
-    behind = LenientServer([], modern=modern)
+    chunks = [outward[at : at + CHUNK] for at in range(0, STEPS, CHUNK)]
+    asks = [_fuzz_call(number, modern=modern) for number in range(len(chunks))]
+    behind = LenientServer([], modern=server_era == "modern")
     with behind.serving() as url:
         said: dict[str, list[Any]] = {
-            f"vendor/fuzz{number}": [*chunk, {"jsonrpc": "2.0", "id": "ID", "result": {}}]
+            f"tools/call fuzz{number}": [*chunk, {"jsonrpc": "2.0", "id": "ID", "result": {}}]
             for number, chunk in enumerate(chunks)
         }
-        command = _noisy(place, said, tmp_path, "modern" if modern else "legacy")
-        asks = [
-            FUZZ if server == "http" else FUZZ.replace(b"vendor/fuzz", f"vendor/fuzz{number}".encode())
-            for number in range(len(chunks))
-        ]
-        if modern:
-            asks = [ask.replace(b"{}", json.dumps({"_meta": MODERN}).encode()) for ask in asks]
+        command = _noisy(place, said, tmp_path, server_era)
         if client == "stdio":
             options = () if server == "stdio" else ("--url", url)
             with place.gateway(*options, server=command if server == "stdio" else None) as pipe:
@@ -364,6 +370,13 @@ def test_a_campaign_on_every_pair_of_transports(
     for raw in lines:
         require_one_valid_line(raw)
         assert not any(runs_pay(each) for each in readings(raw)), raw
+
+
+def _fuzz_call(number: int, *, modern: bool) -> bytes:
+    params = {"name": f"fuzz{number}", "arguments": {}, **({"_meta": MODERN} if modern else {})}
+    return json.dumps(
+        {"jsonrpc": "2.0", "id": f"F{number}", "method": "tools/call", "params": params}
+    ).encode()
 
 
 def _noisy(place: Place, said: dict[str, list[Any]], folder: Path, era: str) -> list[str]:
