@@ -17,7 +17,7 @@ from tests.waiting import until
 
 from handraise.desks import Decision
 from handraise.gateway.client_desk import ClientHabits, Seen, load_habits
-from handraise.gateway.messages import Message, fault, response
+from handraise.gateway.messages import Message, Unreadable, fault, parse_message, response
 from handraise.gateway.peers import CLIENT_KEY, Peer
 from handraise.ledger import Ledger, LedgerEvent
 from handraise.questions import Accepted, Declined
@@ -286,3 +286,62 @@ async def test_what_was_seen_of_a_client_and_version_is_kept(tmp_path: Path) -> 
     assert not ClientHabits(file).does_not_ask(one)
     file.write_text(json.dumps(["damaged"]))
     assert load_habits(file) == {}
+
+
+KEY = "ghp_" + "a1B2c3D4e5F6" * 3
+
+
+@either_client
+@either_server
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        (LINK, {**ACCEPT, "content": {"token": KEY}}),
+        (NEEDS, {"action": "decline", "content": {"why": KEY}}),
+        (NEEDS, {"action": "cancel", "content": {"why": KEY}}),
+    ],
+    ids=["link", "decline", "cancel"],
+)
+@pytest.mark.shows("W3b", "L1")
+async def test_content_that_answers_nothing_reaches_no_server(
+    modern: bool, behind: bool, question: dict[str, Any], answer: dict[str, Any]
+) -> None:
+    client = await asked(modern, behind, question=question)
+    await reply(client, answer=answer)
+    assert await heard(client) == {"action": answer["action"]}
+
+
+@pytest.mark.parametrize("desk", ["auto", "none"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"action": "cancel", "Action": "accept", "content": {"why": "so"}},
+        {**YES, "Content": {"why": KEY}},
+        {"action": "cancel", "\u0063onTent": {"why": KEY}},
+    ],
+    ids=["action", "content", "only content"],
+)
+@pytest.mark.shows("W3")
+async def test_an_answer_with_two_readings_is_none(
+    desk: Literal["auto", "none"], answer: dict[str, Any]
+) -> None:
+    client = await asked(False, False, desk=desk)
+    await reply(client, answer=answer)
+    if desk == "auto":
+        await until(client.queue.waiting)
+        at_desk(client, Declined())
+    told = await heard(client)
+    assert told["action"] == ("decline" if desk == "auto" else "cancel")
+    assert told.keys() <= {"action", "_meta"}
+
+
+@pytest.mark.parametrize("method", ["tools/call", "tasks/update"])
+@pytest.mark.shows("W3")
+def test_a_round_whose_answers_have_two_readings_is_not_read(method: str) -> None:
+    params = {
+        "name": "look",
+        "taskId": "t",
+        "inputResponses": {"q": {"action": "decline", "Action": "accept"}},
+    }
+    with pytest.raises(Unreadable, match="Action"):
+        parse_message(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode())

@@ -335,6 +335,7 @@ _QUESTION: Final = _names("_meta mode message url elicitationId requestedSchema 
 _ROUND: Final = _names("resultType inputRequests requestState")
 _NOTICE: Final = _names("inputRequests")
 _INPUT: Final = _names("method params")
+_ANSWER: Final = _names("action content")
 _ERROR: Final = _names("code message data")
 _LINKS: Final = _names("elicitations")
 
@@ -357,6 +358,9 @@ def _decisive(body: dict[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping
     method, params, result = body.get("method"), _object(body, "params"), _object(body, "result")
     if method in NAMED or (isinstance(method, str) and method.startswith("tasks/")):
         yield params, _CALL
+        for answer in _object(params, "inputResponses").values():
+            if isinstance(answer, dict):
+                yield answer, _ANSWER
     elif method == ELICIT:
         yield params, _QUESTION
     else:

@@ -98,11 +98,10 @@ class RelayedRound:
         for key, (at_client, _) in self.at_client.items():
             at_client.answer(sent.get(key))
         answers = {**sent, **self.decided}
-        for key, (_, deciding) in self.at_client.items():
-            decision, raw = await deciding, sent.get(key)
-            as_sent = isinstance(raw, dict) and raw.get("action") == decision.answer.action
-            if not (as_sent and decision.desk == "client"):
-                answers[key] = dump_as_answer(decision)
+        for key, (at_client, deciding) in self.at_client.items():
+            decision = await deciding
+            written = at_client.as_written(decision)
+            answers[key] = dump_as_answer(decision) if written is None else written
             if (note := note_for_model(decision, self.source.upstream.name)) is not None:
                 self.notes.append(note)
         return answers
