@@ -17,7 +17,7 @@ from tests.waiting import until
 
 from handraise.desks import Decision
 from handraise.gateway.client_desk import ClientHabits, Seen, load_habits
-from handraise.gateway.messages import Message, Unreadable, fault, parse_message, response
+from handraise.gateway.messages import Message, fault, response
 from handraise.gateway.peers import CLIENT_KEY, Peer
 from handraise.ledger import Ledger, LedgerEvent
 from handraise.questions import Accepted, Declined
@@ -333,15 +333,3 @@ async def test_an_answer_with_two_readings_is_none(
     told = await heard(client)
     assert told["action"] == ("decline" if desk == "auto" else "cancel")
     assert told.keys() <= {"action", "_meta"}
-
-
-@pytest.mark.parametrize("method", ["tools/call", "tasks/update"])
-@pytest.mark.shows("W3")
-def test_a_round_whose_answers_have_two_readings_is_not_read(method: str) -> None:
-    params = {
-        "name": "look",
-        "taskId": "t",
-        "inputResponses": {"q": {"action": "decline", "Action": "accept"}},
-    }
-    with pytest.raises(Unreadable, match="Action"):
-        parse_message(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode())

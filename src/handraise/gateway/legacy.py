@@ -11,7 +11,7 @@ from handraise.client.answers import dump_as_answer, dump_unasked, dump_unshown
 from handraise.client.recording import ASKER_ENDED
 from handraise.errors import HandraiseError, NotSupported, WireError
 from handraise.forms import SIZE_RULES
-from handraise.gateway.asking import Asker, QuestionHandler, note_for_model, redump
+from handraise.gateway.asking import Asker, QuestionHandler, as_judged, note_for_model, redump
 from handraise.gateway.call import RelayedCall
 from handraise.gateway.client_desk import CLIENT, ClientDesk
 from handraise.gateway.links import Port
@@ -257,7 +257,7 @@ class LegacyRelay(Relay):
         if self.peer.revision != message.source.revision and self.peer.revision == JUNE:
             message = message.with_(params=redump(question, JUNE))
         # A client that makes a task of it would hand the answer to the server later, past policy and ledger.
-        params = {name: value for name, value in message.params.items() if name != "task"}
+        params = {name: value for name, value in as_judged(message.params).items() if name != "task"}
         if params != message.params:
             message = message.with_(params=params)
         self._port_of(calls).send(message)
