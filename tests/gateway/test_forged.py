@@ -207,7 +207,7 @@ async def test_a_question_does_not_wait_in_vain_for_an_answer_that_cannot_be_rea
 
 
 LINK = {"mode": "url", "message": "Open this", "url": "https://notes.example.com/", "elicitationId": "e-1"}
-BOTH_MODES = [
+BOTH_MODES: list[tuple[dict[str, Any], dict[str, Any]]] = [
     (FORM, {"url": "javascript:alert(1)", "elicitationId": "e-2"}),
     ({**FORM, "mode": "form"}, {"url": "javascript:alert(1)"}),
     (LINK, {"requestedSchema": {"type": "object", "properties": {"password": {"type": "string"}}}}),

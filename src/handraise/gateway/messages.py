@@ -82,7 +82,7 @@ class Message:
         self.among: tuple[Id, ...] = ()
         """The requests to one of which it belongs, where nobody can tell to which."""
         self.source: Any = None
-        """Which server it came from."""
+        """Which server it came from; of a call that passed its guards, which one it is for."""
         self.round: dict[str, Any] | None = None
         """The round of 2026-07-28 that a question comes from, where it was made a request of."""
         self.bridged = False
