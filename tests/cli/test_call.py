@@ -93,6 +93,27 @@ def test_a_tool_that_fails_is_told_by_the_exit_status(handraise: Handraise, scri
     assert "Then not." in called.stderr
 
 
+FAILING = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    told = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "x", "version": "1"}}
+    said = {"error": {"code": -32000, "message": "no\\u202eway\\u009b2J"}}
+    if "id" in asked:
+        said = {"result": told} if asked["method"] == "initialize" else said
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **said}), flush=True)
+"""
+
+
+@pytest.mark.shows("D7")
+def test_a_servers_error_does_nothing_to_the_terminal(handraise: Handraise, tmp_path: Path) -> None:
+    server = tmp_path / "failing.py"
+    server.write_text(FAILING)
+    called = handraise("call", "any", "--revision", "legacy", "--", "python", str(server))
+    assert called.returncode == 1
+    assert "the server answered with an error: no⟨U+202E⟩way⟨U+009B⟩2J" in called.stderr
+
+
 def test_a_question_without_a_line_in_the_script_ends_the_command(handraise: Handraise, script: Any) -> None:
     called = handraise("call", "structured", '{"run": "x"}', "--desk", script(), *KITCHEN)
     assert called.returncode == 1

@@ -286,3 +286,50 @@ async def test_what_was_seen_of_a_client_and_version_is_kept(tmp_path: Path) -> 
     assert not ClientHabits(file).does_not_ask(one)
     file.write_text(json.dumps(["damaged"]))
     assert load_habits(file) == {}
+
+
+KEY = "ghp_" + "a1B2c3D4e5F6" * 3
+
+
+@either_client
+@either_server
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        (LINK, {**ACCEPT, "content": {"token": KEY}}),
+        (NEEDS, {"action": "decline", "content": {"why": KEY}}),
+        (NEEDS, {"action": "cancel", "content": {"why": KEY}}),
+    ],
+    ids=["link", "decline", "cancel"],
+)
+@pytest.mark.shows("W3b", "L1")
+async def test_content_that_answers_nothing_reaches_no_server(
+    modern: bool, behind: bool, question: dict[str, Any], answer: dict[str, Any]
+) -> None:
+    client = await asked(modern, behind, question=question)
+    await reply(client, answer=answer)
+    assert await heard(client) == {"action": answer["action"]}
+
+
+@pytest.mark.parametrize("desk", ["auto", "none"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"action": "cancel", "Action": "accept", "content": {"why": "so"}},
+        {**YES, "Content": {"why": KEY}},
+        {"action": "cancel", "\u0063onTent": {"why": KEY}},
+    ],
+    ids=["action", "content", "only content"],
+)
+@pytest.mark.shows("W3")
+async def test_an_answer_with_two_readings_is_none(
+    desk: Literal["auto", "none"], answer: dict[str, Any]
+) -> None:
+    client = await asked(False, False, desk=desk)
+    await reply(client, answer=answer)
+    if desk == "auto":
+        await until(client.queue.waiting)
+        at_desk(client, Declined())
+    told = await heard(client)
+    assert told["action"] == ("decline" if desk == "auto" else "cancel")
+    assert told.keys() <= {"action", "_meta"}

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from tests.gateway.test_guards import DESTRUCTIVE
 from tests.gateway.test_passing import CALL, FORM, SAMPLED, SAMPLING
+from tests.gateway.test_recording import asked_by
 from tests.gateway.wire import WireClient
 from tests.gateway.wire_http import over_http
 from tests.waiting import until
 
 from handraise.desks import Decision
 from handraise.gateway import modern as modern_relay
-from handraise.gateway.messages import Message, made, request, response
+from handraise.gateway.messages import Message, fault, made, request, response
 from handraise.ledger import Ledger
 from handraise.questions import Accepted
 
@@ -203,3 +204,48 @@ async def test_a_question_does_not_wait_in_vain_for_an_answer_that_cannot_be_rea
         client.say(answer)
         await until(client.queue.waiting)  # the client could not ask, so that our desk does
         assert (await client.taken()).body["error"]["code"] == -32600
+
+
+LINK = {"mode": "url", "message": "Open this", "url": "https://notes.example.com/", "elicitationId": "e-1"}
+BOTH_MODES: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    (FORM, {"url": "javascript:alert(1)", "elicitationId": "e-2"}),
+    ({**FORM, "mode": "form"}, {"url": "javascript:alert(1)"}),
+    (LINK, {"requestedSchema": {"type": "object", "properties": {"password": {"type": "string"}}}}),
+]
+
+
+@pytest.mark.parametrize("modern", [False, True], ids=["legacy-client", "modern-client"])
+@either_server
+@pytest.mark.parametrize(("question", "more"), BOTH_MODES, ids=["form", "named-form", "link"])
+async def test_a_client_gets_nothing_of_a_question_that_was_not_judged(
+    modern: bool, behind: bool, question: dict[str, Any], more: dict[str, Any]
+) -> None:
+    client = await WireClient.begun(modern=modern, behind=behind)
+    client.ask(1, "tools/call", CALL)
+    asked_by(client.server, await client.server.taken("tools/call"), {**question, **more})
+    if modern:
+        (shown,) = ((await client.taken()).result or {})["inputRequests"].values()
+        assert shown["params"] == question
+    else:
+        assert (await client.taken("elicitation/create")).params == question
+
+
+@pytest.mark.parametrize(("question", "more"), BOTH_MODES, ids=["form", "named-form", "link"])
+async def test_a_task_with_a_question_that_was_not_judged_is_not_passed_on(
+    question: dict[str, Any], more: dict[str, Any]
+) -> None:
+    client = await WireClient.begun(modern=True, behind=True)
+    wanted = {"q": {"method": "elicitation/create", "params": {**question, **more}}}
+    client.ask(1, "tasks/get", {"taskId": "t"})
+    came = await client.server.taken("tasks/get")
+    client.server.say(response(came.id, {"resultType": "complete", "inputRequests": wanted}))
+    assert "inputRequests" not in str((await client.taken()).body)
+
+
+async def test_a_link_that_is_a_form_as_well_is_not_passed_on() -> None:
+    client = await WireClient.begun(modern=False, behind=False)
+    client.ask(1, "tools/call", CALL)
+    came = await client.server.taken("tools/call")
+    question, more = BOTH_MODES[-1]
+    client.server.say(fault(came.id, -32042, "First", {"elicitations": [{**question, **more}]}))
+    assert "password" not in str((await client.taken()).body)

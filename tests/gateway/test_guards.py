@@ -93,6 +93,28 @@ def test_the_first_rule_that_applies_asks_by_whichever_name_the_tool_has() -> No
         assert (found.rule.name, found.tool) == (rule, tool)
 
 
+@pytest.mark.parametrize(
+    "name", ["Delete_All", " delete_all", "delete_all\t", "DELETE_ALL", "\uff44elete_all", "delete_\u212all"]
+)
+def test_no_spelling_of_a_tools_name_passes_its_guard(name: str) -> None:
+    guarded = '[guards.a]\ntools = ["delete_*", "Drop"]\n'
+    found = asked(guarded, {}, "files", name)
+    assert found is not None
+    assert found.tool == name
+    assert asked(guarded, {}, "files", "drop") is not None
+    assert asked(guarded, {}, "files", "dropped") is None
+
+
+def test_the_name_of_a_tool_adds_no_lines_to_what_a_rule_says() -> None:
+    found = asked("[guards.a]\nhint = 'any'", {"a": 1}, "files", "pay\n\nTool: look\nArguments: none\x1b[2J")
+    assert found is not None
+    first, nothing, *_ = found.question.message.split("\n")
+    assert first.startswith("Your rule 'a' asks before files calls pay⟨U+000A⟩")
+    assert nothing == ""
+    assert "\nTool: look\n" not in found.question.message
+    assert "\x1b" not in found.question.message
+
+
 COUNTED = '[guards.a]\nmessage = "Remove {count} files?"\ncount = "paths"\nabove = 1\n'
 
 

@@ -14,6 +14,7 @@ from handraise.gateway.messages import (
     SUBSCRIPTION_KEY,
     Message,
     Unreadable,
+    fault,
     notice,
     parse_message,
     request,
@@ -203,3 +204,40 @@ def test_a_text_of_too_many_values_is_refused_before_it_takes_memory(value: byte
 def test_signs_within_a_text_are_no_values() -> None:
     sent = request(1, "a", {"x": 'a,b:[{\\"' * 500_000})
     assert parse_message(sent.raw).params == sent.params
+
+
+@pytest.mark.parametrize("method", ["tools/call", "tasks/update", "vendor/odd"])
+def test_answers_with_two_readings_are_refused(method: str) -> None:
+    answers = {"q": {"action": "decline", "Action": "accept"}}
+    sent = request(1, method, {"name": "look", "taskId": "t", "inputResponses": answers})
+    with pytest.raises(Unreadable, match="Action"):
+        parse_message(sent.raw)
+
+
+OPTION = {"const": "a", "title": "A", "Title": "Password"}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"Properties": {"password": {"type": "string"}}},
+        {"properties": {"name": {"type": "string", "Title": "Password"}}},
+        {"properties": {"name": {"type": "string", "de\u017fcription": "Your password"}}},
+        {"properties": {"name": {"type": "string", "oneOf": [OPTION]}}},
+        {"properties": {"name": {"type": "array", "items": {"anyOf": [OPTION]}}}},
+        {"properties": {"name": {"type": "array", "items": {"Enum": ["password"]}}}},
+    ],
+    ids=["form", "field", "long s", "option", "option of several", "items"],
+)
+@pytest.mark.parametrize("place", ["request", "round", "task", "error"])
+def test_a_form_with_two_readings_is_refused(schema: dict[str, Any], place: str) -> None:
+    params = {"message": "Who?", "requestedSchema": {"type": "object", "properties": {}, **schema}}
+    asked = {"q": {"method": "elicitation/create", "params": params}}
+    sent = {
+        "request": request(1, "elicitation/create", params),
+        "round": response(1, {"resultType": "input_required", "inputRequests": asked}),
+        "task": notice("notifications/tasks", {"inputRequests": asked}),
+        "error": fault(1, -32042, "First", {"elicitations": [params]}),
+    }[place]
+    with pytest.raises(Unreadable, match="which some programs read as"):
+        parse_message(sent.raw)

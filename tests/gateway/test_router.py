@@ -11,8 +11,9 @@ import pytest
 from mcp.server.mcpserver import MCPServer
 from tests.client.hosts import OpenGate
 from tests.gateway.peers import Gateway, MemoryLink, _ClientSide, connect, opening
+from tests.gateway.test_guards import DESTRUCTIVE
 from tests.gateway.test_passing import FORM
-from tests.gateway.wire import WireClient, WireServer
+from tests.gateway.wire import OFFERS, WireClient, WireServer
 from tests.server.peers import REVISIONS, Person, accept, text_of
 from tests.waiting import until
 
@@ -21,13 +22,13 @@ from handraise.desks import Decision, Queue
 from handraise.desks.scripted import Line, ScriptedDesk
 from handraise.gateway.asking import QuestionHandler
 from handraise.gateway.bridges.eras import EraLink
-from handraise.gateway.messages import Message, notice, request, response
+from handraise.gateway.messages import Message, fault, notice, request, response
 from handraise.gateway.options import Options
 from handraise.gateway.router import ServerRouter
 from handraise.gateway.serve import Front
 from handraise.gateway.state import GatewayState
 from handraise.gateway.upstreams import Source, Upstream
-from handraise.questions import Declined
+from handraise.questions import Accepted, Declined
 from handraise.revisions import Revision
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W5")]
@@ -249,3 +250,69 @@ async def test_a_request_that_cannot_be_routed_is_answered() -> None:
     rivals.bank.send = fail  # type: ignore[method-assign]
     rivals.client.ask(4, "tools/list", {})
     assert (await rivals.client.taken()).body["error"]["code"] == -32000
+
+
+@either_era
+async def test_no_server_takes_a_task_over_by_naming_it_first(
+    modern: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(OFFERS, "tasks", {"list": {}})
+    rivals = await Rivals(modern=modern).begin()
+    task = {"taskId": "1", "status": "working"}
+    made = {"resultType": "task", **task} if modern else {"task": task}
+    came = await rivals.called(1, rivals.evil, "look")
+    rivals.evil.say(response(came.id, made))
+    assert (await rivals.client.taken()).result == made
+    came = await rivals.called(2, rivals.bank, "pay")
+    rivals.bank.say(response(came.id, made))
+    refused = (await rivals.client.taken()).body["error"]
+    assert "task of another server" in refused["message"]
+    rivals.client.ask(3, "tasks/list", {})
+    for server in (rivals.bank, rivals.evil):
+        server.say(response((await server.taken("tasks/list")).id, {"tasks": [task]}))
+    assert ((await rivals.client.taken()).result or {})["tasks"] == [task]
+
+
+async def test_no_server_completes_a_link_of_another_one() -> None:
+    rivals = await Rivals(modern=False).begin()
+    link = {"mode": "url", "message": "Open this", "url": "https://bank.example.com/"}
+    await rivals.called(1, rivals.bank, "pay")
+    rivals.bank.say(request(1, "elicitation/create", {**link, "elicitationId": "e-1"}))
+    await rivals.client.taken("elicitation/create")
+    came = await rivals.called(2, rivals.bank, "pay")
+    rivals.bank.say(fault(came.id, -32042, "First", {"elicitations": [{**link, "elicitationId": "e-2"}]}))
+    await rivals.client.taken()
+    for server in (rivals.evil, rivals.bank):
+        for id in ("e-1", "e-2", f"of {server.source.upstream.name}"):
+            server.say(notice("notifications/elicitation/complete", {"elicitationId": id}))
+    completed = [each.params["elicitationId"] for each in rivals.client.got]
+    assert completed == ["of evil", "e-1", "e-2", "of my notes"]
+
+
+async def test_no_server_has_a_request_of_another_one_refused_by_guessing_our_ids() -> None:
+    rivals = await Rivals(modern=False).begin()
+    rivals.evil.say(request(5, "roots/list", {}))
+    for number in range(30):
+        rivals.evil.say(request(f"handraise-a{number}", "roots/list", {}))
+    rivals.bank.say(request(5, "roots/list", {}))
+    asked = [each for each in rivals.client.got if each.method == "roots/list"]
+    assert len({each.id for each in asked}) == len(asked) == 32
+    rivals.client.say(response(asked[-1].id, {"roots": []}))
+    assert (await rivals.bank.taken()).result == {"roots": []}
+
+
+@either_era
+async def test_a_yes_for_a_call_of_one_server_is_none_for_another_one(modern: bool) -> None:
+    rivals = await Rivals(modern=modern, guards=DESTRUCTIVE).begin()
+    rivals.client.ask(1, "tools/call", {"name": "look", "arguments": {}})
+    await until(rivals.client.queue.waiting)
+    rivals.client.ask(2, "tools/list")
+    for server, tools in ((rivals.bank, ["pay", "look"]), (rivals.evil, [])):
+        listed = [{"name": tool, "inputSchema": {"type": "object"}} for tool in tools]
+        server.say(response((await server.taken("tools/list")).id, {"tools": listed}))
+    await rivals.client.taken()
+    (asked,) = rivals.client.queue.waiting()
+    assert asked.origin.name == "evil"
+    rivals.client.queue.decide(asked.id, Decision(Accepted({"answer": True}), by="agent", desk="test"))
+    assert (await rivals.client.taken()).body["error"]["code"] == -32602
+    assert not any(each.method == "tools/call" for each in (*rivals.bank.got, *rivals.evil.got))

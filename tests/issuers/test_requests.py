@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -97,11 +98,21 @@ async def _endless(request: Request) -> Response:
     return Response(b"[" + b" " * 2_000_000 + b"]")
 
 
+async def _packed(request: Request) -> Response:
+    return Response(gzip.compress(b'{"a": 1}'), headers={"content-encoding": "gzip"})
+
+
+async def _deep(request: Request) -> Response:
+    return Response(b"[" * 500_000)
+
+
 APP = Starlette(
     routes=[
         Route("/told", _told, methods=["GET", "POST"]),
         Route("/away", _away),
         Route("/endless", _endless),
+        Route("/packed", _packed),
+        Route("/deep", _deep),
     ]
 )
 
@@ -126,6 +137,9 @@ async def test_the_name_counts_for_the_server_and_for_its_certificate(
             await fetch(f"{url}/away", reach)
         with pytest.raises(AccountError, match="without end"):
             await fetch(f"{url}/endless", reach)
+        for odd in ("packed", "deep"):  # nothing is unpacked: a few bytes could be gigabytes
+            with pytest.raises(AccountError, match="no JSON object"):
+                await fetch(f"{url}/{odd}", reach)
         with pytest.raises(AccountError, match="private network"):
             await fetch(f"{url}/told", PUBLIC)
 

@@ -12,7 +12,7 @@ import pytest
 from cloudevents.core.formats.json import JSONFormat
 from google.protobuf.json_format import ParseDict
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData
-from tests.ledger.examples import an_event
+from tests.ledger.examples import ABOUT, NOTES, an_event
 
 from handraise.ledger import KINDS, LedgerEvent, dump_event
 from handraise.ledger.export import FORMATS
@@ -118,3 +118,23 @@ async def test_a_no_is_told_from_an_accept_in_every_format(name: str) -> None:
     assert text.count("said_no") == 1
     if name != "csv":
         assert text.count("outcome") == 2
+
+
+HOSTILE = "=1+1 \x1b[2J\x9b2J \u202eevil \U000e0041 é"
+
+
+@pytest.mark.shows("D7")
+@pytest.mark.parametrize("name", FORMATS)
+async def test_a_servers_text_does_nothing_to_the_terminal_that_shows_it(name: str) -> None:
+    about = replace(ABOUT, server=replace(NOTES, claims=HOSTILE))
+
+    async def events() -> AsyncIterator[tuple[int, LedgerEvent]]:
+        yield 1, an_event("asked", 1, about=about)
+
+    lines = [line async for line in FORMATS[name](events(), "origin")]
+    assert all(line.isprintable() for line in lines)
+    assert any("é" in line for line in lines)
+    if name == "jsonl":
+        assert json.loads(lines[0])["about"]["server"]["claims"] == HOSTILE
+    if name == "csv":
+        assert ",'=1+1 ⟨U+001B⟩[2J" in lines[1]

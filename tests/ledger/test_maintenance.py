@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 import signal
 import sqlite3
@@ -242,6 +243,38 @@ async def test_nobody_keeps_an_event_out_by_adding_one_of_its_name(path: Path) -
     await ledger.record(decided)
     await ledger.record(decided)
     assert (await verify(ledger)).records == 3
+    await ledger.aclose()
+
+
+SWALLOWING = """
+    CREATE TRIGGER events_gone AFTER INSERT ON events BEGIN DELETE FROM events WHERE number = NEW.number; END;
+    CREATE TRIGGER leaves_gone AFTER INSERT ON leaves BEGIN DELETE FROM leaves WHERE number = NEW.number; END;
+    CREATE TRIGGER contents_gone BEFORE INSERT ON contents BEGIN SELECT RAISE(IGNORE); END;
+    CREATE TRIGGER notes_gone BEFORE INSERT ON notes BEGIN SELECT RAISE(IGNORE); END;
+    CREATE TRIGGER head_kept BEFORE UPDATE ON head BEGIN SELECT RAISE(IGNORE); END;
+    CREATE TRIGGER head_alone BEFORE INSERT ON head BEGIN SELECT RAISE(IGNORE); END;
+"""
+
+
+@pytest.mark.shows("G4", "G5")
+@pytest.mark.parametrize("is_open", [True, False], ids=["open", "opened later"])
+async def test_nobody_swallows_events_with_triggers_that_are_gone_later(path: Path, is_open: bool) -> None:
+    await written(path)
+    ledger = Ledger.at(path)
+    if is_open:
+        await fill(ledger, 1)
+    with opened(path) as db:
+        db.executescript(SWALLOWING)
+    for write in (lambda: ledger.record(a_trail(ledger, 9).asked()), ledger.checkpoint):
+        with pytest.raises(StoreError, match="is not the one that Handraise made"):
+            await write()
+    with opened(path) as db:
+        for name in re.findall(r"CREATE TRIGGER (\w+)", SWALLOWING):
+            db.execute(f"DROP TRIGGER {name}")
+    before = (await verify(ledger)).records
+    await ledger.record(a_trail(ledger, 9).asked())
+    report = await verify(ledger)
+    assert (report.verdict, report.records) == (LedgerVerdict.SOUND, before + 1)
     await ledger.aclose()
 
 

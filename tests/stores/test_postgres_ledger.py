@@ -259,6 +259,35 @@ async def test_an_event_that_is_removed_before_it_has_a_place_is_missed_by_its_n
     await ledger.store.aclose()
 
 
+_SWALLOWING = (
+    "CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
+    "CREATE FUNCTION undo() RETURNS trigger LANGUAGE plpgsql AS"
+    " 'BEGIN DELETE FROM handraise.events WHERE arrival = NEW.arrival; RETURN NULL; END'",
+    "CREATE TRIGGER planted AFTER INSERT ON events FOR EACH ROW EXECUTE FUNCTION undo()",
+    "CREATE TRIGGER planted BEFORE INSERT ON notes FOR EACH ROW EXECUTE FUNCTION nothing()",
+    "CREATE TRIGGER planted BEFORE UPDATE ON head FOR EACH ROW EXECUTE FUNCTION nothing()",
+)
+
+
+@pytest.mark.shows("G4")
+async def test_an_event_that_triggers_swallowed_is_missed_when_they_are_gone(
+    postgres: PostgresServer,
+) -> None:
+    url = postgres.new_database()
+    ledger = Ledger.of(PostgresStore(url, keys=[KEY]))
+    await fill(ledger, 1)
+    await ledger.place()
+    change(url, *_SWALLOWING)
+    await ledger.tables.record([a_trail(ledger, 2).asked()])
+    with pytest.raises(StoreError, match="is not the one that Handraise made"):
+        await ledger.place()
+    change(url, *(f"DROP TRIGGER planted ON {table}" for table in ("events", "notes", "head")))
+    await ledger.place()
+    (finding,) = (await verify(ledger)).findings
+    assert finding.sentence.startswith("1 events were removed before they had a place, as of")
+    await ledger.store.aclose()
+
+
 async def test_events_that_retention_removed_on_another_node_are_not_missed(postgres: PostgresServer) -> None:
     url = postgres.new_database()
     one, other = (Ledger.of(PostgresStore(url, keys=[KEY])) for _ in range(2))

@@ -81,6 +81,36 @@ async def test_a_parked_call_is_neither_given_to_another_nor_prolonged_by_who_wr
     await store.aclose()
 
 
+@pytest.mark.shows("S6")
+async def test_the_outcome_of_a_call_is_sealed_for_nobody_else_in_a_file(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "store.db")
+    await store.tickets.open(TICKET)
+    await store._file.write(lambda db, _: db.execute("UPDATE tickets SET person = 'eve'"))
+    await _ends_for_nobody(store.tickets)
+    await store.aclose()
+
+
+@pytest.mark.stranger
+async def test_the_outcome_of_a_call_is_sealed_for_nobody_else_in_a_database(
+    postgres: PostgresServer,
+) -> None:
+    store = PostgresStore(postgres.new_database(), keys=[b"k" * 32])
+    await store.tickets.open(TICKET)
+    await store.database.change("UPDATE tickets SET person = 'eve'")
+    await _ends_for_nobody(store.tickets)
+    await store.aclose()
+
+
+async def _ends_for_nobody(tickets: Tickets) -> None:
+    """The next value would otherwise be bound to the name that somebody wrote into the row."""
+    with pytest.raises(StoreError, match="changed"):
+        await tickets.ask(TICKET.key, {"requestState": "next"})
+    with pytest.raises(StoreError, match="changed"):
+        await tickets.settle(TICKET.key, RESULT, until=200.0)
+    with pytest.raises(StoreError, match="changed"):
+        await tickets.find(TICKET.key)
+
+
 def _written(directory: Path) -> bytes:
     return b"".join(file.read_bytes() for file in directory.iterdir() if file.suffix != ".key")
 

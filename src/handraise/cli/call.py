@@ -251,17 +251,19 @@ def _explain(error: BaseException) -> int:
     """Say what went wrong in one line; the exit status for it."""
     from asyncio import CancelledError
 
+    from handraise.display import inert
     from handraise.sdk.client import fault_in, hung_up, rounds_exceeded
 
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
+    why = inert(str(error))  # a server's words may be in it
     if (fault := fault_in(error)) is not None and hung_up(fault):
         typer.echo(
             "handraise: the server hung up before it answered; run its command by itself to see why", err=True
         )
         return 3
     if fault is not None:
-        typer.echo(f"handraise: the server answered with an error: {error}", err=True)
+        typer.echo(f"handraise: the server answered with an error: {why}", err=True)
         return 1
     if (most := rounds_exceeded(error)) is not None:
         typer.echo(f"handraise: the server kept asking; given up after {most} rounds", err=True)
@@ -272,23 +274,23 @@ def _explain(error: BaseException) -> int:
         case typer.BadParameter() | typer.Exit():
             raise error
         case Stopped():
-            typer.echo(f"handraise: {error}", err=True)
+            typer.echo(f"handraise: {why}", err=True)
             return 1
         case HandraiseError():
-            typer.echo(f"handraise: {error}", err=True)
+            typer.echo(f"handraise: {why}", err=True)
             return 2
         case _:
-            typer.echo(f"handraise: the server cannot be reached: {_out_of_reach(error)}", err=True)
+            typer.echo(f"handraise: the server cannot be reached: {_out_of_reach(error, why)}", err=True)
             return 3
 
 
-def _out_of_reach(error: BaseException) -> str:
+def _out_of_reach(error: BaseException, why: str) -> str:
     from httpx2 import ConnectError
 
     match error:
-        case OSError(filename=str(program), strerror=str(why)):
-            return f"{program}: {why}. Its command, as you would type it, stands behind `--`"
+        case OSError(filename=str(program), strerror=str(problem)):
+            return f"{program}: {problem}. Its command, as you would type it, stands behind `--`"
         case ConnectError():
             return "nobody listens there. Start it, or correct --url"
         case _:
-            return str(error) or type(error).__name__
+            return why or type(error).__name__

@@ -58,7 +58,9 @@ def doctor(
             for told in _examine_all(known, probe)
         ]
     report = {"options": options, "desk": own_desk(), "clients": found, "seen": seen_clients()}
-    typer.echo(json.dumps(report, indent=2, ensure_ascii=False) if as_json else as_text(report))
+    typer.echo(
+        json.dumps(report, indent=2) if as_json else as_text(report)
+    )  # a name of a server may be in it
 
 
 def _examine_all(client: KnownClient, probing: bool) -> list[dict[str, Any]]:

@@ -243,7 +243,7 @@ def _passkey(policy: Policy, question: Question, server: str) -> str | None:
 def _said_by(
     rule: GuardRule, tool: str, server: str, arguments: Mapping[str, Any], said: Mapping[str, Any] | None
 ) -> PolicyReport:
-    guard, count = rule.counting(arguments)
+    guard, count = rule.counting(tool, arguments)
     if not rule.is_for(server):
         why_not: str | None = "It is for other servers."
     else:

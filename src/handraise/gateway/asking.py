@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -194,10 +194,14 @@ class QuestionHandler:
     def _questions_in(self, message: Message) -> list[tuple[Question, Revision]]:
         """The questions that a message holds beside requests and rounds; WireError when one breaks the rules."""
         if message.requires_links:
-            links = parse_url_required(plain(message.body["error"].get("data")), self.limits)
+            data = message.body["error"].get("data")
+            links = parse_url_required(plain(data), self.limits)
+            _require_one_mode(data["elicitations"])
             return [(link, Revision.NOVEMBER_2025) for link in links]
-        asked = [each for each in input_requests(message.body) if each.get("method") == ELICIT]
-        return [self.parse(each.get("params"), MODERN) for each in asked]
+        asked = [each.get("params") for each in input_requests(message.body) if each.get("method") == ELICIT]
+        found = [self.parse(each, MODERN) for each in asked]
+        _require_one_mode(asked)
+        return found
 
     def tell_in_vain(self, call: RelayedCall) -> None:
         """Have the desks tell that what was answered because of a call reached nothing."""
@@ -253,6 +257,21 @@ class OurDesk:
 def begin_round(call: RelayedCall, questions: int) -> None:
     """Questions that come together are shown together."""
     call.told.begin_round(call.rounds, questions)
+
+
+def as_judged(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The params of a question as a client gets them: without what belongs to the other mode, which nobody judged.
+
+    A client that goes by the members, and not by the mode, would open the `url` of a form.
+    """
+    others = ("requestedSchema",) if params.get("mode") == "url" else ("url", "elicitationId")
+    return {name: value for name, value in params.items() if name not in others}
+
+
+def _require_one_mode(asked: Iterable[Any]) -> None:
+    """WireError for questions with members of both modes, where the message that holds them passes as it is."""
+    if any(as_judged(params) != params for params in asked):
+        raise WireError("mode", "A question is a form or a link, and not both.")
 
 
 def redump(question: Question, revision: str) -> dict[str, Any]:

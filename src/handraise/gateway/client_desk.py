@@ -154,6 +154,7 @@ class ClientDesk:
         """Set when the policy let the question through, so that it may be sent."""
         self.reply: Message | None = None
         """What the client sent, as it wrote it."""
+        self._written: object = None
         self._options = state.options
         self._habits = state.habits
         self._peer = peer
@@ -165,6 +166,7 @@ class ClientDesk:
     def answer(self, raw: object) -> None:
         """Take the result that the client sent; None for an error, or nothing."""
         if not self._answered.done():
+            self._written = raw
             self._answered.set_result(plain(raw))
 
     async def is_shown(self, deciding: asyncio.Future[Decision]) -> bool:
@@ -172,11 +174,22 @@ class ClientDesk:
         await _first(asyncio.ensure_future(self.shown.wait()), deciding)
         return self.shown.is_set()
 
-    def is_as_sent(self, decision: Decision) -> bool:
-        """Whether the client's own reply is the decision, so that it can go on as the client wrote it."""
-        if self.reply is None or decision.desk != CLIENT:
-            return False
-        return self.reply.result is None or self.reply.result.get("action") == decision.answer.action
+    def as_written(self, decision: Decision) -> dict[str, Any] | None:
+        """The client's own result, where that is the decision: it goes on as the client wrote it.
+
+        Content that is no answer to the question was not judged, and may hold anything. So it stays here.
+        """
+        written = self._written
+        if (
+            not isinstance(written, dict)
+            or decision.desk != CLIENT
+            or decision.refusal is not None
+            or written.get("action") != decision.answer.action
+        ):
+            return None
+        if isinstance(decision.answer, Accepted) and decision.answer.data is not None:
+            return written
+        return {name: value for name, value in written.items() if name != "content"}
 
     async def put(self, waiting: Waiting) -> Decision:
         if waiting.passkey:  # the client could not accept it
@@ -281,11 +294,19 @@ def _is_quick_yes(question: Question, decision: Decision, habit: Habit) -> bool:
 def _decision(question: Question, raw: object) -> Decision:
     form = question.form if isinstance(question, FormQuestion) else None
     try:
+        _require_one_reading(raw)
         answer = parse_answer(raw, question.mode, form)
     except WireError as error:
         why = f"the client sent no answer ({error.rule})"
         return Decision(Cancelled(), by="agent", desk=CLIENT, reason=why, refusal="answer")
     return Decision(desk_answer(answer.action, answer.content), desk=CLIENT)
+
+
+def _require_one_reading(raw: object) -> None:
+    """WireError for an answer with two readings: some servers read `Action` as `action`, and the last one counts."""
+    for name in raw if isinstance(raw, Mapping) else ():
+        if name.casefold() in ("action", "content") and name not in ("action", "content"):
+            raise WireError(name.casefold(), "An answer writes its members as the protocol does.")
 
 
 async def _first(*futures: asyncio.Future[Any]) -> None:

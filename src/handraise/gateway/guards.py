@@ -10,8 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
+from unicodedata import normalize
 
 from handraise.desks import Decision, Waiting
+from handraise.display import for_line
 from handraise.errors import CATEGORY, GuardRefused
 from handraise.gateway.call import RelayedCall
 from handraise.gateway.messages import Message, response
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 
 _REASKS: Final = 3
 """How often somebody is asked again who mistyped what had to be typed; servers of ours do the same."""
+
+
+_LONGEST_NAME: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +50,26 @@ class GuardRule:
         """Whether the tools of this server are guarded; servers are named, or chosen by pattern."""
         return not self.servers or any(server == each or fnmatchcase(server, each) for each in self.servers)
 
+    def guard_for(self, tool: str) -> Guard:
+        """The guard as it reads the name of this tool: in any case and form, with or without blanks around it.
+
+        The attack: a server takes `Delete_All` or ` delete_all` for `delete_all`, and the guard does not.
+        """
+        is_meant = any(fnmatchcase(_folded(tool), _folded(pattern)) for pattern in self.guard.tools)
+        return replace(self.guard, tools=("*",)) if is_meant else self.guard
+
     def is_about(self, tool: str, annotations: Mapping[str, Any] | None) -> bool:
         """Whether calls of this tool are guarded, with some arguments at least."""
-        return replace(self.guard, arguments={}, above=None).concerns(tool, annotations, {})
+        return replace(self.guard_for(tool), arguments={}, above=None).concerns(tool, annotations, {})
 
-    def counting(self, arguments: Mapping[str, Any]) -> tuple[Guard, int | None]:
+    def counting(self, tool: str, arguments: Mapping[str, Any]) -> tuple[Guard, int | None]:
         """The guard for a call with these arguments, and the count. What cannot be counted is asked about, too."""
+        guard = self.guard_for(tool)
         if (count := count_in(arguments, self.count)) is not None:
-            return self.guard, count
-        typed = None if self.guard.typed == "count" else self.guard.typed
-        message = self.guard.message.replace("{count}", "an unknown number of")
-        return replace(self.guard, message=message, above=None, typed=typed), None
+            return guard, count
+        typed = None if guard.typed == "count" else guard.typed
+        message = guard.message.replace("{count}", "an unknown number of")
+        return replace(guard, message=message, above=None, typed=typed), None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +140,8 @@ def question_for(
     for rule in rules:
         if not rule.is_for(server):
             continue
-        guard, count = rule.counting(arguments)
         for name in names:
+            guard, count = rule.counting(name, arguments)
             if rule.is_about(name, annotations):
                 _require_one_meaning(rule, arguments)
             if (question := guard.applies(name, annotations, arguments, count)) is not None:
@@ -139,8 +153,9 @@ def question_for(
 
 
 def _headline(rule: GuardRule, server: str, tool: str, arguments: Mapping[str, Any]) -> str:
-    """Who asks: the user's own rule, and not the server."""
-    return f"Your rule {rule.name!r} asks before {server} calls {tool}({'...' if arguments else ''})."
+    """Who asks: the user's own rule, and not the server. A tool's name must not go on in the rule's name."""
+    called = f"{for_line(tool, limit=_LONGEST_NAME)}({'...' if arguments else ''})"
+    return f"Your rule {rule.name!r} asks before {server} calls {called}."
 
 
 def _require_one_meaning(rule: GuardRule, arguments: Mapping[str, Any]) -> None:
@@ -156,6 +171,10 @@ def _require_one_meaning(rule: GuardRule, arguments: Mapping[str, Any]) -> None:
             raise _ambiguous(f"has the argument {name!a} instead of {looked_at[name.casefold()]!r}")
     if _has_twins(arguments):
         raise _ambiguous("names a member of an object twice, in different case")
+
+
+def _folded(text: str) -> str:
+    return normalize("NFKC", text).casefold().strip()
 
 
 def _has_twins(value: object) -> bool:

@@ -11,9 +11,9 @@ from handraise.client.answers import dump_as_answer, dump_unasked, dump_unshown
 from handraise.client.recording import ASKER_ENDED
 from handraise.errors import HandraiseError, NotSupported, WireError
 from handraise.forms import SIZE_RULES
-from handraise.gateway.asking import Asker, QuestionHandler, note_for_model, redump
+from handraise.gateway.asking import Asker, QuestionHandler, as_judged, note_for_model, redump
 from handraise.gateway.call import RelayedCall
-from handraise.gateway.client_desk import ClientDesk
+from handraise.gateway.client_desk import CLIENT, ClientDesk
 from handraise.gateway.links import Port
 from handraise.gateway.messages import (
     CANCELLED,
@@ -221,8 +221,11 @@ class LegacyRelay(Relay):
                 decision = await deciding
             finally:
                 deciding.cancel()
-            if at_client.reply is not None and at_client.is_as_sent(decision):
-                return at_client.reply
+            if (reply := at_client.reply) is not None and decision.desk == CLIENT:
+                if reply.result is None:
+                    return reply
+                if (written := at_client.as_written(decision)) is not None:
+                    return reply.with_(result=written)
         if isinstance(question, UrlQuestion) and isinstance(decision.answer, Accepted):
             self.holding.hold_for_page(calls)
         if (note := note_for_model(decision, asker.upstream.name)) is not None:
@@ -254,7 +257,7 @@ class LegacyRelay(Relay):
         if self.peer.revision != message.source.revision and self.peer.revision == JUNE:
             message = message.with_(params=redump(question, JUNE))
         # A client that makes a task of it would hand the answer to the server later, past policy and ledger.
-        params = {name: value for name, value in message.params.items() if name != "task"}
+        params = {name: value for name, value in as_judged(message.params).items() if name != "task"}
         if params != message.params:
             message = message.with_(params=params)
         self._port_of(calls).send(message)

@@ -82,7 +82,7 @@ class Message:
         self.among: tuple[Id, ...] = ()
         """The requests to one of which it belongs, where nobody can tell to which."""
         self.source: Any = None
-        """Which server it came from."""
+        """Which server it came from; of a call that passed its guards, which one it is for."""
         self.round: dict[str, Any] | None = None
         """The round of 2026-07-28 that a question comes from, where it was made a request of."""
         self.bridged = False
@@ -335,8 +335,12 @@ _QUESTION: Final = _names("_meta mode message url elicitationId requestedSchema 
 _ROUND: Final = _names("resultType inputRequests requestState")
 _NOTICE: Final = _names("inputRequests")
 _INPUT: Final = _names("method params")
+_ANSWER: Final = _names("action content")
 _ERROR: Final = _names("code message data")
 _LINKS: Final = _names("elicitations")
+_SCHEMA: Final = _names("type properties required")
+_LISTED: Final = ("oneOf", "anyOf")
+_FIELD: Final = _names("type title description default enum enumNames oneOf anyOf items const format")
 
 
 def _misspelled(body: dict[str, Any]) -> str | None:
@@ -358,27 +362,46 @@ def _decisive(body: dict[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping
     if method in NAMED or (isinstance(method, str) and method.startswith("tasks/")):
         yield params, _CALL
     elif method == ELICIT:
-        yield params, _QUESTION
+        yield from _in_question(params)
     else:
         yield params, _NOTICE
+    for answer in _object(params, "inputResponses").values():
+        if isinstance(answer, dict):
+            yield answer, _ANSWER
     yield result, _ROUND
     for asked in input_requests(body):
         yield asked, _INPUT
-        yield _object(asked, "params"), _QUESTION
+        yield from _in_question(_object(asked, "params"))
     error = _object(body, "error")
     yield error, _ERROR
     data = _object(error, "data")
     yield data, _LINKS
-    links = data.get("elicitations")
-    for link in links if isinstance(links, list) else ():
-        if isinstance(link, dict):
-            yield link, _QUESTION
+    for link in _objects(data, "elicitations"):
+        yield from _in_question(link)
+
+
+def _in_question(params: dict[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
+    """What is read of a question: its params, and every part of its form."""
+    yield params, _QUESTION
+    schema = _object(params, "requestedSchema")
+    yield schema, _SCHEMA
+    for field in _object(schema, "properties").values():
+        if isinstance(field, dict):
+            items = _object(field, "items")
+            options = [each for part in (field, items) for name in _LISTED for each in _objects(part, name)]
+            for part in (field, items, *options):
+                yield part, _FIELD
 
 
 def input_requests(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What a server's message wants from the client, wherever it stands: in a round, in a task, in a notice of one."""
     wanted = [_object(_object(body, name), "inputRequests") for name in ("result", "params")]
     return [each for requests in wanted for each in requests.values() if isinstance(each, dict)]
+
+
+def _objects(members: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    value = members.get(name)
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def _object(members: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from handraise.client.calls import HostCall
 from handraise.client.recording import ASKER_ENDED
 from handraise.desks import Decision
 from handraise.errors import HandraiseError, WireError
-from handraise.gateway.asking import Asker, QuestionHandler, begin_round, note_for_model
+from handraise.gateway.asking import Asker, QuestionHandler, as_judged, begin_round, note_for_model
 from handraise.gateway.call import RelayedCall
 from handraise.gateway.client_desk import ClientDesk
 from handraise.gateway.links import Port
@@ -98,11 +98,10 @@ class RelayedRound:
         for key, (at_client, _) in self.at_client.items():
             at_client.answer(sent.get(key))
         answers = {**sent, **self.decided}
-        for key, (_, deciding) in self.at_client.items():
-            decision, raw = await deciding, sent.get(key)
-            as_sent = isinstance(raw, dict) and raw.get("action") == decision.answer.action
-            if not (as_sent and decision.desk == "client"):
-                answers[key] = dump_as_answer(decision)
+        for key, (at_client, deciding) in self.at_client.items():
+            decision = await deciding
+            written = at_client.as_written(decision)
+            answers[key] = dump_as_answer(decision) if written is None else written
             if (note := note_for_model(decision, self.source.upstream.name)) is not None:
                 self.notes.append(note)
         return answers
@@ -255,7 +254,7 @@ class ModernRelay(Relay):
         round_ = await self._decide(call, message, now) if now else RelayedRound(message.source)
         round_.later = later
         done = {**round_.decided, **later}
-        left = {key: _with_link_id(each) for key, each in requests.items() if key not in done}
+        left = {key: _for_client(each) for key, each in requests.items() if key not in done}
         if left:
             self._remember(call, state, round_, left)
             changed = left != requests
@@ -391,12 +390,16 @@ def _round_key(state: str | None, message: Message) -> tuple[str | None, ...]:
     return state, *likeness(message)
 
 
-def _with_link_id(request: Any) -> Any:
-    """A link with an `elicitationId`: 2026-07-28 needs none, but some clients cannot read a link without one."""
-    params = request.get("params") if isinstance(request, dict) else None
-    if not isinstance(params, dict) or params.get("mode") != "url" or "elicitationId" in params:
+def _for_client(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A request of a round as the client gets it.
+
+    A link has an `elicitationId`: 2026-07-28 needs none, but some clients cannot read a link without one.
+    """
+    params = request.get("params")
+    if request.get("method") != ELICIT or not isinstance(params, dict):
         return request
-    return {**request, "params": {**params, "elicitationId": secrets.token_urlsafe(12)}}
+    id = {"elicitationId": secrets.token_urlsafe(12)} if params.get("mode") == "url" else {}
+    return {**request, "params": {**id, **as_judged(params)}}
 
 
 def _questions_in(requests: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

@@ -236,6 +236,7 @@ class Relay:
         if refused is not None:
             self.end(call, refused)
         elif await self.holding.release(call):
+            call.message.source = place.source  # the yes is for this server, whichever has the tool by now
             self.forward(call)
 
     async def _guarded(self, call: RelayedCall, place: Destination, *, again: bool) -> Message | None:

@@ -22,6 +22,8 @@ from handraise.gateway.catalog import (
 from handraise.gateway.links import Destination, Link
 from handraise.gateway.messages import (
     CANCELLED,
+    COMPLETE,
+    ELICIT,
     INVALID_REQUEST,
     SERVER_FAULT,
     Id,
@@ -40,7 +42,7 @@ from handraise.gateway.upstreams import Source
 logger = logging.getLogger(__name__)
 
 _PAGES: Final = 100
-_MOST_TASKS: Final = 4096
+_MOST_IDS: Final = 4096
 _TASKS: Final = "tasks/list"
 
 
@@ -62,6 +64,8 @@ class ServerRouter:
         """The requests of servers that are not answered, by the id under which the client knows them."""
         self._made_task: dict[str, str] = {}
         """The server that made a task, by the id of the task."""
+        self._asked_to_open: dict[str, str] = {}
+        """The server that asked for a link to be opened, by the link's elicitation id."""
         self._fresh = count(1)
         self._tasks = TaskSet()
         for name, link in links.items():
@@ -154,10 +158,7 @@ class ServerRouter:
         listed = dict(zip(able, pages, strict=True))
         if method != _TASKS:
             return self._whose.fill(method, listed)
-        for name, tasks in listed.items():
-            for task in tasks:
-                self._note_task(name, task)
-        return [task for tasks in pages for task in tasks]
+        return [task for name, tasks in listed.items() for task in tasks if self._owns_task(name, task)]
 
     async def _pages(self, name: str, method: str, key: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
@@ -188,7 +189,10 @@ class ServerRouter:
     async def _route(self, message: Message) -> None:
         """Send a request to the server that has what it is about."""
         name = await self._found(message)
-        if name in self._links:
+        if message.source is not None and (name is None or self._sources[name] is not message.source):
+            # Its guard asked about another server, which had a tool of this name until a moment ago.
+            self.on_message(nowhere(message.id))
+        elif name in self._links:
             self._send_to(self._whose.with_own_name(message), name)
         elif named(message) or "taskId" in message.params:
             self.on_message(nowhere(message.id))
@@ -203,13 +207,20 @@ class ServerRouter:
             return self._made_task.get(task)
         return self._whose.server_of(message) or next(iter(self._sent_to.get(known(message.id), ())), None)
 
-    def _note_task(self, name: str, task: object) -> None:
-        """Remember who made a task. The first one counts, or a server could take another's task over."""
+    def _owns_task(self, name: str, task: object) -> bool:
+        """Remember who made a task; False when it is another server's.
+
+        The first one counts, or a server could take another's task over. The client does not hear of the second one:
+        what it sends to that task would reach the first server.
+        """
         id = task.get("taskId") if isinstance(task, dict) else None
-        if isinstance(id, str) and self._made_task.setdefault(id, name) != name:
-            logger.warning("%s names a task of %s as its own", name, self._made_task[id])
-        while len(self._made_task) > _MOST_TASKS:
-            del self._made_task[next(iter(self._made_task))]
+        return not isinstance(id, str) or _is_first(self._made_task, id, name)
+
+    def _note_links(self, name: str, questions: object) -> None:
+        """Remember who asked for which links to be opened."""
+        for each in questions if isinstance(questions, list) else ():
+            if isinstance(each, dict) and isinstance(id := each.get("elicitationId"), str):
+                _is_first(self._asked_to_open, id, name)
 
     async def _tell_all(self, message: Message) -> None:
         answers = await self._ask_all(message.method or "", message.params)
@@ -251,6 +262,8 @@ class ServerRouter:
             self._take_request(name, message, message.id)
         elif message.method == CANCELLED:
             self._take_cancel(name, message)
+        elif message.method == COMPLETE and self._asked_to_open.get(_link_id(message), name) != name:
+            logger.warning("%s completed a link of another server; nothing was passed on", name)
         else:
             self.on_message(self._whose.as_known(name, message))
 
@@ -266,7 +279,11 @@ class ServerRouter:
             return
         del self._sent_to[id]
         result = message.result or {}
-        self._note_task(name, result.get("task", result))
+        if not self._owns_task(name, result.get("task", result)):
+            text = f"The server {name!r} names a task of another server as its own."
+            message = fault(message.id, SERVER_FAULT, text)
+        if message.requires_links and isinstance(data := message.body["error"].get("data"), dict):
+            self._note_links(name, data.get("elicitations"))
         if (ours := self._ours.pop(id, None)) is not None:
             ours.set_result(message)
         else:
@@ -276,7 +293,11 @@ class ServerRouter:
         if (name, id) in self._asked_by.values():
             self._links[name].send(fault(id, INVALID_REQUEST, "A request of this id is not answered yet."))
             return
-        told_as = id if id not in self._asked_by else f"handraise-a{next(self._fresh)}"
+        told_as = id
+        while told_as in self._asked_by:  # a server may have guessed an id of ours, too
+            told_as = f"handraise-a{next(self._fresh)}"
+        if message.method == ELICIT:
+            self._note_links(name, [message.params])
         self._asked_by[told_as] = (name, id)
         self.on_message(message if told_as == id else message.with_(id=told_as))
 
@@ -306,6 +327,18 @@ class ServerRouter:
             del self._sent_to[id]
             if (ours := self._ours.pop(id, None)) is not None:
                 ours.set_result(fault(id, SERVER_FAULT, f"The server {name!r} is gone."))
+
+
+def _is_first(owners: dict[str, str], id: str, name: str) -> bool:
+    """Note whose an id is, if it is nobody's yet; whether it is this server's. The oldest ids are forgotten."""
+    is_its = owners.setdefault(id, name) == name
+    while len(owners) > _MOST_IDS:
+        del owners[next(iter(owners))]
+    return is_its
+
+
+def _link_id(message: Message) -> str:
+    return str(message.params.get("elicitationId"))
 
 
 _NOTHING: Final = Message({})

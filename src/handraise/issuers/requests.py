@@ -126,7 +126,7 @@ async def _request(
         async with _client(reach) as client:
             response = await _send(client, method, url, headers, content, addresses)
             body = bytearray()
-            async for chunk in response.aiter_bytes():
+            async for chunk in response.aiter_raw():  # a few packed bytes could be gigabytes
                 body += chunk
                 if len(body) > _MOST_BYTES:
                     raise AccountError(f"{url} answers without end")
@@ -186,7 +186,7 @@ def _addressed(
 def _object(url: str, body: bytes) -> dict[str, Any]:
     try:
         found = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         raise AccountError(f"{url} answered with something that is no JSON object")

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 
+from handraise.display import inert
 from handraise.ledger.events import LedgerEvent, dump_event
 
 
@@ -34,13 +35,20 @@ async def dump_cloudevents(events: AsyncIterable[tuple[int, LedgerEvent]], origi
             "sequence": f"{number:016d}",
             "data": _said(event),
         }
-        yield json.dumps(cloud_event, ensure_ascii=False, separators=(",", ":"))
+        yield _dumped(cloud_event)
 
 
 def json_line(number: int, event: LedgerEvent) -> str:
     """One event as a JSON object."""
-    said = {"number": number, **_said(event)}
-    return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+    return _dumped({"number": number, **_said(event)})
+
+
+def _dumped(value: object) -> str:
+    """JSON on one line, for people to read too. A server's text in it does nothing to a terminal."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
 
 
 def _said(event: LedgerEvent) -> dict[str, Any]:
@@ -110,10 +118,15 @@ async def dump_csv(events: AsyncIterable[tuple[int, LedgerEvent]], origin: str) 
 
 
 def _cell(value: object) -> object:
-    """A server's text must not become a formula in a spreadsheet that opens this file."""
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return f"'{value}"
-    return value
+    """A server's text must not become a formula in a spreadsheet that opens this file, nor move a terminal's cursor."""
+    if not isinstance(value, str):
+        return value
+    shown = inert(value, limit=len(value) * _LONGEST_NUMBER)
+    return f"'{shown}" if shown[:1] in ("=", "+", "-", "@", "\t", "\r") else shown
+
+
+_LONGEST_NUMBER: Final = 12
+"""Characters that one invisible character takes when it is written out."""
 
 
 def _line(cells: Iterable[object]) -> str:
@@ -144,7 +157,7 @@ def _logs(records: list[dict[str, Any]], origin: str) -> str:
     resource = [_attribute("service.name", "handraise"), _attribute("handraise.ledger", origin)]
     scope = {"scope": {"name": "handraise.ledger"}, "logRecords": records}
     logs = {"resourceLogs": [{"resource": {"attributes": resource}, "scopeLogs": [scope]}]}
-    return json.dumps(logs, ensure_ascii=False, separators=(",", ":"))
+    return _dumped(logs)
 
 
 def _record(number: int, event: LedgerEvent) -> dict[str, Any]:

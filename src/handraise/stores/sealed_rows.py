@@ -193,7 +193,13 @@ class TicketColumns(NamedTuple):
     deadline: float
 
 
-TICKET_COLUMNS = "key, person, server, deadline"
+def bound_columns(sealer: Sealer, row: Sequence[Any]) -> TicketColumns:
+    """The columns of a row that a new value is to be bound to. StoreError when any was changed.
+
+    Otherwise the outcome of one person's call would be sealed for the other whose name somebody wrote there.
+    """
+    ticket = load_ticket(sealer, row)
+    return TicketColumns(ticket.key, ticket.person, ticket.server, ticket.deadline)
 
 
 def dump_ticket(sealer: Sealer, ticket: Ticket) -> tuple[Any, ...]:

@@ -162,8 +162,7 @@ class PostgresLedger:
         row = await self._database.one(_FATES, {"ids": list(wrote), "known": self._known_notes})
         if row is None:
             return
-        there, waiting, was_cut, self._known_notes = row
-        self._writer.unplaced -= wrote - set(waiting)
+        there, waiting, was_cut, known_notes = row
         gone = [] if was_cut else sorted(id_.hex() for id_ in wrote.difference(there))
         if gone:
             logger.error(
@@ -171,6 +170,9 @@ class PostgresLedger:
             )
             alarm = self._authentic.loss(int(self._database.now() * 1000))
             await self.add_note(lambda head, _: alarm(head, gone))
+        # Not before the alarm is written: who keeps us from writing it now must not keep it away for good.
+        self._writer.unplaced -= wrote - set(waiting)
+        self._known_notes = known_notes
 
     async def size(self) -> int:
         row = await self._database.one("SELECT size FROM head")
@@ -258,7 +260,15 @@ class PostgresLedger:
         return self._writer.authenticator
 
     async def _head(self, db: Connection) -> Head:
-        """The head, which is authentic, and ours until the transaction ends."""
+        """The head, which is authentic, and ours until the transaction ends.
+
+        Nothing is written where somebody added a trigger or a rule: it could swallow what is written, and be gone.
+        """
+        changed = await (await db.execute(_NOT_OURS, (SCHEMA, list(_TABLES)))).fetchone()
+        if changed is not None:
+            raise StoreError(
+                f"the table {changed[0]} is not the one that Handraise made; run `handraise ledger verify`"
+            )
         row = await (await db.execute("SELECT size, peaks, notes, last, mac FROM head FOR UPDATE")).fetchone()
         if row is None:
             raise StoreError("the head of the ledger was removed; run `handraise ledger verify`")

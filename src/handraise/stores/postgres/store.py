@@ -33,7 +33,7 @@ _GONE: LiteralString = f"""
 _SETTLE: LiteralString = (
     "UPDATE tickets SET outcome = %s, deadline = %s, call = NULL, round = NULL WHERE key = %s"
 )
-_BOUND: LiteralString = "SELECT key, person, server, deadline FROM tickets WHERE key = %s FOR UPDATE"
+_BOUND: LiteralString = "SELECT * FROM tickets WHERE key = %s FOR UPDATE"
 
 
 class PostgresTickets:
@@ -70,7 +70,7 @@ class PostgresTickets:
     async def ask(self, key: str, round: Json) -> None:
         async def ask(db: Connection) -> None:
             async with db.transaction():
-                if (bound := await _bound(db, key)) is not None:
+                if (bound := await self._bound(db, key)) is not None:
                     sealed = rows.seal_ticket_column(self._database.sealer, bound, "round", round)
                     query = "UPDATE tickets SET round = %s, sent = false WHERE key = %s"
                     await db.execute(query, (sealed, key))
@@ -91,7 +91,7 @@ class PostgresTickets:
     async def settle(self, key: str, outcome: Json, *, until: float) -> None:
         async def settle(db: Connection) -> None:
             async with db.transaction():
-                if (bound := await _bound(db, key)) is not None:
+                if (bound := await self._bound(db, key)) is not None:
                     later = bound._replace(deadline=until)
                     sealed = rows.seal_ticket_column(self._database.sealer, later, "outcome", outcome)
                     await db.execute(_SETTLE, (sealed, until, key))
@@ -101,11 +101,10 @@ class PostgresTickets:
     async def prune(self, now: float) -> int:
         return await self._database.change("DELETE FROM tickets WHERE %s >= deadline", (now,))
 
-
-async def _bound(db: Connection, key: str) -> rows.TicketColumns | None:
-    """The columns that sealed ones are bound to; the row is ours until the transaction ends."""
-    row = await (await db.execute(_BOUND, (key,))).fetchone()
-    return None if row is None else rows.TicketColumns(*row)
+    async def _bound(self, db: Connection, key: str) -> rows.TicketColumns | None:
+        """The columns that sealed ones are bound to; the row is ours until the transaction ends."""
+        row = await (await db.execute(_BOUND, (key,))).fetchone()
+        return None if row is None else rows.bound_columns(self._database.sealer, row)
 
 
 class PostgresSecrets:

@@ -7,7 +7,6 @@ import contextlib
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Collection, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from pathlib import Path
 from typing import Any, Final
 
 from handraise.calls.ledger_tables import (
@@ -74,7 +73,7 @@ class SqliteLedger:
 
     def __init__(self, file: SqliteFile) -> None:
         self._file = file
-        self._heads = _Heads(file.path)
+        self._heads = _Heads(file)
         file.after_commit = self._heads.advance_anchor
         self._together = WriteBatcher(file, self.add)
         self._presence = Presence(file.path, "writer")
@@ -212,9 +211,12 @@ class SqliteLedger:
 class _Heads:
     """Reads and writes the head of the ledger inside of transactions, and keeps the anchor behind it."""
 
-    def __init__(self, database: Path) -> None:
-        self.anchor = AnchorFile(database)
+    def __init__(self, file: SqliteFile) -> None:
+        self.anchor = AnchorFile(file.path)
         self.authenticator: Authenticator | None = None
+        self._schema = file.schema
+        self._version = -1
+        """The version of the tables that were found to be ours. SQLite counts it up with every change of one."""
         self._moved = False
         """Whether the head may have changed since the anchor was written."""
 
@@ -226,6 +228,7 @@ class _Heads:
 
     def read(self, db: sqlite3.Connection) -> Head:
         """The head, which is authentic and not older than the anchor."""
+        self._require_own_tables(db)
         head, anchor = _stored_head(db), self.anchor.read()
         if head is not None:
             self.authentic.require(head)
@@ -235,6 +238,14 @@ class _Heads:
         if anchor is None:  # before the first commit: from now on there is no ledger without one
             self.anchor.create(self.authentic.anchor_of(head))
         return head
+
+    def _require_own_tables(self, db: sqlite3.Connection) -> None:
+        """Refuse to write where somebody added a trigger or a view: it could swallow what is written, and be gone."""
+        (version,) = db.execute("PRAGMA schema_version").fetchone()
+        if version != self._version:
+            if changed := _changed_tables(db, self._schema):
+                raise StoreError(f"{changed[0]} Run `handraise ledger verify`.")
+            self._version = version
 
     def has_event(self, db: sqlite3.Connection, name: str) -> bool:
         """Whether an event that is written only once was written before, by somebody who has the key."""
@@ -310,6 +321,14 @@ def _orphans(db: sqlite3.Connection, writer: str) -> list[bytes]:
 
 
 def _problems(db: sqlite3.Connection, schema: str) -> list[str]:
+    """How the tables differ from ours, and whether the file is damaged."""
+    (damage,) = db.execute("PRAGMA integrity_check(1)").fetchone()
+    return _changed_tables(db, schema) + (
+        [] if damage == "ok" else [f"SQLite finds the file damaged: {damage}."]
+    )
+
+
+def _changed_tables(db: sqlite3.Connection, schema: str) -> list[str]:
     """How the tables differ from ours. A view, a trigger or an index of somebody else can give one query other records
     than the next: the one that is verified, and the one that is shown."""
     with contextlib.closing(sqlite3.connect(":memory:")) as ours:
@@ -317,10 +336,7 @@ def _problems(db: sqlite3.Connection, schema: str) -> list[str]:
         expected = set(ours.execute(_OBJECTS))
     found = set(db.execute(_OBJECTS))
     changed = sorted({f"{kind} {name}" for kind, name, _, _ in found ^ expected})
-    (damage,) = db.execute("PRAGMA integrity_check(1)").fetchone()
-    return [f"The {each} is not the one that Handraise made." for each in changed] + (
-        [] if damage == "ok" else [f"SQLite finds the file damaged: {damage}."]
-    )
+    return [f"The {each} is not the one that Handraise made." for each in changed]
 
 
 _OBJECTS: Final = "SELECT type, name, tbl_name, sql FROM sqlite_master"

@@ -64,7 +64,7 @@ class SqliteTickets:
 
     async def ask(self, key: str, round: Json) -> None:
         def update(db: sqlite3.Connection, sealer: Sealer) -> None:
-            if (bound := _bound(db, key)) is not None:
+            if (bound := _bound(db, sealer, key)) is not None:
                 sealed = rows.seal_ticket_column(sealer, bound, "round", round)
                 db.execute("UPDATE tickets SET round = ?, sent = 0 WHERE key = ?", (sealed, key))
 
@@ -83,7 +83,7 @@ class SqliteTickets:
 
     async def settle(self, key: str, outcome: Json, *, until: float) -> None:
         def update(db: sqlite3.Connection, sealer: Sealer) -> None:
-            if (bound := _bound(db, key)) is None:
+            if (bound := _bound(db, sealer, key)) is None:
                 return
             sealed = rows.seal_ticket_column(sealer, bound._replace(deadline=until), "outcome", outcome)
             db.execute(
@@ -105,10 +105,9 @@ class SqliteTickets:
         return changed == 1
 
 
-def _bound(db: sqlite3.Connection, key: str) -> rows.TicketColumns | None:
-    asked = f"SELECT {rows.TICKET_COLUMNS} FROM tickets WHERE key = ?"  # noqa: S608 - our own list of columns
-    row = db.execute(asked, (key,)).fetchone()
-    return None if row is None else rows.TicketColumns(*row)
+def _bound(db: sqlite3.Connection, sealer: Sealer, key: str) -> rows.TicketColumns | None:
+    row = db.execute("SELECT * FROM tickets WHERE key = ?", (key,)).fetchone()
+    return None if row is None else rows.bound_columns(sealer, row)
 
 
 def prune(db: sqlite3.Connection, now: float) -> int:
