@@ -15,7 +15,7 @@ from tests.waiting import until
 
 from handraise.desks import Decision
 from handraise.gateway import modern as modern_relay
-from handraise.gateway.messages import Message, made, request, response
+from handraise.gateway.messages import Message, request, response
 from handraise.ledger import Ledger
 from handraise.questions import Accepted
 
@@ -187,7 +187,7 @@ async def test_a_failure_of_ours_ends_one_message_and_no_other(
     client = await WireClient.begun(modern=modern, behind=behind)
     client.ask(1, "tools/call", CALL)
     came = await client.server.taken("tools/call")
-    odd = made({"jsonrpc": "2.0", "method": "notifications/message", "params": {"_meta": {"x": 1}}})
+    odd = Message({"jsonrpc": "2.0", "method": "notifications/message", "params": {"_meta": {"x": 1}}})
     monkeypatch.setattr(Message, "asks", property(lambda message: 1 / 0))
     client.server.say(odd)
     client.server.say(response(came.id, DONE))

@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-IN_VAIN: Final = "The server did not know the call any more, so that the answer reached nothing."
+ANSWER_LOST: Final = "The server did not know the call any more, so that the answer reached nothing."
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,10 +199,10 @@ class QuestionHandler:
         asked = [each for each in input_requests(message.body) if each.get("method") == ELICIT]
         return [self.parse(each.get("params"), MODERN) for each in asked]
 
-    def tell_in_vain(self, call: RelayedCall) -> None:
+    def tell_answer_lost(self, call: RelayedCall) -> None:
         """Have the desks tell that what was answered because of a call reached nothing."""
         logger.warning("what was answered because of a call of %s reached nothing", call.name)
-        self.queue.note(call.told.id, IN_VAIN)
+        self.queue.note(call.host_call.id, ANSWER_LOST)
 
     def tell_person(self, server: str) -> None:
         """Tell the person, as far as they want to hear of it, that a server asks."""
@@ -227,7 +227,7 @@ class QuestionHandler:
             server_host=asker.upstream.host,
             limits=self.limits,
         )
-        consent.calls = [call.told for call in calls]
+        consent.calls = [call.host_call for call in calls]
         consent.client = asker.client
         return consent
 
@@ -252,7 +252,7 @@ class OurDesk:
 
 def begin_round(call: RelayedCall, questions: int) -> None:
     """Questions that come together are shown together."""
-    call.told.begin_round(call.rounds, questions)
+    call.host_call.begin_round(call.rounds, questions)
 
 
 def redump(question: Question, revision: str) -> dict[str, Any]:
@@ -263,7 +263,7 @@ def redump(question: Question, revision: str) -> dict[str, Any]:
 @contextmanager
 def _because_of(calls: Sequence[RelayedCall]) -> Iterator[None]:
     """Say which call asks, where that is known."""
-    before = CALL.set(calls[0].told) if len(calls) == 1 else None
+    before = CALL.set(calls[0].host_call) if len(calls) == 1 else None
     try:
         yield
     finally:

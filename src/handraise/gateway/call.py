@@ -103,7 +103,7 @@ class RelayedCall:
         """What the client itself answered of that round, where the rest is asked at our desk."""
         self.rounds = 0
         """How often we repeated it with answers of our desk's."""
-        self.cause: HostCall | None = None
+        self.reported: HostCall | None = None
         """What a desk is told of it; one object for all its questions."""
         self.outcome: asyncio.Future[Message] | None = None
         """What its client is told, for those who wait for the same."""
@@ -152,12 +152,12 @@ class RelayedCall:
         return self.token if self.key == self.message.id else self.key
 
     @property
-    def told(self) -> HostCall:
+    def host_call(self) -> HostCall:
         """What a desk and the ledger are told of it."""
-        if self.cause is None:
+        if self.reported is None:
             trace = parse_trace(self.message.params.get("_meta"))
-            self.cause = HostCall(self.name, self.arguments, self.message.method or "tools/call", trace)
-        return self.cause
+            self.reported = HostCall(self.name, self.arguments, self.message.method or "tools/call", trace)
+        return self.reported
 
     def as_sent(self, message: Message) -> Message:
         """The request under the id by which its server knows it, and with it its progress token."""
@@ -237,8 +237,8 @@ class RelayedCall:
         self.move("end")
         if self.outcome is not None:
             self.outcome.cancel()
-        if self.cause is not None:
-            self.cause.end(ended)
+        if self.reported is not None:
+            self.reported.end(ended)
 
     def stop(self, why: str | None = None) -> None:
         """End what goes on because of it."""
@@ -246,12 +246,12 @@ class RelayedCall:
             task.cancel(why)
 
 
-def with_id(calls: Mapping[Id, RelayedCall], id: object) -> RelayedCall | None:
+def find_waiting(calls: Mapping[Id, RelayedCall], id: object) -> RelayedCall | None:
     """The call that its client knows by this id and waits for. One that got a ticket was answered."""
     return next((call for call in calls.values() if call.message.id == id and call.port is not None), None)
 
 
-def concerned(calls: Mapping[Id, RelayedCall], message: Message) -> RelayedCall | None:
+def find_call_of(calls: Mapping[Id, RelayedCall], message: Message) -> RelayedCall | None:
     """The call to which a notice of the server's belongs, where that can be told."""
     if message.about is not None:
         return calls.get(message.about)

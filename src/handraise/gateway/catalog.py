@@ -99,29 +99,29 @@ def kind_of_reference(message: Message) -> str | None:
     return "prompts/list" if reference.get("type") == "ref/prompt" else "resources/templates/list"
 
 
-class MessageOwner:
+class Catalogs:
     """The directories of everything that the servers list."""
 
     def __init__(self) -> None:
-        self._directories = {method: Catalog() for method in LISTS}
+        self._by_list = {method: Catalog() for method in LISTS}
 
     def fill(self, method: str, listed: Mapping[str, Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
         """Take what the servers answer to a list; the same for the client, with names that tell two alike apart."""
-        return self._directories[method].fill(listed, LISTS[method][1])
+        return self._by_list[method].fill(listed, LISTS[method][1])
 
     def server_of(self, message: Message) -> str | None:
         """The server that has what a message is about, as far as they listed it."""
         for kind, name in named(message):
-            if (entry := self._directories[kind].find(name)) is not None:
+            if (entry := self._by_list[kind].find(name)) is not None:
                 return entry.server
         if message.method in BY_URI:
-            return self._directories["resources/templates/list"].server_of_uri(str(message.params.get("uri")))
+            return self._by_list["resources/templates/list"].server_of_uri(str(message.params.get("uri")))
         return None
 
     def with_own_name(self, message: Message) -> Message:
         """The message with the name that the server itself uses."""
         for kind, name in named(message):
-            entry = self._directories[kind].find(name)
+            entry = self._by_list[kind].find(name)
             if entry is None or entry.name == name:
                 continue
             if message.method == "completion/complete":
@@ -137,7 +137,7 @@ class MessageOwner:
         if message.method != "notifications/resources/updated":
             return message
         uri = str(message.params.get("uri"))
-        known = self._directories["resources/list"].known_as(server, uri)
+        known = self._by_list["resources/list"].known_as(server, uri)
         return message if known == uri else message.with_(params={**message.params, "uri": known})
 
 

@@ -15,7 +15,7 @@ from handraise.desks import Decision, Waiting
 from handraise.errors import CATEGORY, GuardRefused
 from handraise.gateway.call import RelayedCall
 from handraise.gateway.messages import Message, response
-from handraise.gateway.sentences import stamp
+from handraise.gateway.sentences import result_type
 from handraise.guards.decide import MISTYPED, DeclinePause, Guard, count_in
 from handraise.policy.tables import GuardSettings
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion, with_reasons
@@ -59,7 +59,7 @@ class GuardRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class GuardQuestion:
     """A question that a rule puts in front of a call."""
 
     rule: GuardRule
@@ -117,7 +117,7 @@ def question_for(
     names: Iterable[str],
     arguments: Mapping[str, Any],
     annotations: Mapping[str, Any] | None,
-) -> Asked | None:
+) -> GuardQuestion | None:
     """What has to be answered before a call goes to its server; the first rule that applies asks.
 
     `names` are those of the tool: the server's own, and the one under which the client knows it.
@@ -134,7 +134,7 @@ def question_for(
                 named = replace(
                     question, message=f"{_headline(rule, server, name, arguments)}\n\n{question.message}"
                 )
-                return Asked(rule, guard, name, arguments, count, named)
+                return GuardQuestion(rule, guard, name, arguments, count, named)
     return None
 
 
@@ -176,7 +176,7 @@ def mistyped(decision: Decision) -> bool:
     return isinstance(decision.answer, Declined) and decision.reason == MISTYPED
 
 
-def refusal(asked: Asked | None, decision: Decision | None, call: RelayedCall) -> Message | None:
+def refusal(asked: GuardQuestion | None, decision: Decision | None, call: RelayedCall) -> Message | None:
     """What the client gets instead of a result; None when the person said yes. No decision: nobody could be asked."""
     match None if decision is None else decision.answer:
         case Accepted(content) if asked is not None and asked.agreed(content):
@@ -194,12 +194,12 @@ def refusal(asked: Asked | None, decision: Decision | None, call: RelayedCall) -
             )
 
 
-def unasked(call: RelayedCall, error: GuardRefused) -> Message:
+def refusal_unasked(call: RelayedCall, error: GuardRefused) -> Message:
     """What a call is told about which nobody is asked: it comes too soon after a decline, or could mean two things."""
     return _told(call, error.category, str(error).partition(". ")[0])
 
 
-def unguarded(call: RelayedCall) -> Message:
+def refusal_unguarded(call: RelayedCall) -> Message:
     """What a call is told whose guard is gone, while the person never said yes."""
     why = "the guard that asked the user about this call is not there any more, and they had not answered"
     return _told(call, "no_answer", why)
@@ -209,11 +209,12 @@ def _told(call: RelayedCall, category: str, why: str) -> Message:
     text = f"{category}: {why}. The call did not reach the server; nothing was done."
     content = [{"type": "text", "text": text}]
     return response(
-        call.message.id, {**stamp(call), "content": content, "isError": True, "_meta": {CATEGORY: category}}
+        call.message.id,
+        {**result_type(call), "content": content, "isError": True, "_meta": {CATEGORY: category}},
     )
 
 
-class Hints:
+class ToolHints:
     """What tools say about themselves; one that was never listed said nothing."""
 
     def __init__(self) -> None:
@@ -235,7 +236,7 @@ class Hints:
 class GuardDesk:
     """Our desk for the question of a guard: an answer that is no yes counts and is recorded as a no."""
 
-    def __init__(self, desk: OurDesk, asked: Asked) -> None:
+    def __init__(self, desk: OurDesk, asked: GuardQuestion) -> None:
         self._desk = desk
         self._asked = asked
 
@@ -249,7 +250,9 @@ class GuardDesk:
         self._desk.tell(waiting, decision)
 
 
-async def ask_first(asking: QuestionHandler, asker: Asker, call: RelayedCall, asked: Asked) -> Decision:
+async def ask_first(
+    asking: QuestionHandler, asker: Asker, call: RelayedCall, asked: GuardQuestion
+) -> Decision:
     """Have the person decide about a call; who mistypes is asked again."""
     desk, july = GuardDesk(asking.our_desk(asker), asked), Revision.JULY_2026
     decision = await asking.decide(asked.question, july, asker, [call], desk, guard=True)

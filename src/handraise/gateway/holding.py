@@ -20,7 +20,7 @@ from typing import Any, Final
 from handraise.calls.store import Ticket
 from handraise.errors import HandraiseError, StoreError
 from handraise.gateway.call import RelayedCall
-from handraise.gateway.messages import Message, made
+from handraise.gateway.messages import Message
 from handraise.gateway.sentences import (
     AMBIGUOUS,
     BROWSER,
@@ -31,7 +31,7 @@ from handraise.gateway.sentences import (
     VOID,
     WAITING,
     in_era_of,
-    told,
+    text_result,
 )
 from handraise.gateway.state import GatewayState
 from handraise.gateway.tasks import TaskSet
@@ -163,7 +163,7 @@ class Holding:
         if tickets is None or found is None or await tickets.standing(found) != "void":
             return found
         # Its server's process is gone, and what that knew of the call with it: the new call is a new call.
-        await tickets.end(found.key, told(call, AMBIGUOUS.format(server=found.server), failed=True))
+        await tickets.end(found.key, text_result(call, AMBIGUOUS.format(server=found.server), failed=True))
         call.notes.append(VOID.format(server=found.server))
         return None
 
@@ -191,11 +191,11 @@ class Holding:
             return
         tickets = self._state.tickets
         if tickets is None or found is None:
-            call.answer(told(call, NO_TICKET, failed=True))
+            call.answer(text_result(call, NO_TICKET, failed=True))
         elif found.outcome is not None:
-            call.answer(in_era_of(call, made(found.outcome)))
+            call.answer(in_era_of(call, Message(found.outcome)))
         elif await tickets.standing(found) == "void":
-            ended = told(call, AMBIGUOUS.format(server=found.server), failed=True)
+            ended = text_result(call, AMBIGUOUS.format(server=found.server), failed=True)
             await tickets.end(found.key, ended)
             call.answer(ended)
         else:
@@ -238,7 +238,7 @@ class Holding:
         sentence = IN_BROWSER if browsing else WAITING
         text = sentence.format(server=server, ticket=ticket, where=self._state.options.where)
         # A client that knows a tool's output schema takes a result without structured content only as an error.
-        return told(call, text, failed=not self._state.is_sure_to_park(call.peer))
+        return text_result(call, text, failed=not self._state.is_sure_to_park(call.peer))
 
     async def release(self, call: RelayedCall) -> bool:
         """Whether answers may go to the server from here; else another process took the call over, and ends it."""
@@ -260,7 +260,7 @@ class Holding:
     def lost(self, call: RelayedCall) -> Message:
         """What a call is told whose server is gone."""
         asked = call.state != "new" and (call.open or call.parked is not None)
-        return told(
+        return text_result(
             call, (AMBIGUOUS if asked else LOST).format(server=call.source.upstream.name), failed=True
         )
 

@@ -22,14 +22,22 @@ from handraise.gateway.messages import (
     INVALID_REQUEST,
     Id,
     Message,
-    fault,
-    known,
+    error_response,
+    id_key,
     notice,
     response,
 )
-from handraise.gateway.peers import JUNE, LEGACY, NOVEMBER, Peer, claimed_in, peer_of_initialize, union
+from handraise.gateway.peers import (
+    JUNE,
+    LEGACY,
+    NOVEMBER,
+    Peer,
+    add_modes,
+    peer_of_initialize,
+    server_info_in,
+)
 from handraise.gateway.relay import Relay
-from handraise.gateway.sentences import CANNOT_ASK, NOT_OPENED, told
+from handraise.gateway.sentences import CANNOT_ASK, NOT_OPENED, text_result
 from handraise.gateway.upstreams import Source
 from handraise.questions import Accepted, Question, UrlQuestion
 from handraise.revisions import Revision
@@ -72,7 +80,7 @@ class LegacyRelay(Relay):
     def _prepared(self, call: RelayedCall) -> Message:
         message = self._offered(call)
         if message.method != "initialize":  # before it has its answer, a client need not take requests
-            message.opens_links = not self.state.asks_here(self.peer, "url")
+            message.opens_links = not self.state.is_for_desk(self.peer, "url")
         return message
 
     def _offered(self, call: RelayedCall) -> Message:
@@ -82,11 +90,11 @@ class LegacyRelay(Relay):
             return message
         call.amend = self._initialized
         message = message.with_(params=_without_asking_tasks(message.params))
-        if not self.state.serves(self.peer):
+        if not self.state.needs_desk(self.peer):
             return message
         offered = {
             "protocolVersion": NOVEMBER if self.peer.revision in LEGACY else self.peer.revision,
-            "capabilities": union(message.params.get("capabilities", {}), self.state.modes),
+            "capabilities": add_modes(message.params.get("capabilities", {}), self.state.modes),
         }
         return message.with_(params={**message.params, **offered})
 
@@ -94,7 +102,7 @@ class LegacyRelay(Relay):
         """Note what the server says of itself; the client keeps the revision that it offered."""
         result = message.result or {}
         message.source.revision = agreed = str(result.get("protocolVersion", ""))
-        message.source.claimed = claimed_in(result)
+        message.source.claimed = server_info_in(result)
         offered = self.peer.revision if self.peer is not None else agreed
         if offered in LEGACY and agreed in LEGACY and offered < agreed:
             return message.with_(result={**result, "protocolVersion": offered})
@@ -104,23 +112,23 @@ class LegacyRelay(Relay):
         if message.source.asks_in_rounds and message.round is None:
             self.run(self._refuse(message))
             return
-        if known(message.id) in self._questions or known(message.id) in self._passed:
+        if id_key(message.id) in self._questions or id_key(message.id) in self._passed:
             # Otherwise the answer to one question could be recorded as consent to the other.
             why = "A request of this id is not answered yet."
-            self._link.send(fault(message.id, INVALID_REQUEST, why))
+            self._link.send(error_response(message.id, INVALID_REQUEST, why))
             return
         if message.method == ELICIT and message.id is not None:
-            calls = self._concerned(message)
+            calls = self._calls_behind(message)
             task = self.run(self._ask(message, calls), calls[0] if len(calls) == 1 else None)
             self._questions[message.id] = (message, task)
             return
         if message.round is not None and message.id is not None:
             self._beside = {id: each for id, each in self._beside.items() if each.about in self.calls}
             self._beside[message.id] = message
-        self._passed[known(message.id)] = message
+        self._passed[id_key(message.id)] = message
         while len(self._passed) > _MOST_PASSED:
             del self._passed[next(iter(self._passed))]
-        self._port_of(self._concerned(message)).send(message)
+        self._port_of(self._calls_behind(message)).send(message)
 
     def _take_server_notice(self, message: Message) -> None:
         if message.method == CANCELLED and not self._take_back(message):
@@ -147,23 +155,23 @@ class LegacyRelay(Relay):
         super()._lost(source, last)
 
     def _take_reply(self, message: Message) -> None:
-        asked = self._asked.pop(known(message.id), None)
+        asked = self._asked.pop(id_key(message.id), None)
         if asked is not None:
             asked.reply = message
             asked.answer(message.result)
-        elif (wanted := self._beside.pop(known(message.id), None)) is not None:
-            self._passed.pop(known(message.id), None)
-            self.run(self._send_on(wanted, message, self._concerned(wanted)))
-        elif (passed := self._passed.pop(known(message.id), None)) is not None:
+        elif (wanted := self._beside.pop(id_key(message.id), None)) is not None:
+            self._passed.pop(id_key(message.id), None)
+            self.run(self._send_on(wanted, message, self._calls_behind(wanted)))
+        elif (passed := self._passed.pop(id_key(message.id), None)) is not None:
             if passed.method == "tasks/result" and "action" in (message.result or {}):
                 # No client was offered to answer questions so: the answer was not judged.
                 logger.warning("the client answered a question as a task; it was not passed on")
-                message = fault(message.id, -32602, "Questions are not answered as tasks here.")
+                message = error_response(message.id, -32602, "Questions are not answered as tasks here.")
             self._link.send(message)
         else:  # otherwise a client answers a question that waits at our desk, past policy and ledger
             super()._take_reply(message)
 
-    def _concerned(self, message: Message) -> list[RelayedCall]:
+    def _calls_behind(self, message: Message) -> list[RelayedCall]:
         """The calls because of which a server may be asking: one, where the transport tells, or is the only one."""
         if message.about is not None and (call := self.calls.get(message.about)) is not None:
             return [call]
@@ -174,8 +182,8 @@ class LegacyRelay(Relay):
         try:
             await self._send_on(message, await self._answer(message, calls), calls)
         finally:
-            self._questions.pop(known(message.id), None)
-            if self._asked.pop(known(message.id), None) is not None:  # the client's dialog is still open
+            self._questions.pop(id_key(message.id), None)
+            if self._asked.pop(id_key(message.id), None) is not None:  # the client's dialog is still open
                 self._port_of(calls).send(notice(CANCELLED, {"requestId": message.id}))
 
     async def _send_on(self, message: Message, answer: Message, calls: list[RelayedCall]) -> None:
@@ -204,10 +212,10 @@ class LegacyRelay(Relay):
             await asking.refuse(error, message.source.revision, asker, calls)
             if error.rule in SIZE_RULES:
                 return response(message.id, dump_unshown(error))
-            return fault(message.id, -32602, f"{error.public} Rule: {error.rule}.")
-        here = self.state.asks_here(self.peer, question.mode) or not self._can_show(question)
+            return error_response(message.id, -32602, f"{error.public} Rule: {error.rule}.")
+        here = self.state.is_for_desk(self.peer, question.mode) or not self._can_show(question)
         if here and self.state.options.desk == "none":
-            return fault(message.id, -32602, "The client cannot show this question.")
+            return error_response(message.id, -32602, "The client cannot show this question.")
         if here or self.state.asks_for_passkey(asking, question, asker, calls):
             await self._keep(calls, message)
             with self.holding.hold(calls):
@@ -250,7 +258,7 @@ class LegacyRelay(Relay):
     ) -> None:
         """Send a question to the client, in words of its own revision."""
         assert self.peer is not None
-        self._asked[known(message.id)] = at_client
+        self._asked[id_key(message.id)] = at_client
         if self.peer.revision != message.source.revision and self.peer.revision == JUNE:
             message = message.with_(params=redump(question, JUNE))
         # A client that makes a task of it would hand the answer to the server later, past policy and ledger.
@@ -264,7 +272,7 @@ class LegacyRelay(Relay):
         return next((call.port for call in reversed(calls) if call.port is not None), self.port)
 
     def _finish(self, call: RelayedCall, message: Message) -> None:
-        at_desk = self.state.options.desk != "none" and self.state.asks_here(self.peer, "url")
+        at_desk = self.state.options.desk != "none" and self.state.is_for_desk(self.peer, "url")
         if call.rounds < MOST_TIMES and message.requires_links and at_desk:
             self.run(self._open_links(call, message), call)
         else:
@@ -275,13 +283,13 @@ class LegacyRelay(Relay):
         try:
             asking = await self.state.asking()
         except HandraiseError:
-            self.end(call, told(call, CANNOT_ASK, failed=True))
+            self.end(call, text_result(call, CANNOT_ASK, failed=True))
             return
         asker = self._asker(message.source, self.peer)
         with self.holding.hold([call]):
             done = await self._links.meet(asking, asker, call, message)
         if not done:  # the links themselves stay here: the policy may have refused them
-            self.end(call, told(call, NOT_OPENED, failed=True))
+            self.end(call, text_result(call, NOT_OPENED, failed=True))
             return
         call.rounds += 1
         self.calls.pop(call.key, None)

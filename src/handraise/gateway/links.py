@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-from handraise.gateway.messages import SERVER_FAULT, Message, Unreadable, fault
+from handraise.gateway.messages import SERVER_FAULT, Message, Unreadable, error_response
 from handraise.gateway.upstreams import Source
 
 logger = logging.getLogger(__name__)
@@ -67,11 +67,13 @@ class DirectLink:
         except Exception:
             logger.exception("a message of %s could not be handled", self.source.upstream.name)
             if message.is_request:
-                self.send(fault(message.id, SERVER_FAULT, "The gateway could not handle this request."))
+                self.send(
+                    error_response(message.id, SERVER_FAULT, "The gateway could not handle this request.")
+                )
 
-    def take_unread(self, error: Unreadable) -> None:
+    def deliver_unreadable(self, error: Unreadable) -> None:
         """The server answered, and nobody can read it: the request ends with an error instead."""
-        self.deliver(error.stand_in())
+        self.deliver(error.replacement())
 
     def source_of(self, message: Message) -> Source:
         return self.source

@@ -47,11 +47,13 @@ class Unreadable(Exception):
     def refusal(self) -> Message:
         """The error for its sender. That of a response has no id: the sender may have a request of the same id."""
         id = None if self.is_response else self.id
-        return fault(id, self._code, f"This message was not passed on: {self}.")
+        return error_response(id, self._code, f"This message was not passed on: {self}.")
 
-    def stand_in(self) -> Message:
+    def replacement(self) -> Message:
         """The error that takes the place of an unreadable response, so that nobody waits for it in vain."""
-        return fault(self.id, SERVER_FAULT, f"The answer could not be read and was not passed on: {self}.")
+        return error_response(
+            self.id, SERVER_FAULT, f"The answer could not be read and was not passed on: {self}."
+        )
 
 
 class Message:
@@ -144,48 +146,43 @@ class Message:
         return changed
 
 
-def readdressed(cancel: Message, key: Id) -> Message:
+def cancel_for(cancel: Message, key: Id) -> Message:
     """A notice that a request is cancelled, about the request of this id."""
     params = cancel.params
     return cancel if params.get("requestId") == key else cancel.with_(params={**params, "requestId": key})
 
 
-def known(id: Id | None) -> Id:
+def id_key(id: Id | None) -> Id:
     """An id to look something up by; there is nothing for none. 0 is an id like any other."""
     return "" if id is None else id
 
 
-def made(body: dict[str, Any]) -> Message:
-    """A message of our own."""
-    return Message(body)
-
-
 def request(id: Id, method: str, params: Mapping[str, Any] | None = None) -> Message:
     """A request of our own."""
-    return made({"jsonrpc": "2.0", "id": id, "method": method, "params": dict(params or {})})
+    return Message({"jsonrpc": "2.0", "id": id, "method": method, "params": dict(params or {})})
 
 
 def notice(method: str, params: Mapping[str, Any]) -> Message:
     """A notification of our own."""
-    return made({"jsonrpc": "2.0", "method": method, "params": dict(params)})
+    return Message({"jsonrpc": "2.0", "method": method, "params": dict(params)})
 
 
 def response(id: Id | None, result: Mapping[str, Any]) -> Message:
     """A result of our own."""
-    return made({"jsonrpc": "2.0", "id": id, "result": dict(result)})
+    return Message({"jsonrpc": "2.0", "id": id, "result": dict(result)})
 
 
-def fault(id: Id | None, code: int, message: str, data: Any = None) -> Message:
+def error_response(id: Id | None, code: int, message: str, data: Any = None) -> Message:
     """An error of our own."""
     error: dict[str, Any] = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
-    return made({"jsonrpc": "2.0", "id": id, "error": error})
+    return Message({"jsonrpc": "2.0", "id": id, "error": error})
 
 
-def nowhere(id: Id | None) -> Message:
+def unknown_target(id: Id | None) -> Message:
     """What is told about a request when no server has what it is about."""
-    return fault(id, -32602, "None of the servers has this.")
+    return error_response(id, -32602, "None of the servers has this.")
 
 
 def parse_message(raw: bytes) -> Message:
@@ -194,14 +191,14 @@ def parse_message(raw: bytes) -> Message:
         body = parse_json(raw)
     except JsonError as error:
         if error.value is None:
-            raise unread(str(error), raw) from None
+            raise unparsable(str(error), raw) from None
         raise _refused(str(error), error.value) from None
     if (why := _problem(body) or _misspelled(body)) is not None:
         raise _refused(why, body)
     return Message(body)
 
 
-async def parse_aside(raw: bytes) -> Message:
+async def parse_off_loop(raw: bytes) -> Message:
     """The same, without holding others up while a large message is read."""
     return await asyncio.to_thread(parse_message, raw) if len(raw) > _LARGE else parse_message(raw)
 
@@ -213,7 +210,7 @@ _BEGINNING: Final = re.compile(
 _END: Final = re.compile(rb'"id"\s*:\s*%b\s*\}\s*\Z' % _ID)
 
 
-def unread(why: str, raw: bytes) -> Unreadable:
+def unparsable(why: str, raw: bytes) -> Unreadable:
     """The refusal of bytes that are too long or no JSON. Where SDKs write an id, it is looked for."""
     found = _BEGINNING.match(raw)
     if found is None:
@@ -228,7 +225,7 @@ def unread(why: str, raw: bytes) -> Unreadable:
 
 def too_long(start: bytes) -> Unreadable:
     """The refusal of a message that is longer than any may be, by its first bytes."""
-    return unread(f"it is longer than {LONGEST // 2**20} MiB", start)
+    return unparsable(f"it is longer than {LONGEST // 2**20} MiB", start)
 
 
 def _refused(why: str, body: Any) -> Unreadable:

@@ -23,24 +23,24 @@ from handraise.gateway.messages import (
     NAMED,
     SERVER_FAULT,
     Message,
-    fault,
-    nowhere,
+    error_response,
     response,
+    unknown_target,
 )
 from handraise.gateway.peers import (
     CAPABILITIES_KEY,
     MODERN,
     ROUND,
     Peer,
-    claimed_in,
+    add_modes,
+    call_identity,
     envelope_of,
-    likeness,
-    params_at_first,
+    params_without_round,
     peer_of_envelope,
-    union,
+    server_info_in,
 )
 from handraise.gateway.relay import Relay
-from handraise.gateway.sentences import CANNOT_ASK, told
+from handraise.gateway.sentences import CANNOT_ASK, text_result
 from handraise.gateway.upstreams import Source
 from handraise.questions import Accepted, UrlQuestion
 
@@ -65,7 +65,7 @@ class RelayedRound:
         self.notes: list[str] = []
         self.opened = False
         """Whether the person opened a link of it at our desk."""
-        self.cause: HostCall | None = None
+        self.reported: HostCall | None = None
         """What a desk was told of the call, of which the retry is the next part."""
         self.sent: str | None = None
         """The canonical answers with which the client used it up."""
@@ -90,8 +90,8 @@ class RelayedRound:
         """Nobody will answer it any more."""
         for _, deciding in self.at_client.values():
             deciding.cancel(why)
-        if self.cause is not None:
-            self.cause.end(None)
+        if self.reported is not None:
+            self.reported.end(None)
 
     async def answers(self, sent: Mapping[str, Any]) -> dict[str, Any]:
         """The answers for the server: the client's as it sent them, unless they may not leave; ours beside them."""
@@ -133,9 +133,9 @@ class ModernRelay(Relay):
     def _prepared(self, call: RelayedCall) -> Message:
         """Every request tells the server what our desk can do beside what the client can."""
         message, peer = call.message, call.peer
-        if peer is None or not self.state.serves(peer):
+        if peer is None or not self.state.needs_desk(peer):
             return message
-        declared = union(peer.capabilities, self.state.modes)
+        declared = add_modes(peer.capabilities, self.state.modes)
         meta = {**message.params["_meta"], CAPABILITIES_KEY: declared}
         return message.with_(params={**message.params, "_meta": meta})
 
@@ -145,7 +145,7 @@ class ModernRelay(Relay):
             self.revive()
         if message.method not in NAMED or all(message.params.get(name) is None for name in ROUND):
             return super()._take_request(message, port)
-        call = self._made(message, port)
+        call = self._new_call(message, port)
         state = message.params.get("requestState")
         round_ = self._rounds.get(_round_key(state, message)) if isinstance(state, str | None) else None
         self.run(self._take_unasked(call) if round_ is None else self._go_on(call, round_), call)
@@ -157,10 +157,10 @@ class ModernRelay(Relay):
         It is recorded. It reaches a server that can go on with calls of another process, and no other one.
         """
         if (place := await self._link.locate(call.message)) is None:
-            self.end(call, nowhere(call.message.id))
+            self.end(call, unknown_target(call.message.id))
             return
         if not place.source.revision:  # the server did not say yet whether it goes on
-            probe = self._begun("server/discover", {})
+            probe = self._new_orphan("server/discover", {})
             probe.outcome = asyncio.get_running_loop().create_future()
             self.forward(probe)
             await asyncio.wait({probe.outcome})
@@ -169,12 +169,12 @@ class ModernRelay(Relay):
             asking = await self.state.asking()
             await asking.note_unasked(self._asker(place.source, call.peer), call, passes=passes)
         except HandraiseError:
-            self.end(call, told(call, CANNOT_ASK, failed=True))
+            self.end(call, text_result(call, CANNOT_ASK, failed=True))
             return
         if passes:
             self._begin(call)
         else:
-            self.end(call, fault(call.message.id, -32602, _INVALID))
+            self.end(call, error_response(call.message.id, -32602, _INVALID))
 
     async def _go_on(self, call: RelayedCall, round_: RelayedRound) -> None:
         """The client answers a round: once. A yes of a guard is good for one retry."""
@@ -186,12 +186,14 @@ class ModernRelay(Relay):
             round_.use(call, canonical)
             await self._retry(call, round_, sent)
         elif round_.sent != canonical:
-            self.end(call, fault(call.message.id, -32602, _INVALID))
+            self.end(call, error_response(call.message.id, -32602, _INVALID))
         elif round_.retry is not None and round_.retry.outcome is not None:
             outcome = round_.retry.outcome
             await asyncio.wait({outcome})
             text = "The call was cancelled."
-            self.end(call, fault(None, SERVER_FAULT, text) if outcome.cancelled() else outcome.result())
+            self.end(
+                call, error_response(None, SERVER_FAULT, text) if outcome.cancelled() else outcome.result()
+            )
         elif round_.given is not None:
             params = {**call.message.params, "inputResponses": round_.given}
             call.message = call.message.with_(params=params)
@@ -199,11 +201,11 @@ class ModernRelay(Relay):
         elif (found := await self.holding.find_same(call)) is not None:
             await self._wait_for(call, found)
         else:
-            self.end(call, fault(call.message.id, -32602, _INVALID))
+            self.end(call, error_response(call.message.id, -32602, _INVALID))
 
     async def _retry(self, call: RelayedCall, round_: RelayedRound, sent: Mapping[str, Any]) -> None:
         """Its answers go on as they came, unless they may not leave."""
-        call.cause = round_.cause
+        call.reported = round_.reported
         with self.holding.hold([call] if round_.at_client else []):
             answers = await round_.answers(sent)
         call.notes.extend(round_.notes)
@@ -232,7 +234,7 @@ class ModernRelay(Relay):
     def _finish(self, call: RelayedCall, message: Message) -> None:
         if message.source is not None and not message.source.revision:
             message.source.revision = MODERN
-            message.source.claimed = claimed_in(message.result or {})
+            message.source.claimed = server_info_in(message.result or {})
         if message.asks and call.may_ask:
             self.run(self._ask(call, message), call)
         else:
@@ -267,7 +269,7 @@ class ModernRelay(Relay):
             await self._answer(call, state, round_.decided)
 
     def _is_for_desk(self, call: RelayedCall, request: Mapping[str, Any]) -> bool:
-        return self.state.asks_here(call.peer, str(request["params"].get("mode", "form")))
+        return self.state.is_for_desk(call.peer, str(request["params"].get("mode", "form")))
 
     async def _decide(self, call: RelayedCall, message: Message, asked: Mapping[str, Any]) -> RelayedRound:
         """Have every question of a round admitted to the client, or decided without it."""
@@ -306,7 +308,7 @@ class ModernRelay(Relay):
                 f"A question of the server was not shown to the user: {error.public} ({error.rule})"
             )
             return
-        here = self.state.asks_here(call.peer, question.mode)
+        here = self.state.is_for_desk(call.peer, question.mode)
         if here or self.state.asks_for_passkey(asking, question, asker, among):
             with self.holding.hold([call]):
                 decision = await asking.decide(question, revision, asker, among)
@@ -330,8 +332,10 @@ class ModernRelay(Relay):
         if call.parked is not None and (tickets := self.state.tickets) is not None:
             await tickets.ask(call.parked, call.round)
 
-    def _begun(self, method: str, params: dict[str, Any]) -> RelayedCall:
-        return super()._begun(method, {**params, "_meta": {**params.get("_meta", {}), **self._begun_with}})
+    def _new_orphan(self, method: str, params: dict[str, Any]) -> RelayedCall:
+        return super()._new_orphan(
+            method, {**params, "_meta": {**params.get("_meta", {}), **self._begun_with}}
+        )
 
     def _reissue(self, call: RelayedCall, round: dict[str, Any]) -> bool:
         self._ask_again(call, round, self._link.source_of(call.message))
@@ -351,12 +355,15 @@ class ModernRelay(Relay):
         """Repeat the request with the answers, and with the server's state exactly as it came."""
         call.rounds += 1
         if call.rounds > _ROUNDS_A_CALL:
-            self.end(call, fault(call.message.id, -32603, "The server asked too many questions in one call."))
+            self.end(
+                call,
+                error_response(call.message.id, -32603, "The server asked too many questions in one call."),
+            )
             return
         if not await self.holding.release(call):
             return
         prepared = self._prepared(call)
-        params = params_at_first(prepared)
+        params = params_without_round(prepared)
         params["inputResponses"] = {**call.given, **answers}
         if state is not None:
             params["requestState"] = state
@@ -368,7 +375,7 @@ class ModernRelay(Relay):
         """Send a round on to the client, which goes on by itself."""
         if call.parked is not None:
             text = "The server wants something from the client itself, which does not wait for it any more."
-            self.end(call, fault(call.message.id, -32603, text))
+            self.end(call, error_response(call.message.id, -32603, text))
             return
         self.calls.pop(call.key, None)
         self.holding.stop(call)
@@ -380,7 +387,7 @@ class ModernRelay(Relay):
         """Know the retry when it comes: for its answers, and so that a guard does not ask about it again."""
         if not isinstance(state, str | None):
             return
-        round_.cause, round_.asked = call.cause, frozenset(asked)
+        round_.reported, round_.asked = call.reported, frozenset(asked)
         self._rounds[_round_key(state, call.message)] = round_
         while len(self._rounds) > _MOST_ROUNDS:
             self._rounds.popitem(last=False)[1].end()
@@ -388,7 +395,7 @@ class ModernRelay(Relay):
 
 def _round_key(state: str | None, message: Message) -> tuple[str | None, ...]:
     """What tells a retry: its state, and that it repeats the call. Otherwise a yes could be used for another call."""
-    return state, *likeness(message)
+    return state, *call_identity(message)
 
 
 def _with_link_id(request: Any) -> Any:

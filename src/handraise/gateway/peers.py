@@ -74,7 +74,7 @@ def envelope_of(params: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in _object(params.get("_meta")).items() if name.startswith(PREFIX)}
 
 
-def claimed_in(result: Mapping[str, Any]) -> Mapping[str, Any]:
+def server_info_in(result: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a server calls itself, wherever its revision has it."""
     return _object(_object(result.get("_meta")).get(SERVER_KEY)) or _object(result.get("serverInfo"))
 
@@ -85,7 +85,7 @@ def says_it_resumes(result: Mapping[str, Any]) -> bool:
     return RESUMES in experimental
 
 
-def union(capabilities: Mapping[str, Any], modes: Collection[Mode]) -> dict[str, Any]:
+def add_modes(capabilities: Mapping[str, Any], modes: Collection[Mode]) -> dict[str, Any]:
     """What the client declared, and how its person can be asked at our desk."""
     known = capabilities.get("elicitation")
     declared = dict(known) if isinstance(known, Mapping) else {}
@@ -122,12 +122,12 @@ def arguments_of(message: Message) -> Mapping[str, Any]:
     return arguments if isinstance(arguments, dict) else {}
 
 
-def likeness(message: Message) -> tuple[str, str]:
+def call_identity(message: Message) -> tuple[str, str]:
     """What a request and its retries have in common, and no other call has."""
     called = [message.params.get(name) for name in ("name", "uri", "arguments")]
     return message.method or "", json.dumps(called, sort_keys=True)
 
 
-def params_at_first(message: Message) -> dict[str, Any]:
+def params_without_round(message: Message) -> dict[str, Any]:
     """The params of a request without what its retries add."""
     return {name: value for name, value in message.params.items() if name not in ROUND}

@@ -19,8 +19,15 @@ from handraise.calls.store import NOT_SENT, Ticket
 from handraise.client.recording import ASKER_ENDED
 from handraise.errors import GuardRefused, HandraiseError, StoreError, WireError
 from handraise.gateway.asking import Asker
-from handraise.gateway.call import RelayedCall, concerned, with_id
-from handraise.gateway.guards import Hints, ask_first, question_for, refusal, unasked, unguarded
+from handraise.gateway.call import RelayedCall, find_call_of, find_waiting
+from handraise.gateway.guards import (
+    ToolHints,
+    ask_first,
+    question_for,
+    refusal,
+    refusal_unasked,
+    refusal_unguarded,
+)
 from handraise.gateway.holding import Holding
 from handraise.gateway.links import Destination, Link, Port
 from handraise.gateway.messages import (
@@ -30,13 +37,13 @@ from handraise.gateway.messages import (
     SERVER_FAULT,
     Id,
     Message,
-    fault,
+    cancel_for,
+    error_response,
+    id_key,
     input_requests,
-    known,
     notice,
-    nowhere,
-    readdressed,
     request,
+    unknown_target,
 )
 from handraise.gateway.peers import MODERN, Peer, name_of
 from handraise.gateway.sentences import (
@@ -49,7 +56,7 @@ from handraise.gateway.sentences import (
     RESUME,
     UNASKED,
     is_forgotten,
-    told,
+    text_result,
     with_resume_tool,
 )
 from handraise.gateway.state import GatewayState
@@ -86,7 +93,7 @@ class Relay:
         self.on_lost: Callable[[Relay], None] = _nothing
         """Told when the last server is gone."""
         self._link = link
-        self._hints = Hints()
+        self._hints = ToolHints()
         self._fresh = count(1)
         self._tasks = TaskSet()
         link.on_message = self.from_server
@@ -107,7 +114,7 @@ class Relay:
         return None
 
     def _take_request(self, message: Message, port: Port) -> RelayedCall:
-        call = self._made(message, port)
+        call = self._new_call(message, port)
         self._begin(call)
         return call
 
@@ -116,7 +123,7 @@ class Relay:
         message, state = call.message, self.state
         if _answers_with_secret(message):
             logger.warning("an answer of the client held a secret; it was not passed on")
-            self.end(call, fault(message.id, -32602, ANSWER_KEPT))
+            self.end(call, error_response(message.id, -32602, ANSWER_KEPT))
         elif _answers_elsewhere(message) and not state.client_modes(call.peer):
             self.run(self._refuse_answer(call), call)
         elif message.method == "tools/list" and state.may_park(call.peer):
@@ -133,10 +140,10 @@ class Relay:
         with contextlib.suppress(HandraiseError):  # it is logged, and nothing was passed on
             asker = self._asker(self._link.source_of(call.message), call.peer)
             await (await self.state.asking()).note_unasked(asker, call, passes=False)
-        self.end(call, fault(call.message.id, -32602, UNASKED))
+        self.end(call, error_response(call.message.id, -32602, UNASKED))
 
-    def _made(self, message: Message, port: Port) -> RelayedCall:
-        key = self._new_key() if known(message.id) in self.calls else known(message.id)
+    def _new_call(self, message: Message, port: Port) -> RelayedCall:
+        key = self._new_key() if id_key(message.id) in self.calls else id_key(message.id)
         call = RelayedCall(
             message, port, self._peer_of(message), key, self.person, self._link.source_of(message)
         )
@@ -147,7 +154,7 @@ class Relay:
         return f"handraise-r{next(self._fresh)}"
 
     def _take_cancel(self, message: Message) -> None:
-        call = with_id(self.calls, message.params.get("requestId"))
+        call = find_waiting(self.calls, message.params.get("requestId"))
         if call is not None:
             self.withdraw(call, message)
 
@@ -171,7 +178,7 @@ class Relay:
             if left <= 0:
                 self.state.parked.forget(parked)
                 self._withdraw(call, cancel)
-                self.state.parked.settle(parked, told(call, NO_TICKET, failed=True))
+                self.state.parked.settle(parked, text_result(call, NO_TICKET, failed=True))
                 return
             await asyncio.wait({parked.settled}, timeout=left)
 
@@ -179,7 +186,7 @@ class Relay:
         if self.calls.get(call.key) is call:
             del self.calls[call.key]
             if call.state != "new":
-                self._link.send(readdressed(cancel, call.key))
+                self._link.send(cancel_for(cancel, call.key))
         call.port = None
         call.stop()
         call.end("cancelled")
@@ -200,7 +207,7 @@ class Relay:
             await self._wait_for(call, await self.holding.find_ticket(call))
         elif (place := await self._link.locate(call.message)) is None:
             self.end(
-                call, nowhere(call.message.id)
+                call, unknown_target(call.message.id)
             )  # a server that has it a moment later would not be guarded
         else:
             call.source = place.source
@@ -252,7 +259,7 @@ class Relay:
             server = place.source.upstream.name
             asked = question_for(rules, server, names, call.arguments, self._hints.of(call.name))
             if asked is None:
-                return unguarded(call) if again else None
+                return refusal_unguarded(call) if again else None
             asked.rule.quiet.require_over(self.person.key, asked.tool)
             if self.state.options.desk != "none":
                 asking = await self.state.asking()
@@ -263,7 +270,7 @@ class Relay:
                 if isinstance(decision.answer, Declined):
                     asked.rule.quiet.begin(self.person.key, asked.tool)
         except GuardRefused as error:
-            return unasked(call, error)
+            return refusal_unasked(call, error)
         except HandraiseError as error:
             logger.error("a guard could not ask: %s", error)
         return refusal(asked, decision, call)
@@ -294,23 +301,25 @@ class Relay:
         with contextlib.suppress(HandraiseError):  # it is logged, and nothing was passed on
             why = WireError(str(message.method), "On 2026-07-28 a server asks in a round, not by a request.")
             await (await self.state.asking()).refuse(why, MODERN, self._asker(message.source, None), [])
-        self._link.send(fault(message.id, -32601, "2026-07-28 has no requests from a server to a client."))
+        self._link.send(
+            error_response(message.id, -32601, "2026-07-28 has no requests from a server to a client.")
+        )
 
     def _take_server_notice(self, message: Message) -> None:
-        if _asks_by_the_way(message):
+        if _carries_questions(message):
             self.run(self._judge_notice(message))
         else:
             self._pass_notice(message)
 
     def _pass_notice(self, message: Message) -> None:
-        call = concerned(self.calls, message)
+        call = find_call_of(self.calls, message)
         if call is None:
             self.port.send(message)
         elif call.port is not None:
             call.port.send(call.as_known(message))
 
     def _take_response(self, message: Message) -> None:
-        call = self.calls.get(known(message.id))
+        call = self.calls.get(id_key(message.id))
         if call is None or call.state != "sent":
             # Otherwise a server could answer, unjudged, a call that still waits for its guard.
             logger.info("a server answered a request that it was not sent; nothing was passed on")
@@ -320,30 +329,30 @@ class Relay:
                 self._finish(call, message)
             except Exception:
                 logger.exception("an answer of a server could not be passed on")
-                self.end(call, fault(message.id, SERVER_FAULT, "The answer could not be passed on."))
+                self.end(call, error_response(message.id, SERVER_FAULT, "The answer could not be passed on."))
 
     def _finish(self, call: RelayedCall, message: Message) -> None:
         """A response came for a call. The client itself takes questions further that it holds beside a round."""
-        if message.requires_links or _asks_by_the_way(message):
+        if message.requires_links or _carries_questions(message):
             self.run(self._judge(call, message), call)
         else:
             self.end(call, message)
 
     async def _judge(self, call: RelayedCall, message: Message) -> None:
         """Pass a response with questions on, unless the policy refuses one of them."""
-        why = await self._why_not(message, call.peer, [call])
+        why = await self._why_refused(message, call.peer, [call])
         if why is not None:
             server = self._link.source_of(call.message).upstream.name
-            message = told(call, REFUSED.format(server=server, why=why), failed=True)
+            message = text_result(call, REFUSED.format(server=server, why=why), failed=True)
         self.end(call, message)
 
     async def _judge_notice(self, message: Message) -> None:
-        call = concerned(self.calls, message)
+        call = find_call_of(self.calls, message)
         peer = self._peer_of(message) if call is None else call.peer
-        if await self._why_not(message, peer, [] if call is None else [call]) is None:
+        if await self._why_refused(message, peer, [] if call is None else [call]) is None:
             self._pass_notice(message)
 
-    async def _why_not(self, message: Message, peer: Peer | None, calls: list[RelayedCall]) -> str | None:
+    async def _why_refused(self, message: Message, peer: Peer | None, calls: list[RelayedCall]) -> str | None:
         """Why the questions in a message may not pass to the client; None when they may."""
         source = message.source or self._link.source_of(message)
         try:
@@ -360,12 +369,12 @@ class Relay:
         self.calls.pop(call.key, None)
         if call.message.method == "tools/list":
             self._hints.note(message)
-        if message.source is not None and call.cause is not None and is_forgotten(call, message):
-            self.state.tell_in_vain(call)
-            message = told(call, FORGOTTEN.format(server=message.source.upstream.name), failed=True)
+        if message.source is not None and call.reported is not None and is_forgotten(call, message):
+            self.state.tell_answer_lost(call)
+            message = text_result(call, FORGOTTEN.format(server=message.source.upstream.name), failed=True)
         message = call.finished(message)
         self.holding.settle(call, message)
-        call.end("error" if call.cause is not None and message.failed else "result")
+        call.end("error" if call.reported is not None and message.failed else "result")
 
     def _lost(self, source: Source, last: bool) -> None:
         """A server is gone. A call that waited for a person ends as ambiguous, and is never made again.
@@ -411,23 +420,23 @@ class Relay:
             return None
         if not await tickets.take(ticket):
             return None
-        call = self._begun(ticket.call["method"], ticket.call["params"])
+        call = self._new_orphan(ticket.call["method"], ticket.call["params"])
         call.source = place.source
         parked = await self.holding.park(call, ticket.call["ticket"])
         if ticket.round == NOT_SENT:
             self.run(self._pass_guards(call, place, again=True), call)
         elif not self._reissue(call, ticket.round):
-            self.end(call, told(call, AMBIGUOUS.format(server=bound.server), failed=True))
+            self.end(call, text_result(call, AMBIGUOUS.format(server=bound.server), failed=True))
         return parked
 
-    def _begun(self, method: str, params: dict[str, Any]) -> RelayedCall:
+    def _new_orphan(self, method: str, params: dict[str, Any]) -> RelayedCall:
         """A call that was made in another process, and for which nobody waits here."""
         message = request(self._new_key(), method, params)
         call = RelayedCall(
             message,
             None,
             self._peer_of(message),
-            known(message.id),
+            id_key(message.id),
             self.person,
             self._link.source_of(message),
         )
@@ -451,8 +460,8 @@ class Relay:
         """Withdraw what waits for a person, then let the server go."""
         for call in list(self.calls.values()):
             call.stop(ASKER_ENDED if call.parked is not None and call.round is None else None)
-            if call.cause is not None:
-                call.cause.end(None)
+            if call.reported is not None:
+                call.reported.end(None)
             if (
                 call.parked is not None
             ):  # its ticket tells that nobody knows how it ended, and not a closed pipe
@@ -474,7 +483,7 @@ class Relay:
             return
         logger.error("what the gateway was doing could not go on", exc_info=error)
         if call is not None:
-            self.end(call, told(call, CANNOT_ASK, failed=True))
+            self.end(call, text_result(call, CANNOT_ASK, failed=True))
             call.port = None
 
     # What differs between the eras.
@@ -491,7 +500,7 @@ class Relay:
         raise NotImplementedError
 
 
-def _asks_by_the_way(message: Message) -> bool:
+def _carries_questions(message: Message) -> bool:
     """Whether a message holds questions that are neither a request nor the end of a round."""
     return any(asked.get("method") == ELICIT for asked in input_requests(message.body))
 

@@ -13,7 +13,7 @@ from handraise.gateway.catalog import (
     BY_URI,
     KINDS,
     LISTS,
-    MessageOwner,
+    Catalogs,
     combine_discovery,
     combine_hello,
     kind_of_reference,
@@ -26,14 +26,14 @@ from handraise.gateway.messages import (
     SERVER_FAULT,
     Id,
     Message,
-    fault,
-    known,
-    nowhere,
-    readdressed,
+    cancel_for,
+    error_response,
+    id_key,
     request,
     response,
+    unknown_target,
 )
-from handraise.gateway.peers import claimed_in, envelope_of
+from handraise.gateway.peers import envelope_of, server_info_in
 from handraise.gateway.tasks import TaskSet
 from handraise.gateway.upstreams import Source
 
@@ -52,7 +52,7 @@ class ServerRouter:
         self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
         self._links = dict(links)
         self._sources = {name: link.source_of(_NOTHING) for name, link in links.items()}
-        self._whose = MessageOwner()
+        self._catalogs = Catalogs()
         self._envelope: dict[str, Any] = {}
         self._capabilities: dict[str, Mapping[str, Any]] = {}
         self._ours: dict[Id, asyncio.Future[Message]] = {}
@@ -75,8 +75,8 @@ class ServerRouter:
         name = self._server_of(message)
         if name is None or name not in self._links:
             return False
-        self._sent_to.setdefault(known(message.id), set()).add(name)
-        return self._links[name].reissue(self._whose.with_own_name(message), round)
+        self._sent_to.setdefault(id_key(message.id), set()).add(name)
+        return self._links[name].reissue(self._catalogs.with_own_name(message), round)
 
     async def aclose(self) -> None:
         await self._tasks.aclose()
@@ -114,7 +114,9 @@ class ServerRouter:
             return
         logger.error("%s could not be routed", message.method, exc_info=error)
         if message.is_request:
-            self.on_message(fault(message.id, SERVER_FAULT, "The request could not be routed to a server."))
+            self.on_message(
+                error_response(message.id, SERVER_FAULT, "The request could not be routed to a server.")
+            )
 
     def _note_envelope(self, message: Message) -> None:
         """Remember how the client speaks, for requests of our own."""
@@ -130,7 +132,7 @@ class ServerRouter:
             return
         for name, result in good.items():
             self._capabilities[name] = result.get("capabilities") or {}
-            self._sources[name].claimed = claimed_in(result)
+            self._sources[name].claimed = server_info_in(result)
             self._sources[name].revision = str(result.get("protocolVersion", "2026-07-28"))
         combine = combine_hello if message.method == "initialize" else combine_discovery
         answer = response(message.id, combine(good))
@@ -153,7 +155,7 @@ class ServerRouter:
         pages = await asyncio.gather(*(self._pages(name, method, key) for name in able))
         listed = dict(zip(able, pages, strict=True))
         if method != _TASKS:
-            return self._whose.fill(method, listed)
+            return self._catalogs.fill(method, listed)
         for name, tasks in listed.items():
             for task in tasks:
                 self._note_task(name, task)
@@ -175,7 +177,9 @@ class ServerRouter:
     async def locate(self, message: Message) -> Destination | None:
         self._note_envelope(message)
         name = await self._found(message)
-        return None if name is None else Destination(self._sources[name], self._whose.with_own_name(message))
+        return (
+            None if name is None else Destination(self._sources[name], self._catalogs.with_own_name(message))
+        )
 
     async def _found(self, message: Message) -> str | None:
         """The server that has what a message is about; all are asked what they have if that is not known yet."""
@@ -189,19 +193,21 @@ class ServerRouter:
         """Send a request to the server that has what it is about."""
         name = await self._found(message)
         if name in self._links:
-            self._send_to(self._whose.with_own_name(message), name)
+            self._send_to(self._catalogs.with_own_name(message), name)
         elif named(message) or "taskId" in message.params:
-            self.on_message(nowhere(message.id))
+            self.on_message(unknown_target(message.id))
         else:
             text = f"Several servers are behind this gateway, and nothing tells for which of them {message.method} is."
-            self.on_message(fault(message.id, -32601, text))
+            self.on_message(error_response(message.id, -32601, text))
 
     def _server_of(self, message: Message) -> str | None:
         """Whose a message is, as far as we know."""
         task = message.params.get("taskId")
         if isinstance(task, str) and (message.method or "").startswith("tasks/"):
             return self._made_task.get(task)
-        return self._whose.server_of(message) or next(iter(self._sent_to.get(known(message.id), ())), None)
+        return self._catalogs.server_of(message) or next(
+            iter(self._sent_to.get(id_key(message.id), ())), None
+        )
 
     def _note_task(self, name: str, task: object) -> None:
         """Remember who made a task. The first one counts, or a server could take another's task over."""
@@ -237,7 +243,7 @@ class ServerRouter:
 
     def _reply(self, message: Message) -> None:
         """The client answers a request of one of the servers."""
-        name, id = self._asked_by.pop(known(message.id), ("", ""))
+        name, id = self._asked_by.pop(id_key(message.id), ("", ""))
         if name in self._links:
             self._links[name].send(message if message.id == id else message.with_(id=id))
 
@@ -252,10 +258,10 @@ class ServerRouter:
         elif message.method == CANCELLED:
             self._take_cancel(name, message)
         else:
-            self.on_message(self._whose.as_known(name, message))
+            self.on_message(self._catalogs.as_known(name, message))
 
     def _take_response(self, name: str, message: Message) -> None:
-        id = known(message.id)
+        id = id_key(message.id)
         waited = self._sent_to.get(id, set())
         if name not in waited:
             # Otherwise one server answers a call to another one.
@@ -274,7 +280,9 @@ class ServerRouter:
 
     def _take_request(self, name: str, message: Message, id: Id) -> None:
         if (name, id) in self._asked_by.values():
-            self._links[name].send(fault(id, INVALID_REQUEST, "A request of this id is not answered yet."))
+            self._links[name].send(
+                error_response(id, INVALID_REQUEST, "A request of this id is not answered yet.")
+            )
             return
         told_as = id if id not in self._asked_by else f"handraise-a{next(self._fresh)}"
         self._asked_by[told_as] = (name, id)
@@ -288,7 +296,7 @@ class ServerRouter:
             logger.info("%s cancelled a request that it did not make; nothing was passed on", name)
             return
         del self._asked_by[told_as]
-        self.on_message(readdressed(message, told_as))
+        self.on_message(cancel_for(message, told_as))
 
     def _closing(self, name: str) -> Callable[[Source, bool], None]:
         return lambda source, last: self._closed(name, source)
@@ -305,7 +313,7 @@ class ServerRouter:
                 continue
             del self._sent_to[id]
             if (ours := self._ours.pop(id, None)) is not None:
-                ours.set_result(fault(id, SERVER_FAULT, f"The server {name!r} is gone."))
+                ours.set_result(error_response(id, SERVER_FAULT, f"The server {name!r} is gone."))
 
 
 _NOTHING: Final = Message({})

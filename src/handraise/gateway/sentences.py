@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from handraise.gateway.call import RelayedCall
-from handraise.gateway.messages import SERVER_FAULT, Message, fault, response
+from handraise.gateway.messages import SERVER_FAULT, Message, error_response, response
 
 RESUME: Final = "handraise_resume"
 
@@ -106,17 +106,17 @@ def in_era_of(call: RelayedCall, message: Message) -> Message:
     if message.result is None:
         return message
     plain = {name: value for name, value in message.result.items() if name != "resultType"}
-    return message.with_(result={**stamp(call), **plain})
+    return message.with_(result={**result_type(call), **plain})
 
 
-def stamp(call: RelayedCall) -> dict[str, str]:
+def result_type(call: RelayedCall) -> dict[str, str]:
     """What a result of our own has beside its content, on the revision of its client."""
     return {"resultType": "complete"} if call.peer is not None and call.peer.modern else {}
 
 
-def told(call: RelayedCall, text: str, *, failed: bool = False) -> Message:
+def text_result(call: RelayedCall, text: str, *, failed: bool = False) -> Message:
     """A sentence as the end of a call."""
     if call.message.method != "tools/call":
-        return fault(call.message.id, SERVER_FAULT, text)
+        return error_response(call.message.id, SERVER_FAULT, text)
     content = [{"type": "text", "text": text}]
-    return response(call.message.id, {**stamp(call), "content": content, "isError": failed})
+    return response(call.message.id, {**result_type(call), "content": content, "isError": failed})

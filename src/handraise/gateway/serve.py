@@ -15,7 +15,7 @@ from handraise.gateway.accounts.accounts import Accounts
 from handraise.gateway.client_desk import ClientHabits
 from handraise.gateway.legacy import LegacyRelay
 from handraise.gateway.links import Link, Port
-from handraise.gateway.messages import INVALID_REQUEST, Message, fault, input_requests
+from handraise.gateway.messages import INVALID_REQUEST, Message, error_response, input_requests
 from handraise.gateway.modern import ModernRelay
 from handraise.gateway.options import Options
 from handraise.gateway.peers import is_modern
@@ -51,7 +51,7 @@ class Front:
     def _too_early(self, message: Message) -> None:
         """Before the client's first message there is nobody to ask, so that a question would pass unjudged."""
         if message.is_request:
-            self._link.send(fault(message.id, INVALID_REQUEST, "There is no client yet."))
+            self._link.send(error_response(message.id, INVALID_REQUEST, "There is no client yet."))
         elif message.is_notice and not input_requests(message.body):
             self._port.send(message)
 

@@ -31,7 +31,7 @@ from handraise.stores.registry import own_store_file
 
 logger = logging.getLogger(__name__)
 
-BOTH: Final[frozenset[Mode]] = frozenset({"form", "url"})
+ALL_MODES: Final[frozenset[Mode]] = frozenset({"form", "url"})
 
 
 class GatewayState:
@@ -84,19 +84,19 @@ class GatewayState:
     @property
     def modes(self) -> frozenset[Mode]:
         """How people can be asked at our desk."""
-        return BOTH if self.options.desk != "none" else frozenset()
+        return ALL_MODES if self.options.desk != "none" else frozenset()
 
-    def serves(self, peer: Peer | None) -> bool:
+    def needs_desk(self, peer: Peer | None) -> bool:
         """Whether this client's person has to come to our desk for some questions."""
         if peer is None or self.options.desk == "none":
             return False
-        return self.options.desk == "always" or peer.modes != BOTH
+        return self.options.desk == "always" or peer.modes != ALL_MODES
 
     def client_modes(self, peer: Peer | None) -> frozenset[Mode]:
         """What this client asks its person itself."""
         return frozenset() if peer is None or self.options.desk == "always" else peer.modes
 
-    def asks_here(self, peer: Peer | None, mode: str) -> bool:
+    def is_for_desk(self, peer: Peer | None, mode: str) -> bool:
         """Whether a question of this mode is for our desk, and not for the client's."""
         return mode not in self.client_modes(peer)
 
@@ -114,7 +114,7 @@ class GatewayState:
 
     def is_sure_to_park(self, peer: Peer | None) -> bool:
         """Whether this client's first list of tools was made for calls that are parked."""
-        return self.may_guard or self.serves(peer)
+        return self.may_guard or self.needs_desk(peer)
 
     async def asking(self) -> QuestionHandler:
         """What decides about questions, opened when the first one comes and without holding others up."""
@@ -152,28 +152,28 @@ class GatewayState:
         named = self.options.store
         return (Path(named).expanduser() if named else own_store_file(os.environ)).exists()
 
-    def tell_in_vain(self, call: RelayedCall) -> None:
+    def tell_answer_lost(self, call: RelayedCall) -> None:
         """Have our desk tell that what was answered because of a call reached nothing."""
         if self._asking is not None:
-            self._asking.tell_in_vain(call)
+            self._asking.tell_answer_lost(call)
 
     def set_attended(self, call: RelayedCall, attended: bool) -> None:
         """Have our desk know whether a client waits for a call. If not, the person has to tell it of their answer."""
         if self._asking is not None:
             unattended = self._asking.queue.unattended
-            unattended.discard(call.told.id) if attended else unattended.add(call.told.id)
+            unattended.discard(call.host_call.id) if attended else unattended.add(call.host_call.id)
 
     @contextmanager
     def ending_on_signals(self, act: Callable[[int], None]) -> Iterator[None]:
         """Have something done when the gateway is told to end. What is parked in it is left to the next one."""
         loop = asyncio.get_running_loop()
 
-        def told(number: int, frame: FrameType | None) -> None:
+        def on_signal(number: int, frame: FrameType | None) -> None:
             # Not in the loop's next turn: the same signal may have ended the server, and the loop hears of that first.
             self.ending = True
             loop.call_soon_threadsafe(act, number)
 
-        before = {number: signal.signal(number, told) for number in (signal.SIGTERM, signal.SIGINT)}
+        before = {number: signal.signal(number, on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
         try:
             yield
         finally:

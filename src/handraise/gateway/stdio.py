@@ -16,7 +16,14 @@ from typing import IO, Final
 from handraise.errors import SetupError
 from handraise.gateway.lines import LineReader, LineWriter
 from handraise.gateway.links import DirectLink
-from handraise.gateway.messages import SERVER_FAULT, Message, Unreadable, fault, parse_message, too_long
+from handraise.gateway.messages import (
+    SERVER_FAULT,
+    Message,
+    Unreadable,
+    error_response,
+    parse_message,
+    too_long,
+)
 from handraise.gateway.upstreams import Source, Upstream
 
 logger = logging.getLogger(__name__)
@@ -120,7 +127,7 @@ class ProcessLink(DirectLink):
         name = inert(self.source.upstream.name.encode())
         print(f"handraise: {name} wrote no message ({error}): {inert(line)}", file=sys.stderr, flush=True)
         if error.is_response:
-            self.take_unread(error)
+            self.deliver_unreadable(error)
         elif error.is_request:
             self.send(error.refusal())
 
@@ -193,14 +200,16 @@ class StdioPort:
         except Exception:
             logger.exception("a message of the client could not be handled")
             if message.is_request:
-                self.send(fault(message.id, SERVER_FAULT, "The gateway could not handle this request."))
+                self.send(
+                    error_response(message.id, SERVER_FAULT, "The gateway could not handle this request.")
+                )
 
     def _refuse(self, error: Unreadable) -> None:
         """Tell the client. A server that waits for the client's answer hears that there is none."""
         logger.warning("a message of the client was not passed on: %s", error)
         self.send(error.refusal())
         if error.is_response:
-            self._deliver(error.stand_in())
+            self._deliver(error.replacement())
 
     def _ended(self) -> None:
         self.ended.set()

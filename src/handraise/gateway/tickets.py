@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Protocol
 
 from handraise.calls.store import Ticket, Tickets
 from handraise.gateway.call import Binding, RelayedCall, binding_of
-from handraise.gateway.messages import Message, made, request
+from handraise.gateway.messages import Message, request
 from handraise.gateway.tasks import TaskSet
 
 KEPT: Final = 3600.0
@@ -258,7 +258,7 @@ class TicketRepository:
         while True:
             found = await self._tickets.find(key)
             if found is not None and found.outcome is not None:
-                return made(found.outcome)
+                return Message(found.outcome)
             await asyncio.sleep(_LOOK)
 
     async def end(self, key: str, message: Message) -> None:

@@ -24,12 +24,12 @@ from handraise.gateway.messages import (
     NAMED,
     Id,
     Message,
-    fault,
+    error_response,
     notice,
     request,
     response,
 )
-from handraise.gateway.peers import is_modern, params_at_first
+from handraise.gateway.peers import is_modern, params_without_round
 from handraise.questions import Accepted, Answer, Cancelled, Declined
 
 logger = logging.getLogger(__name__)
@@ -112,7 +112,7 @@ class AccountConnector:
     async def go_on(self, message: Message) -> None:
         """The client answers a round of ours: once the account is there, the call is made as it was at first."""
         invitation = self._rounds.pop(str(message.params.get("requestState")), None)
-        plain = message.with_(params=params_at_first(message))
+        plain = message.with_(params=params_without_round(message))
         if invitation is not None:  # else it is another process's: the server says again what is missing
             given = message.params.get("inputResponses")
             answer = given.get(_KEY) if isinstance(given, dict) else None
@@ -187,7 +187,7 @@ class AccountConnector:
         """A sentence for the model, as the end of what it called; `waits` is where its person goes on."""
         where = self._own.accounts.state.options.where
         text = sentence.format(server=self._own.upstream.name, waits=waits.format(where=where))
-        told = fault(message.id, ACCOUNT_NEEDED, text)
+        told = error_response(message.id, ACCOUNT_NEEDED, text)
         if message.method == "tools/call":
             modern = {"resultType": "complete"} if is_modern(message) else {}
             told = response(

@@ -20,10 +20,10 @@ from handraise.gateway.messages import (
     SUBSCRIPTION_KEY,
     Id,
     Message,
-    fault,
-    known,
+    cancel_for,
+    error_response,
+    id_key,
     notice,
-    readdressed,
     request,
     response,
 )
@@ -35,9 +35,9 @@ from handraise.gateway.peers import (
     MODERN,
     NOVEMBER,
     VERSION_KEY,
-    claimed_in,
-    params_at_first,
+    params_without_round,
     says_it_resumes,
+    server_info_in,
 )
 
 logger = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ def hello(discovered: Mapping[str, Any], version: str) -> dict[str, Any]:
     told = {
         "protocolVersion": version,
         "capabilities": {"logging": {}, **(discovered.get("capabilities") or {})},
-        "serverInfo": claimed_in(discovered) or {"name": "unknown", "version": ""},
+        "serverInfo": server_info_in(discovered) or {"name": "unknown", "version": ""},
     }
     return {**told, "instructions": discovered["instructions"]} if "instructions" in discovered else told
 
@@ -172,7 +172,7 @@ class AsLegacy(Bridge):
             self._link.send(message)
             return
         # The client knows no rounds. An answer that it makes up for one would pass policy and ledger.
-        call = RoundCall(message.with_(params=params_at_first(message)), message.id)
+        call = RoundCall(message.with_(params=params_without_round(message)), message.id)
         self._calls[call.key] = call
         self._link.send(message.with_(params=self._wrapped(call.message.params)))
 
@@ -192,7 +192,9 @@ class AsLegacy(Bridge):
         except Exception:
             logger.exception("an answer of a server could not be translated")
             self._forget(call)
-            self.on_message(fault(call.message.id, SERVER_FAULT, "The answer could not be translated."))
+            self.on_message(
+                error_response(call.message.id, SERVER_FAULT, "The answer could not be translated.")
+            )
 
     def _go_on(self, call: RoundCall, message: Message) -> None:
         if message.asks:
@@ -277,7 +279,7 @@ class AsLegacy(Bridge):
         self._forget(call)
         error = message.body.get("error") or {}
         text = f"The client could not be asked: {error.get('message', '')}"
-        self.on_message(fault(call.message.id, error.get("code", -32603), text, error.get("data")))
+        self.on_message(error_response(call.message.id, error.get("code", -32603), text, error.get("data")))
 
     def _retry(self, call: RoundCall) -> None:
         params = self._wrapped(call.message.params)
@@ -293,7 +295,7 @@ class AsLegacy(Bridge):
         for call in {id(each): each for each in (*self._calls.values(), *self._asked.values())}.values():
             if call.message.id == wanted:
                 self._forget(call)
-                self._link.send(readdressed(message, call.key))
+                self._link.send(cancel_for(message, call.key))
 
     def _forget(self, call: RoundCall) -> None:
         self._calls.pop(call.key, None)
@@ -321,6 +323,6 @@ class AsLegacy(Bridge):
             params = {name: value for name, value in message.params.items() if name != "_meta"}
             message = message.with_(params={**params, "_meta": rest} if rest else params)
             message.about = None
-        elif (call := self._calls.get(known(message.about))) is not None:
+        elif (call := self._calls.get(id_key(message.about))) is not None:
             message.about = call.message.id
         self.on_message(message)

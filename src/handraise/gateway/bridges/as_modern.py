@@ -16,10 +16,10 @@ from handraise.gateway.bridges.rounds import (
     BridgedRound,
     BridgedRounds,
     Browsing,
-    discovery,
+    as_discover_result,
+    as_modern_result,
     input_request,
     links_in,
-    stamped,
 )
 from handraise.gateway.links import Bridge, Link
 from handraise.gateway.messages import (
@@ -32,10 +32,10 @@ from handraise.gateway.messages import (
     SUBSCRIPTION_KEY,
     Id,
     Message,
-    fault,
-    known,
+    cancel_for,
+    error_response,
+    id_key,
     notice,
-    readdressed,
     request,
     response,
 )
@@ -189,7 +189,9 @@ class AsModern(Bridge):
             return
         match message.method:
             case "server/discover":
-                self._answer(message, {"supportedVersions": [MODERN], **discovery(self._handshake.hello)})
+                self._answer(
+                    message, {"supportedVersions": [MODERN], **as_discover_result(self._handshake.hello)}
+                )
             case "subscriptions/listen":
                 self._listeners.listen(message)
             case "notifications/cancelled":
@@ -218,23 +220,23 @@ class AsModern(Bridge):
             self._noticed(message)
         elif self._handshake.is_answer(message):
             self._handshake.end(message, self.send, self.on_message)
-        elif (call := self._calls.pop(known(message.id), None)) is not None:
+        elif (call := self._calls.pop(id_key(message.id), None)) is not None:
             try:
                 self._finish(call, message)
             except Exception:
                 logger.exception("an answer of a server could not be translated")
-                self._outcome(call, fault(None, SERVER_FAULT, "The answer could not be translated."))
+                self._outcome(call, error_response(None, SERVER_FAULT, "The answer could not be translated."))
 
     def _finish(self, call: BridgedCall, message: Message) -> None:
         if links := links_in(message):
             self._require(call, links)
         elif message.result is not None:
-            self._outcome(call, message.with_(result=stamped(call.first.method, message.result)))
+            self._outcome(call, message.with_(result=as_modern_result(call.first.method, message.result)))
         else:
             self._outcome(call, message)
 
     def _answer(self, message: Message, result: Mapping[str, Any]) -> None:
-        answer = response(message.id, stamped(message.method, result))
+        answer = response(message.id, as_modern_result(message.method, result))
         answer.source = self.source_of(message)
         self.on_message(answer)
 
@@ -251,12 +253,12 @@ class AsModern(Bridge):
             self._link.send(response(message.id, {}))
             return
         if message.method not in _INPUTS:
-            self._link.send(fault(message.id, -32601, "Method not found"))
+            self._link.send(error_response(message.id, -32601, "Method not found"))
             return
         calls = [call for call in self._calls.values() if call.first.method in NAMED]
-        call = self._calls.get(known(message.about)) or (calls[-1] if calls else None)
+        call = self._calls.get(id_key(message.about)) or (calls[-1] if calls else None)
         if call is None:
-            self._link.send(fault(message.id, -32600, "Nobody can be asked outside a call."))
+            self._link.send(error_response(message.id, -32600, "Nobody can be asked outside a call."))
             return
         if message.about is None and len(calls) > 1:
             message.among = tuple(each.about for each in calls if each.about is not None)
@@ -291,7 +293,7 @@ class AsModern(Bridge):
         answers = given if isinstance(given, dict) else {}
         canonical = json.dumps(answers, sort_keys=True)
         if turn is None or turn.answers not in (None, canonical):
-            self.on_message(fault(message.id, -32602, "Invalid or expired requestState."))
+            self.on_message(error_response(message.id, -32602, "Invalid or expired requestState."))
         elif turn.outcome is not None:
             self.on_message(turn.outcome.with_(id=message.id))
         elif turn.answers is not None:
@@ -324,7 +326,7 @@ class AsModern(Bridge):
         call = turn.call
         if not all(_accepts(answers.get(key)) for key in turn.questions):
             self._browsing.forget(turn.links)
-            self._outcome(call, fault(call.about, -32603, NOT_OPENED))
+            self._outcome(call, error_response(call.about, -32603, NOT_OPENED))
             return
         await self._browsing.wait(turn.links)
         again = BridgedCall(call.first, self._new_key(), call.waiting)
@@ -345,13 +347,13 @@ class AsModern(Bridge):
         elif method == "notifications/message" and not self._logs(message):
             pass  # nobody asked for the log
         else:
-            if (call := self._calls.get(known(message.about))) is not None:
+            if (call := self._calls.get(id_key(message.about))) is not None:
                 message.about = call.about
             self.on_message(message)
 
     def _logs(self, message: Message) -> bool:
         """Whether a call wants the log: the one that the message belongs to, or any where that is not known."""
-        call = self._calls.get(known(message.about))
+        call = self._calls.get(id_key(message.about))
         return call.logs if call is not None else any(each.logs for each in self._calls.values())
 
     def _drop(self, id: object) -> None:
@@ -371,7 +373,7 @@ class AsModern(Bridge):
         for call in list(self._calls.values()):
             if any(each.id == wanted for each in call.waiting):
                 del self._calls[call.key]
-                self._link.send(readdressed(message, call.key))
+                self._link.send(cancel_for(message, call.key))
 
 
 def _accepts(answer: object) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from handraise.gateway.messages import Id, Message
-from handraise.gateway.peers import LOG_LEVEL_KEY, PREFIX, SERVER_KEY, likeness, params_at_first
+from handraise.gateway.peers import LOG_LEVEL_KEY, PREFIX, SERVER_KEY, call_identity, params_without_round
 
 _PATIENCE: Final = 25.0
 """Seconds for which a retry waits for a browser flow before the call is tried again."""
@@ -89,7 +89,7 @@ class BridgedCall:
 
     def begin(self) -> Message:
         """The call as the server gets it, without what came with 2026-07-28."""
-        params = params_at_first(self.first)
+        params = params_without_round(self.first)
         meta = params.pop("_meta", None) or {}
         kept = {name: value for name, value in meta.items() if not name.startswith(PREFIX)}
         self.token, self.logs = kept.get("progressToken"), meta.get(LOG_LEVEL_KEY) is not None
@@ -136,7 +136,7 @@ class BridgedRounds:
     def taken_by(self, retry: Message) -> BridgedRound | None:
         """The turn that a retry takes, if it repeats the call that it claims to."""
         turn = self._turns.get(str(retry.params.get("requestState")))
-        return turn if turn is not None and likeness(turn.call.first) == likeness(retry) else None
+        return turn if turn is not None and call_identity(turn.call.first) == call_identity(retry) else None
 
     def went_on(self, call: BridgedCall, outcome: Message) -> None:
         """How a call went on, for the same retry when it comes again, or for one that comes after the call's end."""
@@ -151,13 +151,13 @@ def input_request(question: Message) -> dict[str, Any]:
     return {"method": question.method, "params": params} if params else {"method": question.method}
 
 
-def stamped(method: str | None, result: Mapping[str, Any]) -> dict[str, Any]:
+def as_modern_result(method: str | None, result: Mapping[str, Any]) -> dict[str, Any]:
     """A result with what every one has on 2026-07-28. Whether it may be kept nobody said, so that it may not."""
     kept = {"ttlMs": 0, "cacheScope": "private"} if method in _CACHEABLE else {}
     return {"resultType": "complete", **kept, **result}
 
 
-def discovery(hello: Mapping[str, Any]) -> dict[str, Any]:
+def as_discover_result(hello: Mapping[str, Any]) -> dict[str, Any]:
     """What a server said to `initialize`, as an answer to `server/discover`."""
     told: dict[str, Any] = {"capabilities": hello.get("capabilities") or {}}
     if "instructions" in hello:

@@ -20,7 +20,7 @@ from handraise.gateway.peers import (
     MODERN,
     NOVEMBER,
     VERSION_KEY,
-    claimed_in,
+    server_info_in,
 )
 from handraise.gateway.servers import open_direct
 from handraise.gateway.upstreams import Upstream
@@ -121,7 +121,7 @@ async def _answer(link: Link, answers: asyncio.Queue[Message | None], asked: Mes
 
 
 def _name(told: dict[str, Any]) -> str | None:
-    name = claimed_in(told).get("name")
+    name = server_info_in(told).get("name")
     return name if isinstance(name, str) else None
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from handraise.desks.web import WebDesk
 
 
-async def open_lasting(gate: PolicyGate, options: Options) -> QuestionHandler:
+async def open_question_handler(gate: PolicyGate, options: Options) -> QuestionHandler:
     """What decides about questions by this policy; what it decides outlives the process."""
     settings = gate.policy.settings
     async with AsyncExitStack() as opening:
@@ -107,7 +107,7 @@ async def open_asking(options: Options, access: AccessCheck, desk_code: DeskCode
     `access` guards the desks, and `desk_code` opens them where the system does not tell which program is asking.
     """
     gate = PolicyGate(load_policy())
-    asking = await open_lasting(gate, options)
+    asking = await open_question_handler(gate, options)
     desk = LocalDesk(asking, gate, options, access, desk_code)
     asking.call_person = desk.call_person
     try:

@@ -27,9 +27,9 @@ from handraise.gateway.messages import (
     Id,
     Message,
     Unreadable,
-    fault,
-    known,
-    parse_aside,
+    error_response,
+    id_key,
+    parse_off_loop,
 )
 from handraise.gateway.tasks import TaskSet
 from handraise.gateway.upstreams import Source
@@ -135,11 +135,11 @@ class HttpLink(DirectLink):
         except Exception:
             logger.exception("a request to %s failed", self.source.upstream.name)
         finally:
-            if self._posting.get(known(message.id)) is asyncio.current_task():
-                del self._posting[known(message.id)]
+            if self._posting.get(id_key(message.id)) is asyncio.current_task():
+                del self._posting[id_key(message.id)]
         if not answered:
             text = "The server could not be reached, or did not answer."
-            self._deliver(fault(message.id, SERVER_FAULT, text), None)
+            self._deliver(error_response(message.id, SERVER_FAULT, text), None)
 
     async def _post(self, message: Message) -> bool:
         """Post a message until it is let in; whether the request was answered."""
@@ -170,7 +170,7 @@ class HttpLink(DirectLink):
     @contextmanager
     def _waiting_outside(self, message: Message) -> Iterator[None]:
         """While a person is on their way in: the server knows nothing of the request, and hears of no cancelling."""
-        id = known(message.id)
+        id = id_key(message.id)
         self._outside.add(id)
         try:
             yield
@@ -193,7 +193,7 @@ class HttpLink(DirectLink):
         """What a response without a stream holds for the client. A request gets its own answer, and nothing else."""
         told = f"The server answered with HTTP status {status}."
         try:
-            answer = await parse_aside(body) if body.strip() else None
+            answer = await parse_off_loop(body) if body.strip() else None
         except Unreadable as error:
             logger.warning("%s: %s", self.source.upstream.name, error)
             answer, told = None, f"{told} Its answer could not be read and was not passed on: {error}."
@@ -201,7 +201,7 @@ class HttpLink(DirectLink):
             return None
         if answer is not None and answer.method is None and answer.id == message.id:
             return answer
-        return fault(message.id, SERVER_FAULT, told)
+        return error_response(message.id, SERVER_FAULT, told)
 
     async def _take_events(self, reply: httpx2.Response, message: Message) -> bool:
         """Hand on the events of a stream, and go on where it ended; whether the request was answered."""
@@ -252,7 +252,7 @@ class HttpLink(DirectLink):
         if not event.data.strip():
             return False
         try:
-            taken = await parse_aside(event.data)
+            taken = await parse_off_loop(event.data)
         except Unreadable as error:
             self._refuse(error)
             return error.is_response and message is not None and error.id == message.id
@@ -263,7 +263,7 @@ class HttpLink(DirectLink):
         """What a stream holds and nobody can read ends its request, or is refused to the server."""
         logger.warning("%s: %s", self.source.upstream.name, error)
         if error.is_response:
-            self.take_unread(error)
+            self.deliver_unreadable(error)
         elif error.is_request:
             self.send(error.refusal())
 

@@ -26,7 +26,7 @@ from handraise.gateway.http.exchange import (
 from handraise.gateway.http.headers import mismatch
 from handraise.gateway.legacy import LegacyRelay
 from handraise.gateway.links import Link
-from handraise.gateway.messages import SERVER_FAULT, Message, Unreadable, fault, parse_aside
+from handraise.gateway.messages import SERVER_FAULT, Message, Unreadable, error_response, parse_off_loop
 from handraise.gateway.modern import ModernRelay
 from handraise.gateway.peers import MODERN, is_modern
 from handraise.gateway.relay import Relay
@@ -139,7 +139,7 @@ class HttpGateway:
             self._requests[person] >= MOST_REQUESTS
         ):  # one token must not take the gateway and its desk from others
             text = f"You have {MOST_REQUESTS} requests under way already."
-            await send_error(send, 429, fault(None, TOO_MANY, text))
+            await send_error(send, 429, error_response(None, TOO_MANY, text))
             return
         self._requests[person] += 1
         try:
@@ -180,23 +180,23 @@ class HttpGateway:
         try:
             body = await read_body(receive)
             status = 400
-            message = await parse_aside(body)
+            message = await parse_off_loop(body)
         except Unreadable as error:
             logger.warning("a message of a client was not passed on: %s", error)
             if error.is_response and (session := self._session(headers, person)) is not None:
-                session.relay.from_client(error.stand_in())  # the server hears that there is no answer
+                session.relay.from_client(error.replacement())  # the server hears that there is no answer
             await send_error(send, status, error.refusal())
             return
         modern = _is_modern(message, headers)
         if modern and message.is_request and (name := mismatch(message, headers)) is not None:
             text = f"The header {name} does not say what the body says."
-            await send_error(send, 400, fault(message.id, HEADER_MISMATCH, text))
+            await send_error(send, 400, error_response(message.id, HEADER_MISMATCH, text))
         elif modern or message.method == "initialize":
             await self._serve(message, receive, send, person, modern=modern)
         elif (session := self._session(headers, person)) is None:
             status = 404 if b"mcp-session-id" in headers else 400
             await send_error(
-                send, status, fault(message.id, -32600, "There is no such session; begin a new one.")
+                send, status, error_response(message.id, -32600, "There is no such session; begin a new one.")
             )
         else:
             await self._exchange(session.relay, message, receive, send)
@@ -214,7 +214,7 @@ class HttpGateway:
             else:
                 relay = (session := await self._begin(message, person)).relay
         except TooManySessions as error:
-            await send_error(send, 429, fault(message.id, TOO_MANY, str(error)))
+            await send_error(send, 429, error_response(message.id, TOO_MANY, str(error)))
             return
         await self._exchange(
             relay, message, receive, send, modern=modern, session=None if modern else session.id
@@ -259,7 +259,7 @@ class HttpGateway:
         return opening.result() if opening.done() else await asyncio.shield(opening)
 
     async def _open_modern(self, person: Person | None) -> Relay:
-        relay = ModernRelay(await self._connected(person), self._state, _Nowhere(), person)
+        relay = ModernRelay(await self._connected(person), self._state, _NullPort(), person)
         relay.on_lost = self._lost
         self._owners[relay] = person
         return relay
@@ -280,7 +280,7 @@ class HttpGateway:
         except Exception:
             logger.exception("a message of a client could not be handled")
             text = "The gateway could not handle this message."
-            await send_error(send, 500, fault(message.id, SERVER_FAULT, text))
+            await send_error(send, 500, error_response(message.id, SERVER_FAULT, text))
             return
         if call is None:
             await reply(send, 202, b"", None)
@@ -341,7 +341,7 @@ def _is_modern(message: Message, headers: dict[bytes, str]) -> bool:
     return is_modern(message) and message.method != "initialize"
 
 
-class _Nowhere:
+class _NullPort:
     """Where messages go that belong to no request, when there is nowhere to send them."""
 
     def send(self, message: Message) -> None:

@@ -18,7 +18,7 @@ from handraise.gateway.accounts.accounts import Accounts
 from handraise.gateway.accounts.hosting import SharedPages
 from handraise.gateway.asking import QuestionHandler
 from handraise.gateway.client_desk import ClientHabits
-from handraise.gateway.desk.local_desk import open_lasting
+from handraise.gateway.desk.local_desk import open_question_handler
 from handraise.gateway.http.server import HttpGateway
 from handraise.gateway.http.serving import Ready, listen, serve_until_told
 from handraise.gateway.options import Options
@@ -133,7 +133,7 @@ async def serve_shared(
     listening = listen(host, port)
     where = f"they open it at {sharing.public_url}/ in their browser"
     gate = PolicyGate(load_policy(), shared=True)
-    asking = await open_lasting(gate, options)  # there is no way in from a terminal
+    asking = await open_question_handler(gate, options)  # there is no way in from a terminal
 
     async def opened() -> QuestionHandler:
         return asking
