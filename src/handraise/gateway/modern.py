@@ -1,4 +1,4 @@
-"""The relay on 2026-07-28, where a server asks by ending the round and the client answers by repeating its request."""
+"""The relay for 2026-07-28, where a server asks by ending the round and the client answers with a retry."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from handraise.client.calls import HostCall
 from handraise.client.recording import ASKER_ENDED
 from handraise.desks import Decision
 from handraise.errors import HandraiseError, WireError
-from handraise.gateway.asking import Asker, QuestionHandler, begin_round, note_for_model
+from handraise.gateway.asking import Asker, QuestionHandler, note_for_model
 from handraise.gateway.call import RelayedCall
 from handraise.gateway.client_desk import ClientDesk
 from handraise.gateway.links import Port
@@ -47,35 +47,35 @@ from handraise.questions import Accepted, UrlQuestion
 _MOST_ROUNDS: Final = 256
 _ROUNDS_A_CALL: Final = 20
 _KEPT: Final = 30.0
-"""Seconds for which the outcome of a retry is kept, for a client that sends the retry again."""
+"""Seconds that the outcome of a retry is kept for a client that sends the retry again."""
 _INVALID: Final = "Invalid or expired requestState."
 
 
 class RelayedRound:
-    """A round on its way: what went on to the client, and what was decided without it."""
+    """A round at the client, with the answers that were decided without the client."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.at_client: dict[str, tuple[ClientDesk, asyncio.Future[Decision]]] = {}
         self.decided: dict[str, dict[str, Any]] = {}
         self.later: dict[str, Mapping[str, Any]] = {}
-        """Questions for our desk, asked once the client did its own part: until then it has to wait for nobody."""
+        """Questions for our desk. They are asked after the client did its part, so that it need not wait for them."""
         self.asked: frozenset[str] = frozenset()
-        """What the client was asked. Its answers to anything else are not passed on."""
+        """Keys of the questions that the client got. Its answers to other keys are dropped."""
         self.notes: list[str] = []
         self.opened = False
-        """Whether the person opened a link of it at our desk."""
+        """Whether the person opened a link of the round at our desk."""
         self.reported: HostCall | None = None
-        """What a desk was told of the call, of which the retry is the next part."""
+        """The call as desks know it. The retry continues it."""
         self.sent: str | None = None
-        """The canonical answers with which the client used it up."""
+        """The client's answers in canonical form, once it used the round."""
         self.given: dict[str, Any] | None = None
         """The answers that went to the server."""
         self.retry: RelayedCall | None = None
-        """The call that used it up, while it runs and shortly after."""
+        """The call that used the round, while it runs and shortly after."""
 
     def use(self, retry: RelayedCall, sent: str) -> None:
-        """Have one retry go on with it. The same retry again gets the same outcome."""
+        """Use the round for one retry. The same retry again gets the same outcome."""
         self.sent, self.retry = sent, retry
         retry.outcome = asyncio.get_running_loop().create_future()
         retry.outcome.add_done_callback(self._keep_a_while)
@@ -87,14 +87,14 @@ class RelayedRound:
         self.retry = None
 
     def end(self, why: str | None = None) -> None:
-        """Nobody will answer it any more."""
+        """Withdraw the questions at the client."""
         for _, deciding in self.at_client.values():
             deciding.cancel(why)
         if self.reported is not None:
             self.reported.end(None)
 
     async def answers(self, sent: Mapping[str, Any]) -> dict[str, Any]:
-        """The answers for the server: the client's as it sent them, unless they may not leave; ours beside them."""
+        """The answers for the server: the client's, after the policy judged them, and ours."""
         for key, (at_client, _) in self.at_client.items():
             at_client.answer(sent.get(key))
         answers = {**sent, **self.decided}
@@ -109,13 +109,13 @@ class RelayedRound:
 
 
 class ModernRelay(Relay):
-    """Between a client and its server, both without a handshake."""
+    """The relay for a client that sends no `initialize`."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._rounds: OrderedDict[tuple[str | None, ...], RelayedRound] = OrderedDict()
         self._begun_with: dict[str, Any] = {}
-        """The envelope of the client's first request, for calls that a client of the revisions before made."""
+        """The envelope of the client's first request, for calls that a legacy client made."""
 
     async def aclose(self) -> None:
         for round_ in self._rounds.values():
@@ -131,7 +131,7 @@ class ModernRelay(Relay):
         return peer_of_envelope(message.params)
 
     def _prepared(self, call: RelayedCall) -> Message:
-        """Every request tells the server what our desk can do beside what the client can."""
+        """Add our desk's modes to the capabilities in the request."""
         message, peer = call.message, call.peer
         if peer is None or not self.state.needs_desk(peer):
             return message
@@ -152,14 +152,14 @@ class ModernRelay(Relay):
         return call
 
     async def _take_unasked(self, call: RelayedCall) -> None:
-        """An answer to a round that this process did not pass on, as after a restart of the gateway.
+        """Handle an answer to a round that this process did not pass on, as after a restart of the gateway.
 
-        It is recorded. It reaches a server that can go on with calls of another process, and no other one.
+        The answer is recorded. It is passed on only to a server that can continue calls of another process.
         """
         if (place := await self._link.locate(call.message)) is None:
             self.end(call, unknown_target(call.message.id))
             return
-        if not place.source.revision:  # the server did not say yet whether it goes on
+        if not place.source.revision:  # the server has not said yet whether it can continue
             probe = self._new_orphan("server/discover", {})
             probe.outcome = asyncio.get_running_loop().create_future()
             self.forward(probe)
@@ -177,7 +177,7 @@ class ModernRelay(Relay):
             self.end(call, error_response(call.message.id, -32602, _INVALID))
 
     async def _go_on(self, call: RelayedCall, round_: RelayedRound) -> None:
-        """The client answers a round: once. A yes of a guard is good for one retry."""
+        """Handle the client's retry. A round, and with it a guard's approval, is used once."""
         given = call.message.params.get("inputResponses")
         given = given if isinstance(given, dict) else {}
         sent = {key: each for key, each in given.items() if key in round_.asked}
@@ -204,7 +204,7 @@ class ModernRelay(Relay):
             self.end(call, error_response(call.message.id, -32602, _INVALID))
 
     async def _retry(self, call: RelayedCall, round_: RelayedRound, sent: Mapping[str, Any]) -> None:
-        """Its answers go on as they came, unless they may not leave."""
+        """Send the retry with the answers that may leave, or ask the rest at our desk first."""
         call.reported = round_.reported
         with self.holding.hold([call] if round_.at_client else []):
             answers = await round_.answers(sent)
@@ -219,7 +219,7 @@ class ModernRelay(Relay):
             self.forward(call, prepared)
 
     async def _ask_later(self, call: RelayedCall, round_: RelayedRound, answers: dict[str, Any]) -> None:
-        """The client did its part of a round; what is left is for our desk, where the call may wait as any other."""
+        """Ask the rest of a round at our desk, after the client did its part."""
         if (found := await self.holding.find_same(call)) is not None:
             await self._wait_for(call, found)
             return
@@ -228,7 +228,6 @@ class ModernRelay(Relay):
         self._ask_again(call, rest, round_.source)
 
     def _take_server_request(self, message: Message) -> None:
-        """There are none on this revision: a question comes in a round. Nobody is shown what comes nevertheless."""
         self.run(self._refuse(message))
 
     def _finish(self, call: RelayedCall, message: Message) -> None:
@@ -241,7 +240,7 @@ class ModernRelay(Relay):
             super()._finish(call, message)
 
     async def _ask(self, call: RelayedCall, message: Message) -> None:
-        """A round asks for input: what is for our desk is asked there, the rest goes on to the client."""
+        """Ask the questions of a round: some at our desk, the rest through the client."""
         result = message.result or {}
         requests = result.get("inputRequests")
         requests = requests if isinstance(requests, dict) else {}
@@ -272,7 +271,7 @@ class ModernRelay(Relay):
         return self.state.is_for_desk(call.peer, str(request["params"].get("mode", "form")))
 
     async def _decide(self, call: RelayedCall, message: Message, asked: Mapping[str, Any]) -> RelayedRound:
-        """Have every question of a round admitted to the client, or decided without it."""
+        """Pass each question of a round to the client, or decide it without the client."""
         round_ = RelayedRound(message.source)
         try:
             asking = await self.state.asking()
@@ -282,7 +281,7 @@ class ModernRelay(Relay):
             return round_
         asker = self._asker(message.source, call.peer)
         among = [self.calls[id] for id in message.among if id in self.calls] or [call]
-        begin_round(call, len(asked))
+        call.host_call.begin_round(call.rounds, len(asked))
         await asyncio.gather(
             *(self._decide_one(asking, asker, call, among, round_, *each) for each in asked.items())
         )
@@ -298,7 +297,7 @@ class ModernRelay(Relay):
         key: str,
         request: Mapping[str, Any],
     ) -> None:
-        """Decide one question. `among` are the calls because of one of which its server asks."""
+        """Decide one question, which belongs to one of the calls in `among`."""
         try:
             question, revision = asking.parse(request["params"], MODERN)
         except WireError as error:
@@ -313,7 +312,7 @@ class ModernRelay(Relay):
             with self.holding.hold([call]):
                 decision = await asking.decide(question, revision, asker, among)
         else:
-            # Its calls are not held: the client's retry is, while our desk is asked because of it.
+            # No call is held here. The client's retry is held if the question comes to our desk.
             at_client = ClientDesk(self.state, call.peer, asking.our_desk(asker), self.holding, [])
             deciding = asyncio.ensure_future(asking.decide(question, revision, asker, among, at_client))
             if await at_client.is_shown(deciding):
@@ -326,7 +325,7 @@ class ModernRelay(Relay):
             round_.notes.append(note)
 
     async def _keep(self, call: RelayedCall, message: Message, round: dict[str, Any]) -> None:
-        """Remember what was asked, so that another process could go on with it, where the server can."""
+        """Keep a round, so that another process can continue with it if the server can."""
         given = {"inputResponses": call.given} if call.given else {}
         call.round = {**round, **given} if message.source.can_go_on and not message.bridged else None
         if call.parked is not None and (tickets := self.state.tickets) is not None:
@@ -342,7 +341,7 @@ class ModernRelay(Relay):
         return True
 
     def _ask_again(self, call: RelayedCall, round: Mapping[str, Any], source: Source) -> None:
-        """Have a round asked here, with what its client answered of it already kept for the server."""
+        """Ask a round here. The client's answers so far are kept for the server."""
         call.move("send")
         call.move("answer")
         call.given = round.get("inputResponses", {})
@@ -352,7 +351,7 @@ class ModernRelay(Relay):
         self._finish(call, asked)
 
     async def _answer(self, call: RelayedCall, state: object, answers: Mapping[str, Any]) -> None:
-        """Repeat the request with the answers, and with the server's state exactly as it came."""
+        """Repeat the request with the answers and the server's unchanged state."""
         call.rounds += 1
         if call.rounds > _ROUNDS_A_CALL:
             self.end(
@@ -372,9 +371,9 @@ class ModernRelay(Relay):
         self.forward(call, prepared.with_(params=params))
 
     def _pass(self, call: RelayedCall, message: Message) -> None:
-        """Send a round on to the client, which goes on by itself."""
+        """Pass a round to the client."""
         if call.parked is not None:
-            text = "The server wants something from the client itself, which does not wait for it any more."
+            text = "The server wants something from the client itself, but the client no longer waits."
             self.end(call, error_response(call.message.id, -32603, text))
             return
         self.calls.pop(call.key, None)
@@ -384,7 +383,7 @@ class ModernRelay(Relay):
     def _remember(
         self, call: RelayedCall, state: object, round_: RelayedRound, asked: Mapping[str, Any]
     ) -> None:
-        """Know the retry when it comes: for its answers, and so that a guard does not ask about it again."""
+        """Remember a round, to recognise its retry and not let a guard ask again."""
         if not isinstance(state, str | None):
             return
         round_.reported, round_.asked = call.reported, frozenset(asked)
@@ -394,12 +393,12 @@ class ModernRelay(Relay):
 
 
 def _round_key(state: str | None, message: Message) -> tuple[str | None, ...]:
-    """What tells a retry: its state, and that it repeats the call. Otherwise a yes could be used for another call."""
+    """A retry has the same state and the same call. Otherwise an approval could be used for another call."""
     return state, *call_identity(message)
 
 
 def _with_link_id(request: Any) -> Any:
-    """A link with an `elicitationId`: 2026-07-28 needs none, but some clients cannot read a link without one."""
+    """Add an `elicitationId` to a link. 2026-07-28 needs none, but some clients cannot parse a link without one."""
     params = request.get("params") if isinstance(request, dict) else None
     if not isinstance(params, dict) or params.get("mode") != "url" or "elicitationId" in params:
         return request
@@ -407,7 +406,7 @@ def _with_link_id(request: Any) -> Any:
 
 
 def _questions_in(requests: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """What of a round is for a person; the rest is for the client itself. One without params breaks the rules later."""
+    """The questions for a person in a round. A question without params is refused later."""
     return {
         key: each if isinstance(each.get("params"), dict) else {**each, "params": {}}
         for key, each in requests.items()

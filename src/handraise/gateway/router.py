@@ -1,4 +1,4 @@
-"""Several servers behind one link: each message goes to the server it belongs to, and what comes back is told apart."""
+"""Several servers behind one link. Each message goes to the server that it is for."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _TASKS: Final = "tasks/list"
 
 
 class ServerRouter:
-    """One link to all of them."""
+    """One link to several servers."""
 
     def __init__(self, links: Mapping[str, Link]) -> None:
         self.on_message: Callable[[Message], None] = lambda message: None
@@ -57,11 +57,11 @@ class ServerRouter:
         self._capabilities: dict[str, Mapping[str, Any]] = {}
         self._ours: dict[Id, asyncio.Future[Message]] = {}
         self._sent_to: dict[Id, set[str]] = {}
-        """The servers that may answer a request. An answer of another one is not passed on."""
+        """The servers that may answer a request. Responses from others are dropped."""
         self._asked_by: dict[Id, tuple[str, Id]] = {}
-        """The requests of servers that are not answered, by the id under which the client knows them."""
+        """Open requests of servers: the server and its id, by the id that the client sees."""
         self._made_task: dict[str, str] = {}
-        """The server that made a task, by the id of the task."""
+        """The server that made each task, by task id."""
         self._fresh = count(1)
         self._tasks = TaskSet()
         for name, link in links.items():
@@ -106,7 +106,7 @@ class ServerRouter:
                 self._run(message, self._route(message))
 
     def _run(self, message: Message, work: Coroutine[Any, Any, None]) -> None:
-        """Have a message go its way; a request is answered, whatever happens on it."""
+        """Run `work` for a message. If it fails, a request still gets an answer."""
         self._tasks.run(work).add_done_callback(partial(self._tell_failure, message))
 
     def _tell_failure(self, message: Message, done: asyncio.Task[None]) -> None:
@@ -124,7 +124,7 @@ class ServerRouter:
             self._envelope = {"_meta": envelope}
 
     async def _greet(self, message: Message) -> None:
-        """Begin with every server; those that cannot be reached are left out, unless all are."""
+        """Greet every server. Servers that fail are left out, unless all fail."""
         answers = await self._ask_all(message.method or "", message.params)
         good = {name: answer.result for name, answer in answers.items() if answer.result is not None}
         if not good:
@@ -148,7 +148,7 @@ class ServerRouter:
         self.on_message(response(message.id, result))
 
     async def _listed(self, method: str) -> list[dict[str, Any]]:
-        """What all servers list, every page of it."""
+        """The entries that all servers list, over all pages."""
         kind = method.partition("/")[0]
         key = kind if method == _TASKS else LISTS[method][0]
         able = [name for name in self._links if kind in self._capabilities.get(name, {kind: {}})]
@@ -182,7 +182,7 @@ class ServerRouter:
         )
 
     async def _found(self, message: Message) -> str | None:
-        """The server that has what a message is about; all are asked what they have if that is not known yet."""
+        """The server that a message is for. If it is unknown, ask all servers for their lists first."""
         if self._server_of(message) is None:
             kind = KINDS.get(message.method or "") or kind_of_reference(message)
             kinds = ["resources/list", "resources/templates/list"] if message.method in BY_URI else [kind]
@@ -190,18 +190,18 @@ class ServerRouter:
         return self._server_of(message)
 
     async def _route(self, message: Message) -> None:
-        """Send a request to the server that has what it is about."""
+        """Send a request to the server that it is for."""
         name = await self._found(message)
         if name in self._links:
             self._send_to(self._catalogs.with_own_name(message), name)
         elif named(message) or "taskId" in message.params:
             self.on_message(unknown_target(message.id))
         else:
-            text = f"Several servers are behind this gateway, and nothing tells for which of them {message.method} is."
+            text = f"Several servers are behind this gateway, and {message.method} does not say which one it is for."
             self.on_message(error_response(message.id, -32601, text))
 
     def _server_of(self, message: Message) -> str | None:
-        """Whose a message is, as far as we know."""
+        """The server that a message is for, as far as it is known."""
         task = message.params.get("taskId")
         if isinstance(task, str) and (message.method or "").startswith("tasks/"):
             return self._made_task.get(task)
@@ -210,7 +210,7 @@ class ServerRouter:
         )
 
     def _note_task(self, name: str, task: object) -> None:
-        """Remember who made a task. The first one counts, or a server could take another's task over."""
+        """Remember the first server that names a task. Otherwise a server could take over another's task."""
         id = task.get("taskId") if isinstance(task, dict) else None
         if isinstance(id, str) and self._made_task.setdefault(id, name) != name:
             logger.warning("%s names a task of %s as its own", name, self._made_task[id])
@@ -229,7 +229,7 @@ class ServerRouter:
         return dict(zip(self._links, answers, strict=True))
 
     async def _ask(self, name: str, method: str, params: Mapping[str, Any]) -> Message:
-        """A request of our own to one server."""
+        """Send a request of our own to one server and wait for the response."""
         id = f"handraise-s{next(self._fresh)}"
         self._ours[id] = asyncio.get_running_loop().create_future()
         self._send_to(request(id, method, params), name)
@@ -242,7 +242,7 @@ class ServerRouter:
             self._links[name].send(message)
 
     def _reply(self, message: Message) -> None:
-        """The client answers a request of one of the servers."""
+        """Pass the client's response to the server that asked."""
         name, id = self._asked_by.pop(id_key(message.id), ("", ""))
         if name in self._links:
             self._links[name].send(message if message.id == id else message.with_(id=id))
@@ -264,11 +264,11 @@ class ServerRouter:
         id = id_key(message.id)
         waited = self._sent_to.get(id, set())
         if name not in waited:
-            # Otherwise one server answers a call to another one.
+            # Otherwise one server could answer a call to another one.
             logger.warning("%s answered a request that it was not sent; nothing was passed on", name)
             return
         waited.discard(name)
-        if waited:  # what was sent to all is answered when all answered
+        if waited:  # a request to all servers ends with the last response
             return
         del self._sent_to[id]
         result = message.result or {}
@@ -289,7 +289,7 @@ class ServerRouter:
         self.on_message(message if told_as == id else message.with_(id=told_as))
 
     def _take_cancel(self, name: str, message: Message) -> None:
-        """A server takes a request of its own back: never one of another server that has the same id."""
+        """Pass on that a server cancels its own request, never another server's request with the same id."""
         cancelled = (name, message.params.get("requestId"))
         told_as = next((id for id, asked in self._asked_by.items() if asked == cancelled), None)
         if told_as is None:
@@ -302,7 +302,7 @@ class ServerRouter:
         return lambda source, last: self._closed(name, source)
 
     def _closed(self, name: str, source: Source) -> None:
-        """One server is gone; the others go on."""
+        """Handle the end of one server. The others go on."""
         gone = [id for id, names in self._sent_to.items() if name in names]
         self.on_closed(source, len(self._links) == 1)
         del self._links[name]

@@ -1,6 +1,7 @@
-"""A server of 2026-07-28 that looks to its client like one of the revisions before.
+"""A bridge that makes a 2026-07-28 server look like a legacy server.
 
-Questions go down the live call as requests, the retry carries the answers, and `requestState` goes back byte for byte.
+The questions of a round become requests on the live call, the retry carries the answers, and `requestState` goes back
+unchanged.
 """
 
 from __future__ import annotations
@@ -45,19 +46,19 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class RoundCall:
-    """A request on its way, through all its rounds."""
+    """A request with all its rounds."""
 
     message: Message
     key: Id
     state: str | None = None
     missing: dict[Id, str] = field(default_factory=dict)
-    """The questions that the client has not answered yet, by the id under which it knows them."""
+    """The keys of unanswered questions, by the id that the client knows."""
     answers: dict[str, Any] = field(default_factory=dict)
     idle: int = 0
 
 
 def hello(discovered: Mapping[str, Any], version: str) -> dict[str, Any]:
-    """What a server says of itself, as an answer to `initialize`."""
+    """The result of `server/discover` as a result of `initialize`."""
     told = {
         "protocolVersion": version,
         "capabilities": {"logging": {}, **(discovered.get("capabilities") or {})},
@@ -74,7 +75,7 @@ _LISTS: Final = {
 
 
 class Subscriptions:
-    """All lists that the server tells of, and the resources that the client subscribed to."""
+    """The lists and resources whose changes the client wants to know."""
 
     def __init__(self) -> None:
         self._lists: list[str] = []
@@ -83,17 +84,17 @@ class Subscriptions:
         self._fresh = count(1)
 
     def offered(self, capabilities: Mapping[str, Any]) -> None:
-        """Note which lists the server tells of."""
+        """Note for which lists the server announces changes."""
         self._lists = [
             kind for name, kind in _LISTS.items() if (capabilities.get(name) or {}).get("listChanged")
         ]
 
     def change(self, uri: str, *, add: bool) -> None:
-        """Hear of a resource, or no more."""
+        """Subscribe to a resource, or unsubscribe."""
         (self._subscribed.add if add else self._subscribed.discard)(uri)
 
     def renew(self, wrapped: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Iterator[Message]:
-        """What to send so that the server knows all of it: an end to the request before, and a new one."""
+        """The messages that replace the `subscriptions/listen` request: a cancel, and a new request."""
         wanted: dict[str, Any] = dict.fromkeys(self._lists, True)
         if self._subscribed:
             wanted["resourceSubscriptions"] = sorted(self._subscribed)
@@ -113,12 +114,12 @@ _PAUSES: Final = (0.05, 0.1, 0.25, 0.5, 1.0)
 
 
 class AsLegacy(Bridge):
-    """The bridge from a client that shook hands."""
+    """The bridge for a client that sent `initialize`."""
 
     def __init__(self, link: Link, refusal: Message) -> None:
         super().__init__(link)
         self._refusal = refusal
-        """What the server said to `initialize`; the client hears it if the server is not modern, either."""
+        """The server's response to `initialize`. The client gets it if the server is not modern either."""
         self._envelope: dict[str, Any] = {VERSION_KEY: MODERN}
         self._version = NOVEMBER
         self._calls: dict[Id, RoundCall] = {}
@@ -171,7 +172,7 @@ class AsLegacy(Bridge):
         if message.id is None:
             self._link.send(message)
             return
-        # The client knows no rounds. An answer that it makes up for one would pass policy and ledger.
+        # A legacy client has no rounds. Answers that it invents for one would get past policy and ledger.
         call = RoundCall(message.with_(params=params_without_round(message)), message.id)
         self._calls[call.key] = call
         self._link.send(message.with_(params=self._wrapped(call.message.params)))
@@ -227,10 +228,7 @@ class AsLegacy(Bridge):
         self.on_message(answer)
 
     def _ask(self, call: RoundCall, message: Message, given: Mapping[str, Any] | None = None) -> None:
-        """A round asks: its requests go to the client, as the ones before 2026-07-28 did.
-
-        `given` is what a client answered of it in a process that is gone.
-        """
+        """Send the requests of a round to the client. `given`: answers from a process that is gone."""
         result = message.result or {}
         requests = result.get("inputRequests") or {}
         call.state, call.answers = result.get("requestState"), dict(given or {})
@@ -251,7 +249,7 @@ class AsLegacy(Bridge):
             self.on_message(asked)
 
     def _question(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """A link needs an id on 2025-11-25. One of ours nobody hears of again."""
+        """Add the id that a link needs on 2025-11-25."""
         if params.get("mode") == "url" and self._version == NOVEMBER:
             return {"elicitationId": secrets.token_urlsafe(12), **params}
         return dict(params)
@@ -259,7 +257,7 @@ class AsLegacy(Bridge):
     def _take_answer(self, message: Message) -> None:
         call = self._asked.pop(message.id, None) if message.id is not None else None
         if call is None or message.id is None:
-            if message.result is None:  # a refusal of a request that the server made by itself
+            if message.result is None:  # we refused a request that the server made outside a round
                 self._link.send(message)
             return
         key = call.missing.pop(message.id)
@@ -271,7 +269,7 @@ class AsLegacy(Bridge):
             self._retry(call)
 
     def _give_up(self, call: RoundCall, message: Message) -> None:
-        """The client answered with an error: the call ends with it, and nobody is asked the rest of the round."""
+        """End a call with the client's error, and cancel the other questions of its round."""
         for id in call.missing:
             cancelled = notice(CANCELLED, {"requestId": id})
             cancelled.source = self.source_of(call.message)
@@ -310,7 +308,7 @@ class AsLegacy(Bridge):
         self.on_message(response(message.id, {}))
 
     def _listen(self) -> None:
-        """Have the server tell of changes; a new request takes the place of the one before."""
+        """Renew the request for notices about changes."""
         for message in self._listening.renew(self._wrapped):
             self._link.send(message)
 
