@@ -146,5 +146,5 @@ async def test_a_parked_call_ends_when_its_next_round_wants_the_client() -> None
     await decide(client)
     client.server.say(response((await client.server.taken("tools/call")).id, ROUND))
     client.ask(2, "tools/call", {"name": "handraise_resume", "arguments": {"ticket": ticket}})
-    assert "does not wait" in str((await client.taken()).body["error"])
+    assert "no longer waits" in str((await client.taken()).body["error"])
     assert not client.queue.waiting()
